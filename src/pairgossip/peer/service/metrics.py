@@ -50,9 +50,7 @@ class MetricsServer:
                 f"Cannot serve metrics at {place}: {problem.strerror}; give another place as "
                 "metrics in peer.toml."
             ) from None
-        # The default looks twice a second whether it is to end, and every stop waits for that.
-        serve = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        serve.start()
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def port(self) -> int:
