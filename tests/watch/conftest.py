@@ -66,6 +66,7 @@ def _forget(tab: Page) -> None:
         tab.evaluate("() => localStorage.clear()")
     tab.goto("about:blank")
     tab.mouse.move(0, 0)
-    tab.set_viewport_size(WINDOW)
+    if tab.viewport_size != WINDOW:
+        tab.set_viewport_size(WINDOW)
     tab.emulate_media(color_scheme="light", reduced_motion="no-preference")
     tab.context.clear_permissions()

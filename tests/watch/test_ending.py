@@ -50,6 +50,7 @@ def test_the_end_says_what_was_found_and_offers_what_to_try(page: Page, served: 
         "Compare with sketch",
         "Compare with a complete graph",
     ]
+    the_same_run_can_be_copied(page)
     accept(page, "Ten times as many steps")
     assert address(page)["iterations"] == ["20000"] and done(page) == 20_000
     accept(page, "Compare with sketch")
@@ -138,10 +139,8 @@ def test_the_end_of_learning(page: Page, served: Served) -> None:
     assert second.startswith(f"Models of single nodes are {float(readout(page, 'spread')):.3g}")
 
 
-def test_the_same_run_can_be_copied(page: Page, served: Served) -> None:
+def the_same_run_can_be_copied(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit(page, served, **SHORT)
-    finish(page)
     page.locator("#ending summary").click()
     (run,) = build_runs(Settings.read(SHORT), Uploads())
     wanted = {"in Python": run.again.python, "on the command line": run.again.command}

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 import pairgossip as pg
@@ -79,7 +78,7 @@ def test_a_first_visit_shows_a_network_ready_to_start(page: Page, served: Served
     quiet(page)
 
 
-def test_the_picture_is_painted(page: Page, served: Served) -> None:
+def test_picture_and_curves_are_painted(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="4000", speed="max")
     before = colors(page)
     assert before["blue"] < 50 and before["orange"] < 50  # nobody knows anything yet
@@ -87,36 +86,17 @@ def test_the_picture_is_painted(page: Page, served: Served) -> None:
     status(page, "done")
     after = colors(page)
     assert after["blue"] > 300 and after["orange"] > 300
-
-
-def test_an_exchange_flashes(page: Page, served: Served) -> None:
-    page.emulate_media(reduced_motion="reduce")  # a flash then stays until the next picture
-    visit(page, served, **GINI)
-    assert colors(page)["violet"] == 0
-    page.click("#step-one")
-    expect(page.locator("canvas[data-done='1']")).to_be_visible()
-    assert colors(page)["violet"] > 20
-
-
-def test_the_curves_are_painted(page: Page, served: Served) -> None:
-    visit(page, served, **GINI, iterations="4000", speed="max")
-    page.click("#start")
-    status(page, "done")
     expect(page.get_by_role("button", name="exact bias")).to_be_visible(timeout=60_000)
+    assert float(readout(page, "ratio")) > 1  # it is a bound
     plot = page.locator("#curves canvas")
-    with_all = plot.evaluate(COUNT_COLORS)["violet"]
-    assert with_all > 300
+    assert plot.evaluate(COUNT_COLORS)["violet"] > 300
+    the_axis_fits_the_measured_error(page)
     bound = page.get_by_role("button", name="bound on the error")
     bound.click()
     expect(bound).to_have_attribute("aria-pressed", "false")
-    assert float(readout(page, "ratio")) > 1  # it is a bound
 
 
-def test_the_axis_fits_the_measured_error(page: Page, served: Served) -> None:
-    visit(page, served, **GINI, iterations="4000", speed="max")
-    page.click("#start")
-    status(page, "done")
-    expect(page.get_by_role("button", name="exact bias")).to_be_visible(timeout=60_000)
+def the_axis_fits_the_measured_error(page: Page) -> None:
     run = pg.estimate(
         pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=4000, trials=1, seed=0
     )
@@ -129,6 +109,15 @@ def test_the_axis_fits_the_measured_error(page: Page, served: Served) -> None:
     page.wait_for_function(
         f"() => Number(document.getElementById('curves').dataset.high) > {highest}"
     )
+
+
+def test_an_exchange_flashes(page: Page, served: Served) -> None:
+    page.emulate_media(reduced_motion="reduce")  # a flash then stays until the next picture
+    visit(page, served, **GINI)
+    assert colors(page)["violet"] == 0
+    page.click("#step-one")
+    expect(page.locator("canvas[data-done='1']")).to_be_visible()
+    assert colors(page)["violet"] > 20
 
 
 def test_step_start_pause_reset(page: Page, served: Served) -> None:
@@ -151,10 +140,11 @@ def test_step_start_pause_reset(page: Page, served: Served) -> None:
     page.click("#reset")
     status(page, "ready")
     expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "0")
+    keys_do_the_same(page)
 
 
-def test_keys(page: Page, served: Served) -> None:
-    visit(page, served, **LONG)
+def keys_do_the_same(page: Page) -> None:
+    page.locator("body").click(position={"x": 1, "y": 1})  # a button that has the focus keeps Space
     page.keyboard.press("s")
     expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "1")
     page.keyboard.press("Space")
@@ -182,6 +172,15 @@ def test_everything_can_be_reached_with_the_keyboard(page: Page, served: Served)
     assert [name for name in wanted if name not in reached] == []
     order = [reached.index(name) for name in wanted]
     assert order == sorted(order)
+    folded_settings_leave_the_width_to_the_pictures(page)
+
+
+def folded_settings_leave_the_width_to_the_pictures(page: Page) -> None:
+    wide = "() => document.querySelector('.stage').clientWidth"
+    before = page.evaluate(wide)
+    page.locator("details.settings > summary").click()
+    expect(page.locator("#data")).to_be_hidden()
+    assert page.evaluate(wide) > before + 200
 
 
 def select(selector: str, value: str) -> Callable[[Page], Any]:
@@ -245,11 +244,17 @@ def test_every_control_is_in_the_address(page: Page, served: Served) -> None:
         quiet(page)
 
 
-@pytest.mark.parametrize(
-    ("data", "graph", "nodes"), [("wine", "grid", 176), ("engel", "torus", 234)]
-)
-def test_a_grid_is_no_ribbon(page: Page, served: Served, data: str, graph: str, nodes: int) -> None:
+def test_the_law_of_exchanges_and_grids_that_are_no_ribbons(page: Page, served: Served) -> None:
     visit(page, served, **GINI)
+    page.locator("details.more > summary").click()
+    page.select_option("#law", "node-clocks")
+    page.wait_for_function("() => location.search.includes('law=node-clocks')")
+    quiet(page)
+    for data, graph, nodes in (("wine", "grid", 176), ("engel", "torus", 234)):
+        a_grid_is_almost_square(page, data, graph, nodes)
+
+
+def a_grid_is_almost_square(page: Page, data: str, graph: str, nodes: int) -> None:
     page.select_option("#data", data)
     page.select_option("#graph", graph)
     expect(page.locator("article .sub")).to_contain_text(f"{nodes} nodes")
@@ -260,14 +265,6 @@ def test_a_grid_is_no_ribbon(page: Page, served: Served, data: str, graph: str, 
     expect(page.locator("#nodes")).to_have_value("")
     expect(page.locator("article h2")).to_have_text("gosta (sync) on cycle")
     assert "nodes" not in address(page)
-    quiet(page)
-
-
-def test_the_law_of_exchanges(page: Page, served: Served) -> None:
-    visit(page, served, **GINI)
-    page.locator("details.more > summary").click()
-    page.select_option("#law", "node-clocks")
-    page.wait_for_function("() => location.search.includes('law=node-clocks')")
     quiet(page)
 
 
@@ -321,7 +318,7 @@ def test_a_sketch_of_a_loss_beside_dual_averaging(page: Page, served: Served) ->
     quiet(page)
 
 
-def test_two_runs(page: Page, served: Served) -> None:
+def two_runs_side_by_side(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="3000", speed="max")
     page.check("#compare")
     expect(page.locator("canvas[data-run]")).to_have_count(2)
@@ -340,6 +337,13 @@ def test_two_runs(page: Page, served: Served) -> None:
     page.uncheck("#compare")
     expect(page.locator("canvas[data-run]")).to_have_count(1)
     quiet(page)
+
+
+def test_two_runs_and_no_request_leaves_this_machine(page: Page, served: Served) -> None:
+    with asking(page) as asked:
+        two_runs_side_by_side(page, served)
+    assert len(asked) > 15
+    assert [url for url in asked if not url.startswith(served.origin + "/")] == []
 
 
 def test_a_sketch_beside_gosta(page: Page, served: Served) -> None:
@@ -410,38 +414,19 @@ def test_bad_settings_are_one_sentence_and_can_be_mended(page: Page, served: Ser
     expect(page.locator("#start")).to_be_enabled()
 
 
-def test_no_request_leaves_this_machine(page: Page, served: Served) -> None:
-    with asking(page) as asked:
-        visit(page, served, **GINI, speed="max", iterations="2000")
-        page.click("#start")
-        status(page, "done")
-        page.check("#compare")
-        expect(page.locator("canvas[data-run]")).to_have_count(2)
-    assert len(asked) > 15
-    assert [url for url in asked if not url.startswith(served.origin + "/")] == []
-
-
-@pytest.mark.parametrize("fields", [{}, {"graph-2": "cycle"}])
-def test_a_phone_needs_no_sideways_scrolling(
-    page: Page, served: Served, fields: dict[str, str]
-) -> None:
+def test_a_phone_needs_no_sideways_scrolling(page: Page, served: Served) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(served.link(**GINI, **fields))
+    page.goto(served.link(**GINI))
     expect(page.locator("canvas[data-done]").first).to_be_visible()
     page.locator("details.settings > summary").click()
     expect(page.locator("#data")).to_be_visible()
-    width = page.evaluate("() => document.documentElement.scrollWidth")
-    assert width <= 360
+    width = "() => document.documentElement.scrollWidth"
+    assert page.evaluate(width) <= 360
     assert colors(page)["painted"] > 1_000
-
-
-def test_folded_settings_leave_the_width_to_the_pictures(page: Page, served: Served) -> None:
-    visit(page, served, **GINI)
-    wide = "() => document.querySelector('.stage').clientWidth"
-    before = page.evaluate(wide)
-    page.locator("details.settings > summary").click()
-    expect(page.locator("#data")).to_be_hidden()
-    assert page.evaluate(wide) > before + 200
+    page.check("#compare")
+    expect(page.locator("canvas[data-done]")).to_have_count(2)
+    assert page.evaluate(width) <= 360
+    assert colors(page, 1)["painted"] > 1_000
 
 
 def background(page: Page) -> list[int]:

@@ -24,8 +24,12 @@ def test_a_shared_link_gives_the_same_run(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="3000", speed="max", seed="8", follow="3")
     page.click("#start")
     status(page, "done")
-    link = re.sub(r"&session=[^&]*", "", page.url)
-    assert link != page.url
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#copy-link")
+    expect(page.locator("#copy-link")).to_have_text("Copied")
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    assert link == re.sub(r"&session=[^&]*", "", page.url) != page.url
+    assert "seed=8" in link
     other = page.context.new_page()
     other.goto(link)
     expect(other.locator("canvas[data-done]")).to_be_visible()
@@ -44,16 +48,6 @@ def test_a_shared_link_gives_the_same_run(page: Page, served: Served) -> None:
         pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=3000, seed=8
     )
     assert float(readout(page, "error")) == pytest.approx(run.error[-1], rel=1e-3)
-
-
-def test_the_link_is_copied_without_the_session(page: Page, served: Served) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit(page, served, **GINI, seed="5")
-    page.click("#copy-link")
-    expect(page.locator("#copy-link")).to_have_text("Copied")
-    copied = page.evaluate("() => navigator.clipboard.readText()")
-    assert copied == re.sub(r"&session=[^&]*", "", page.url) != page.url
-    assert "seed=5" in copied
 
 
 def test_viewers_share_a_session_and_late_ones_see_its_history(page: Page, served: Served) -> None:
@@ -112,16 +106,14 @@ def test_the_label_of_an_upload_is_a_column_of_two_values(
     expect(page.locator("#label option:checked")).to_have_text("score")
 
 
-def test_how_rows_are_chosen_is_said(page: Page, served: Served) -> None:
+def test_how_rows_are_chosen_and_a_bad_file_are_said(
+    page: Page, served: Served, tmp_path: Path
+) -> None:
     visit(page, served, **GINI, nodes="100")
     hint = page.locator("label.field", has=page.locator("#nodes")).locator(".hint")
     expect(hint).to_have_text("100 of 235 rows, evenly spaced")
-
-
-def test_a_bad_file_is_one_sentence(page: Page, served: Served, tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
     file.write_text("a,b\n1\n")
-    visit(page, served, **GINI)
     page.set_input_files("#file", file)
     expect(page.get_by_role("alert")).to_have_text(
         "bad.csv, line 2, has 1 fields but the header has 2: make every row as long as the header."
