@@ -17,7 +17,7 @@ from pairgossip.learn import GossipMetricLearner
 X, y = pg.datasets.wine()
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
 learner = GossipMetricLearner(
-    graph="watts_strogatz", kind="full", iterations=30_000, random_state=0
+    graph="watts_strogatz", kind="full", iterations=10_000, random_state=0
 ).fit(X_train, y_train)
 
 # %%

@@ -143,6 +143,8 @@ class Store:
 
     def results_of(self, experiment: Experiment, plan: Plan) -> dict[str, Any] | None:
         """Return all results of an experiment, read from disk; None if any is missing."""
+        if not self.has_begun(experiment):  # listing its cases may take seconds
+            return None
         found = {
             case.name: self.result(experiment.name, case, plan) for case in experiment.cases(plan)
         }
