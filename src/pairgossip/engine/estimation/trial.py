@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.algorithms import Method, row_products, weighted_gosta
-from pairgossip.arrays import FloatArray, IntArray, PairArray, root_mean_square
+from pairgossip.arrays import FloatArray, IntArray, PairArray, mean, root_mean_square
 from pairgossip.checks import TREE
 from pairgossip.engine.estimation.engine import (
     Engine,
@@ -242,17 +243,17 @@ class Measures(NamedTuple):
 
 def measure(estimates: FloatArray, target: float | FloatArray) -> Measures:
     """Compare estimates with their target; those that are still undefined (NaN) are left out."""
-    unknown = np.isnan(estimates)
     deviation = estimates - target
-    if unknown.any():
-        estimates, deviation = estimates[~unknown], deviation[~unknown]
+    if math.isnan(mean(estimates)):
+        defined = ~np.isnan(estimates)
+        estimates, deviation = estimates[defined], deviation[defined]
     if not deviation.size:
         return Measures(np.nan, np.nan, np.nan)
     # Where every node has a target of its own, nodes differ even without error.
     differing = deviation if np.ndim(target) else estimates
     return Measures(
-        float(estimates.mean()),
-        root_mean_square(differing - differing.mean()),
+        mean(estimates),
+        root_mean_square(differing - mean(differing)),
         root_mean_square(deviation),
     )
 
