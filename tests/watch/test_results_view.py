@@ -120,7 +120,7 @@ def test_a_file_that_went_away(tmp_path: Path, runs: Path) -> None:
         assert answer.json()["error"] == "run.npz is no longer there: start again."
 
 
-def test_the_page_draws_curves_with_theory(page: Page, server: Viewed) -> None:
+def test_the_curves_of_a_run(page: Page, server: Viewed) -> None:
     open_runs(page, server, "cycle")
     assert legend(page) == [
         *("measured error", "as many pairs drawn at random"),
@@ -129,10 +129,46 @@ def test_the_page_draws_curves_with_theory(page: Page, server: Viewed) -> None:
     assert page.locator("#result-curves canvas").evaluate(COUNT_PAINTED) > 2000
     expect(page.locator("#log-y")).to_be_checked()
     expect(page.locator("#alert")).to_be_hidden()
+    pointing_tells_values_and_dragging_zooms(page)
+    a_curve_is_switched_off(page)
+    other_curves_and_other_axes(page)
 
 
-def test_other_curves_and_other_axes(page: Page, server: Viewed) -> None:
-    open_runs(page, server, "cycle")
+def pointing_tells_values_and_dragging_zooms(page: Page) -> None:
+    box = page.locator("#result-curves .u-over").bounding_box()
+    assert box is not None
+    x, y = box["x"], box["y"] + box["height"] / 2
+    page.mouse.move(x + box["width"] - 2, y)
+    expect(page.locator(".chart .value")).to_have_text(
+        re.compile(r"^exchanges 2,000: measured error [\d.]+; ")
+    )
+    page.mouse.move(x + 2, y)
+    expect(page.locator(".chart .value")).to_have_text(re.compile("^exchanges 1: "))
+    page.mouse.move(x + box["width"] * 0.5, y)
+    page.mouse.down()
+    page.mouse.move(x + box["width"] * 0.9, y, steps=5)
+    page.mouse.up()
+    page.mouse.move(x + 2, y)
+    # The left end is now in the midst of the run.
+    value = page.locator(".chart .value")
+    expect(value).to_have_text(re.compile(r"^exchanges (?!1:)[\d,]+: "))
+    page.locator("#unzoom").click()
+    page.mouse.move(x + 3, y)
+    expect(value).to_have_text(re.compile("^exchanges 1: "))
+
+
+def a_curve_is_switched_off(page: Page) -> None:
+    canvas = page.locator("#result-curves canvas")
+    before = canvas.evaluate(COUNT_PAINTED)
+    for button in page.locator(".chart .legend button").all():
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "false")
+    assert canvas.evaluate(COUNT_PAINTED) < before
+    page.locator(".chart .legend button").first.click()
+    expect(page.locator(".chart .legend button").first).to_have_attribute("aria-pressed", "true")
+
+
+def other_curves_and_other_axes(page: Page) -> None:
     page.locator("#what").select_option("estimate")
     assert legend(page) == ["mean over nodes and trials", "exact expectation", "exact value"]
     expect(page.locator("#log-y")).not_to_be_checked()
@@ -157,42 +193,6 @@ def test_several_runs_are_compared(page: Page, server: Viewed) -> None:
     expect(page.locator(".chart .value")).to_have_text("Choose a run from the list.")
 
 
-def test_a_curve_is_switched_off(page: Page, server: Viewed) -> None:
-    open_runs(page, server, "cycle")
-    canvas = page.locator("#result-curves canvas")
-    before = canvas.evaluate(COUNT_PAINTED)
-    for button in page.locator(".chart .legend button").all():
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "false")
-    assert canvas.evaluate(COUNT_PAINTED) < before
-    page.locator(".chart .legend button").first.click()
-    expect(page.locator(".chart .legend button").first).to_have_attribute("aria-pressed", "true")
-
-
-def test_pointing_tells_values_and_dragging_zooms(page: Page, server: Viewed) -> None:
-    open_runs(page, server, "cycle")
-    box = page.locator("#result-curves .u-over").bounding_box()
-    assert box is not None
-    x, y = box["x"], box["y"] + box["height"] / 2
-    page.mouse.move(x + box["width"] - 2, y)
-    expect(page.locator(".chart .value")).to_have_text(
-        re.compile(r"^exchanges 2,000: measured error [\d.]+; ")
-    )
-    page.mouse.move(x + 2, y)
-    expect(page.locator(".chart .value")).to_have_text(re.compile("^exchanges 1: "))
-    page.mouse.move(x + box["width"] * 0.5, y)
-    page.mouse.down()
-    page.mouse.move(x + box["width"] * 0.9, y, steps=5)
-    page.mouse.up()
-    page.mouse.move(x + 2, y)
-    # The left end is now in the midst of the run.
-    value = page.locator(".chart .value")
-    expect(value).to_have_text(re.compile(r"^exchanges (?!1:)[\d,]+: "))
-    page.locator("#unzoom").click()
-    page.mouse.move(x + 3, y)
-    expect(value).to_have_text(re.compile("^exchanges 1: "))
-
-
 def test_hostile_file_names_are_shown_as_text(page: Page, server: Viewed) -> None:
     open_runs(page, server, HOSTILE, "cycle")
     expect(page.locator(".run-entry .name", has_text="<img")).to_have_text(HOSTILE)
@@ -203,13 +203,15 @@ def test_hostile_file_names_are_shown_as_text(page: Page, server: Viewed) -> Non
     expect(damaged.locator("input")).to_be_disabled()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone(page: Page, server: Viewed, scheme: str) -> None:
+def test_a_phone(page: Page, server: Viewed) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="dark")
     open_runs(page, server, "cycle", "star")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_figures_of_a_reproduction(page: Page, reproduction: Path) -> None:

@@ -121,20 +121,18 @@ def test_many_complete_sums_are_one_line(page: Page, made_up: tuple[Path, Viewed
     expect(rounds.nth(2)).to_contain_text("members sign the result")
 
 
-def test_hostile_names_are_text(page: Page, made_up: tuple[Path, Viewed]) -> None:
+def test_hostile_names_are_text_and_fit_a_phone(page: Page, made_up: tuple[Path, Viewed]) -> None:
     folder, server = made_up
-    say(folder, [RoundsStatus(1, 5, 2, (HOSTILE, "\u202ex"), False, kind="<b>")] * 3)
+    page.set_viewport_size({"width": 390, "height": 844})
     open_swarm(page, server)
+    expect(page.locator(".rounds li")).to_have_count(2)
+    width = "document.documentElement.scrollWidth"
+    assert page.evaluate(width) <= 390
+    say(folder, [RoundsStatus(1, 5, 2, (HOSTILE, "\u202ex"), False, kind="<b>")] * 3)
     awaited = page.locator(".rounds .awaited")
     expect(awaited).to_have_text("waits for <img src=x onerror=document.t..., \\u202ex")
     assert page.locator("main img, main b").count() == 0
-
-
-def test_a_phone_needs_no_sideways_scrolling(page: Page, made_up: tuple[Path, Viewed]) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    open_swarm(page, made_up[1])
-    expect(page.locator(".rounds li")).to_have_count(2)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(width) <= 390
 
 
 def reading(*rounds: RoundsStatus, **more: Any) -> SwarmReading:

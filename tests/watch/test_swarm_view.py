@@ -140,7 +140,9 @@ def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
     folder, server = made_up
     rewrite_status(folder / "home-0", estimate=(1.75,), updated=time.time())
     rewrite_status(folder / "home-2", estimate=(1.25,), privacy_error=0.2, updated=time.time())
-    open_swarm(page, server)
+    with asking(page) as asked:
+        open_swarm(page, server)
+    assert asked and all(url.startswith(server.address) for url in asked)
     expect(page.locator("#views a[aria-current]")).to_have_text("Swarm")
     expect(page.locator("table.peers tbody tr[data-state] [data-cell=estimate]")).to_have_text(
         ["1.75", "1.5", "1.25"]
@@ -158,9 +160,10 @@ def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
     expect(page.locator("#alert")).to_be_hidden()
 
 
-def test_curves_can_be_switched_off(page: Page, made_up: tuple[Path, Viewed]) -> None:
-    _, server = made_up
-    open_swarm(page, server)
+def test_curves_can_be_switched_off_and_peers_chosen_by_keyboard(
+    page: Page, made_up: tuple[Path, Viewed]
+) -> None:
+    open_swarm(page, made_up[1])
     button = page.locator(".chart .legend button", has_text="ann")
     expect(button).to_have_attribute("aria-pressed", "true")
     button.click()
@@ -168,11 +171,6 @@ def test_curves_can_be_switched_off(page: Page, made_up: tuple[Path, Viewed]) ->
     looks = page.evaluate("document.body.dataset.looks")
     page.wait_for_function("before => document.body.dataset.looks > before", arg=looks)
     expect(button).to_have_attribute("aria-pressed", "false")  # also after the next look
-
-
-def test_peers_are_chosen_by_keyboard(page: Page, made_up: tuple[Path, Viewed]) -> None:
-    _, server = made_up
-    open_swarm(page, server)
     page.locator(".swarm-picture .picture canvas").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -198,21 +196,14 @@ def test_hostile_names_are_shown_as_text(page: Page, tmp_path: Path) -> None:
         assert page.title() != "broken"
 
 
-def test_no_request_leaves_this_machine(page: Page, made_up: tuple[Path, Viewed]) -> None:
-    _, server = made_up
-    with asking(page) as asked:
-        open_swarm(page, server)
-    assert asked and all(url.startswith(server.address) for url in asked)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(
-    page: Page, made_up: tuple[Path, Viewed], scheme: Any
-) -> None:
+def test_a_phone_needs_no_sideways_scrolling(page: Page, made_up: tuple[Path, Viewed]) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(color_scheme="dark")
     open_swarm(page, made_up[1])
-    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
