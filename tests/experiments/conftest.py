@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib as mpl
 import pytest
 
 from pairgossip.experiments import reproduction
-from pairgossip.experiments.framework import report
+from pairgossip.experiments.framework import figures, report
 from tests.experiments.toy import TOY, outline
 
 mpl.use("Agg")
@@ -13,6 +15,34 @@ mpl.use("Agg")
 @pytest.fixture
 def toy_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reproduction, "CATALOG", {"toy": TOY})
+
+
+class Blank:
+    """A figure or axes on which nothing is drawn."""
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+    def subplots(self, rows: int, columns: int, **_: Any) -> Any:
+        return [[Blank() for _ in range(columns)] for _ in range(rows)]
+
+    def get_legend_handles_labels(self) -> tuple[list[Any], list[str]]:
+        return [], []
+
+    def get_xlim(self) -> tuple[float, float]:
+        return 1.0, 10.0
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reports that tests ask for have curves but no figures, which take most of the time.
+
+    Reports of module-wide fixtures are made before, with figures.
+    """
+    monkeypatch.setattr(figures, "Figure", Blank)
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ from pairgossip.experiments.paper_setup import (
 )
 from tests.experiments.running import PLAN, results_of
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module", params=[AUC_SYNC, AUC_ASYNC], ids=lambda e: e.name)
 def found(
@@ -39,14 +41,15 @@ def found(
         return experiment, results_of(experiment, tmp_path_factory.mktemp(experiment.name))
 
 
-def section_of(found: tuple[Experiment, dict[str, Any]]) -> Section:
+@pytest.fixture(scope="module")
+def section(found: tuple[Experiment, dict[str, Any]]) -> Section:
     experiment, results = found
     return experiment.report(results)
 
 
-def test_the_verdicts(found: tuple[Experiment, dict[str, Any]]) -> None:
+def test_the_verdicts(found: tuple[Experiment, dict[str, Any]], section: Section) -> None:
     clock = found[0].name.removeprefix("auc-")
-    verdicts = {claim.name: claim.verdict for claim in section_of(found).claims}
+    verdicts = {claim.name: claim.verdict for claim in section.claims}
     # Two trials of a short synchronous run cannot tell how much of the bias is left.
     bias = {
         "sync": {"bias-vanishes-sync": "undecided"},
@@ -58,11 +61,11 @@ def test_the_verdicts(found: tuple[Experiment, dict[str, Any]]) -> None:
 
 
 def test_the_size_of_the_bias_depends_on_the_scaling(
-    found: tuple[Experiment, dict[str, Any]],
+    found: tuple[Experiment, dict[str, Any]], section: Section
 ) -> None:
     """Line 643 is judged with four scalings, and each is named with its ratio."""
     experiment, results = found
-    claim = section_of(found).claims[-1]
+    claim = section.claims[-1]
     if experiment is AUC_SYNC:  # the sentence is about the asynchronous algorithm
         assert "orders of magnitude" not in claim.statement
         return
@@ -149,9 +152,9 @@ def test_the_rule_of_speed(objectives: tuple[float, float, float], verdict: str)
 
 
 def test_numbers_in_the_findings_come_from_the_results(
-    found: tuple[Experiment, dict[str, Any]],
+    found: tuple[Experiment, dict[str, Any]], section: Section
 ) -> None:
-    text = " ".join(section_of(found).findings)
+    text = " ".join(section.findings)
     assert f"{found[1]['complete'].trials} trials" in text
     assert f"{found[1]['complete'].iterations[-1]:,}" in text
     assert str(auc_maximization._STEP) in text

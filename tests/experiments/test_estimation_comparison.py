@@ -11,11 +11,13 @@ from pairgossip import estimate, exact
 from pairgossip.datasets import breast_cancer_wisconsin
 from pairgossip.experiments.estimation_comparison import AUC, SCATTER, methods
 from pairgossip.experiments.estimation_comparison.methods import METHODS, Measured
-from pairgossip.experiments.framework import Plan
+from pairgossip.experiments.framework import Plan, Section
 from pairgossip.experiments.paper_setup import GRAPHS, deal_rows, price
 from pairgossip.kernels import row_means
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from tests.experiments.running import PLAN, results_of, texts, verdicts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 VERDICTS = {
     "equal-messages": "holds",
@@ -36,12 +38,22 @@ def ranking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(AUC, tmp_path_factory.mktemp("auc"), n_jobs=2)
 
 
-def test_the_verdicts_on_scatter(scatter: dict[str, Any]) -> None:
-    assert verdicts(SCATTER.report(scatter)) == {f"{k}-scatter": v for k, v in VERDICTS.items()}
+@pytest.fixture(scope="module")
+def on_scatter(scatter: dict[str, Any]) -> Section:
+    return SCATTER.report(scatter)
 
 
-def test_the_verdicts_on_the_auc(ranking: dict[str, Any]) -> None:
-    assert verdicts(AUC.report(ranking)) == {f"{k}-auc": v for k, v in VERDICTS.items()}
+@pytest.fixture(scope="module")
+def on_auc(ranking: dict[str, Any]) -> Section:
+    return AUC.report(ranking)
+
+
+def test_the_verdicts_on_scatter(on_scatter: Section) -> None:
+    assert verdicts(on_scatter) == {f"{k}-scatter": v for k, v in VERDICTS.items()}
+
+
+def test_the_verdicts_on_the_auc(on_auc: Section) -> None:
+    assert verdicts(on_auc) == {f"{k}-auc": v for k, v in VERDICTS.items()}
 
 
 def test_the_scatter_is_twice_the_variance_within_classes(scatter: dict[str, Any]) -> None:
@@ -78,8 +90,8 @@ def test_row_means_are_as_far_as_the_package_says(
     np.testing.assert_allclose(results["torus-u1"].target, means)
 
 
-def test_u2_sends_twice_the_messages(scatter: dict[str, Any]) -> None:
-    rows = SCATTER.report(scatter).tables[0].rows
+def test_u2_sends_twice_the_messages(on_scatter: Section) -> None:
+    rows = on_scatter.tables[0].rows
     sent = {(row[0], row[1]): row[2] for row in rows}
     for graph in GRAPHS:
         assert sent[graph, "u2"] == 400_000
@@ -127,8 +139,10 @@ def test_an_error_of_gosta_that_falls_slowly_changes_the_verdict(
     assert verdict == ("does not hold" if method == "gosta-sync" else "holds")
 
 
-def test_costs_of_graphs_are_those_of_final_errors(scatter: dict[str, Any]) -> None:
-    *rows, bound = SCATTER.report(scatter).tables[2].rows
+def test_costs_of_graphs_are_those_of_final_errors(
+    scatter: dict[str, Any], on_scatter: Section
+) -> None:
+    *rows, bound = on_scatter.tables[2].rows
     for method, power, ratio in rows:
         best, worst = (scatter[f"{graph}-{method}"].error[-1] for graph in ("complete", "torus"))
         values = [scatter["targets"][graph]["value"] for graph in ("complete", "torus")]
@@ -138,10 +152,10 @@ def test_costs_of_graphs_are_those_of_final_errors(scatter: dict[str, Any]) -> N
     assert bound[2] == pytest.approx(np.sqrt(gaps[0] / gaps[1]), rel=0.02)
 
 
-def test_rows_say_how_sure_they_are(scatter: dict[str, Any]) -> None:
+def test_rows_say_how_sure_they_are(scatter: dict[str, Any], on_scatter: Section) -> None:
     X, y = breast_cancer_wisconsin()
     expected = exact(X, "within-cluster-scatter", labels=y, interval=0.95)
-    graph, value, interval, error, gossip = SCATTER.report(scatter).tables[3].rows[0]
+    graph, value, interval, error, gossip = on_scatter.tables[3].rows[0]
     assert graph == "complete" and value == pytest.approx(expected.value)
     assert interval == f"{expected.low:.4g} to {expected.high:.4g}"
     assert error == pytest.approx(expected.error / expected.value)

@@ -12,6 +12,8 @@ from pairgossip.experiments.learning_messages.runs import HELD_OUT, WAYS, Curve,
 from pairgossip.experiments.paper_setup import central_optimum
 from tests.experiments.running import results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 NETWORKS = [
     f"{data}-{graph}"
     for data in ("wisconsin", "digits")

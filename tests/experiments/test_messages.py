@@ -12,6 +12,8 @@ from pairgossip.experiments.messages import MESSAGES, _Gain, _headline, networks
 from pairgossip.experiments.messages.networks import WAYS, Curve
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SIZES = {"complete": 36, "watts-strogatz": 36, "torus": 36, "cycle": 20}
 SIZES |= {"grid": 24, "geometric": 40, "star": 24}
 

@@ -34,6 +34,8 @@ from pairgossip.losses import risks
 from pairgossip.results import Fit
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 LOSS = "metric-diagonal-logistic"
 
 

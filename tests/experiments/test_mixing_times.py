@@ -11,6 +11,8 @@ from pairgossip.experiments.mixing_times import MIXING
 from pairgossip.experiments.paper_setup import network
 from tests.experiments.running import PLAN, results_of, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 NODES, OTHERS = 25, 16
 
 

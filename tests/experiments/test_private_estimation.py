@@ -10,6 +10,8 @@ from pairgossip.experiments.private_estimation import PRIVATE, _size_claim
 from pairgossip.experiments.private_estimation.draws import EPSILONS
 from tests.experiments.running import results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

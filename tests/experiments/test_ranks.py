@@ -13,6 +13,8 @@ from pairgossip.kernels import exact
 from pairgossip.order_statistics import TESTS
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from pairgossip.experiments.paper_setup import dealt_quantiles
 from pairgossip.experiments.scaling import SCALING, _Point
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

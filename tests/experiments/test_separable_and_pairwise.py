@@ -11,6 +11,8 @@ from pairgossip.experiments.paper_setup import GRAPHS
 from pairgossip.experiments.separable_and_pairwise import SEPARABLE
 from tests.experiments.running import results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from pairgossip.experiments.several_points.places import (
 )
 from tests.experiments.running import results_of, texts, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

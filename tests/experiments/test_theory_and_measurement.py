@@ -13,6 +13,8 @@ from pairgossip.experiments.theory_and_measurement import simulations as theory_
 from pairgossip.kernels import Pairs
 from tests.experiments.running import PLAN, results_of, verdicts
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
