@@ -39,7 +39,7 @@ VARIANTS = [
     ("u1", "sync", None),
     ("u2", "sync", None),
 ]
-ITERATIONS = 150
+ITERATIONS = 60
 
 
 def stepping(
