@@ -17,8 +17,10 @@ from playwright.sync_api import Page, expect
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.experiments.framework import report
 from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
+from ..experiments.toy import outline
 from .peers_to_watch import until
 from .viewing import Viewed, asking, viewed
 
@@ -55,7 +57,9 @@ def server(runs: Path) -> Iterator[Viewed]:
 @pytest.fixture(scope="module")
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reproduction") / "out"
-    pg.reproduce("mixing-times", quick=True, out=folder, n_jobs=1, progress=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "_render", outline)  # the page draws figures by itself
+        pg.reproduce("mixing-times", quick=True, out=folder, n_jobs=1, progress=False)
     return folder
 
 
