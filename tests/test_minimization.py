@@ -164,9 +164,9 @@ def test_the_adaptive_step_goes_on_bit_for_bit(
     loss: str, clock: str, engine: str, tmp_path: Path
 ) -> None:
     same: dict[str, Any] = {"loss": loss, "clock": clock, "engine": engine}
-    whole = fit(**same, trials=2, iterations=300, checkpoints=[100, 300])
-    fit(**same, trials=2, iterations=100, checkpoints=[100]).save(tmp_path / "fit.npz")
-    later = fit(**same, start=tmp_path / "fit.npz", iterations=300, checkpoints=[300])
+    whole = fit(**same, trials=2, iterations=90, checkpoints=[30, 90])
+    fit(**same, trials=2, iterations=30, checkpoints=[30]).save(tmp_path / "fit.npz")
+    later = fit(**same, start=tmp_path / "fit.npz", iterations=90, checkpoints=[90])
     np.testing.assert_array_equal(later.models, whole.models)
     np.testing.assert_array_equal(later.state.metric, whole.state.metric)
     np.testing.assert_array_equal(later.objective, whole.objective)
