@@ -104,11 +104,11 @@ class Auditor:
 
     def check(self) -> None:
         """Check all that may have changed since the last call."""
-        state_of, seen = self.network.state, self._seen
-        states = {name: state_of(name) for name in self.network.names}
-        changed = [name for name, state in states.items() if state is not seen.get(name)]
+        state_of, seen, names = self.network.state, self._seen, self.network.names
+        changed = [name for name in names if state_of(name) is not seen.get(name)]
         if not changed:
             return
+        states = {name: state_of(name) for name in names}
         self.checks += 1
         # What is in a generation depends only on those that are in it, have joined it or left it.
         concerned = {seen[name].generation for name in changed if name in seen}

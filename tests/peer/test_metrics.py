@@ -6,7 +6,6 @@ import http.client
 import socket
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -46,11 +45,16 @@ def server() -> Iterator[Served]:
     found.server.close()
 
 
+@pytest.fixture(scope="module")
+def first_status(tmp_path_factory: pytest.TempPathFactory) -> Status:
+    ann, _ = make_pair(tmp_path_factory.mktemp("peers"), [1.0, 2.0], [10.0])
+    return read_snapshot(ann).status()
+
+
 @pytest.fixture
-def served(tmp_path: Path, server: Served) -> Served:
-    ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
+def served(first_status: Status, server: Served) -> Served:
     server.status = msgspec.structs.replace(
-        read_snapshot(ann).status(),
+        first_status,
         updated=time.time(),
         estimate=(2.5,),
         exchanges=17,

@@ -359,7 +359,8 @@ class World:
     # Time
 
     def _note(self, *what: object) -> None:
-        self.trace.update(repr((self.now, what)).encode())
+        told = [one if isinstance(one, bytes) else str(one).encode() for one in what]
+        self.trace.update(b"\0".join((repr(self.now).encode(), *told)))
 
     def _later(self, delay: float, what: Callable[[], None]) -> None:
         self._at(self.now + delay, what)
