@@ -153,11 +153,18 @@ def test_with_one_peer_gone_the_others_exchange_as_often_as_before(kind: str, ro
     assert min(frozen) == 1
 
 
+def four_peers(seed: int, rate: float) -> World:
+    """Peers with a row each, all of whom are neighbors."""
+    values = [1.0, 2.0, 3.0, 4.0]
+    graph = pg.graphs.complete(4)
+    return World(graph, values, seed, rate=rate, make_rule=lambda _: QuickMixing())
+
+
 def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
     """It waits only if the other dies within the round trip after its last word."""
     asked = stuck = 0
     for seed in range(40):
-        world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed, rate=2.0)
+        world = four_peers(seed, rate=2.0)
         lost, *others = world.names
         world.run(5.0)
         world.lose_for_ever(lost)
@@ -169,7 +176,7 @@ def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
 def test_peers_with_a_single_row_that_do_not_wait_go_on_as_before(seed: int) -> None:
-    world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed, rate=0.5)
+    world = four_peers(seed, rate=0.5)
     lost, *others = world.names
     world.run(5.0)
     world.lose_for_ever(lost)
@@ -194,7 +201,7 @@ def test_one_lost_peer_does_not_stop_its_neighbors_neighbors() -> None:
 
 
 def test_a_frozen_peer_goes_on_where_it_stopped() -> None:
-    world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed=1, rate=3.0)
+    world = four_peers(seed=1, rate=3.0)
     world.run(2.0)
     frozen = name_of(0)
     world._frozen_until[frozen] = 20.0
