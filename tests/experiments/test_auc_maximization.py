@@ -38,6 +38,7 @@ def found(
     experiment: Experiment = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auc_maximization, "_LENGTHS", {"sync": (0, 50_000), "async": (0, 100_000)})
+        patch.setattr(auc_maximization, "_SCALED_CHECKPOINTS", (0, 6))
         return experiment, results_of(experiment, tmp_path_factory.mktemp(experiment.name))
 
 

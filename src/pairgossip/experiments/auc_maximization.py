@@ -33,6 +33,9 @@ _STEP = 1e-3
 """gamma(t) = 1e-3 / sqrt(t), line 623."""
 _LENGTHS = {"sync": (300_000, 100_000), "async": (1_000_000, 300_000)}
 """Iterations, in full and quick."""
+_CHECKPOINTS, _SCALED_CHECKPOINTS = (41, 21), (41, 11)
+"""The objective of every node's model takes more time than the iterations; no curves are drawn of
+features that are scaled."""
 _RAW = "raw"
 _SCALINGS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     _RAW: lambda X: X,
@@ -74,7 +77,7 @@ def _cases(clock: str, plan: fw.Plan) -> Sequence[fw.Case]:
             plan.choose(*_LENGTHS[clock]),
             loss=_LOSS,
             clock=clock,
-            checkpoints=plan.choose(41, 21),
+            checkpoints=plan.choose(*(_CHECKPOINTS if scaling == _RAW else _SCALED_CHECKPOINTS)),
             step=inverse_sqrt(_STEP),
             bias=True,
         )
