@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,20 @@ def test_the_package_is_the_command(
     assert capsys.readouterr().out.strip() == pairgossip.__version__
 
 
+def printed_by(*tokens: str) -> str:
+    """What a command that must succeed prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert main(tokens) == 0
+    return printed.getvalue()
+
+
+@cache
+def help_of(*command: str) -> str:
+    """The help of a command: many tests read the same pages."""
+    return printed_by(*command, "--help")
+
+
 def test_help_lists_the_commands(cli: CommandLine) -> None:
     answer = cli("--help")
     assert answer.code == 0
@@ -52,15 +67,13 @@ def test_help_lists_the_commands(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(cli: CommandLine, command: str) -> None:
-    answer = cli(command, "--help")
-    assert answer.code == 0
-    assert f" pairgossip {command}" in answer.out.partition("For example:")[2]
+def test_every_command_explains_itself(command: str) -> None:
+    assert f" pairgossip {command}" in help_of(command).partition("For example:")[2]
 
 
-def test_every_option_has_a_phrase(cli: CommandLine) -> None:
+def test_every_option_has_a_phrase() -> None:
     for command in COMMANDS:
-        for line in cli(command, "--help").out.splitlines():
+        for line in help_of(command).splitlines():
             if line.startswith("│") and " --" in line[:8]:
                 words = line.strip("│ *").split()
                 assert len(words) > 3, line
@@ -77,8 +90,8 @@ EXAMPLES = re.compile(r"(?:Begin with|or example[^:]{0,30}):\s*?\n(.*?)╭", re.
 
 
 @pytest.mark.parametrize("chain", list(all_commands(app)), ids=" ".join)
-def test_examples_can_be_copied(cli: CommandLine, chain: tuple[str, ...]) -> None:
-    found = EXAMPLES.search(cli(*chain, "--help").out)
+def test_examples_can_be_copied(chain: tuple[str, ...]) -> None:
+    found = EXAMPLES.search(help_of(*chain))
     assert found or chain == ("swarm",)
     for line in filter(str.strip, found[1].splitlines() if found else ()):
         # A command that goes on in the next line ends, in a terminal, with blanks.
@@ -94,7 +107,7 @@ def test_examples_fit_the_data_they_begin_with(
     cli: CommandLine, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = EXAMPLES.search(cli(*command.split(), "--help").out)
+    found = EXAMPLES.search(help_of(*command.split()))
     assert found
     briefly = {
         "estimate": ["--iterations", "20", "--trials", "1"],
@@ -119,10 +132,8 @@ def test_examples_fit_the_data_they_begin_with(
         ("swarm run", ["Needed most", "Statistic", "Network", "Method", "Output", "Chaos"]),
     ],
 )
-def test_help_begins_with_what_is_needed_most(
-    cli: CommandLine, command: str, groups: list[str]
-) -> None:
-    lines = cli(*command.split(), "--help").out.splitlines()
+def test_help_begins_with_what_is_needed_most(command: str, groups: list[str]) -> None:
+    lines = help_of(*command.split()).splitlines()
     assert [line.strip("╭─╮ ") for line in lines if line.startswith("╭")] == groups
 
 
@@ -262,10 +273,7 @@ def test_without_arguments_it_shows_the_help(capsys: pytest.CaptureFixture[str])
 @pytest.fixture(scope="module")
 def bash_script() -> str:
     """What is printed for bash, once for all: that takes a second."""
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        assert main(["completion", "bash"]) == 0
-    return printed.getvalue()
+    return printed_by("completion", "bash")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
