@@ -109,5 +109,6 @@ rows = ((0.1, 0.0), (0.7, 0.0), (0.4, 1.0), (0.9, 1.0))
 print(find('kernel = "median"', tuple(row[:1] for row in rows), "").value is not None)
 print(find('kernel = "auc"', rows, 'label = "l"').value)
 print(find('loss = "auc-logistic"', rows, 'label = "l"\\n[learning]\\nl2 = 0.1\\n').finished)
+print([name for name in ("numpy.ma", "numpy.random") if name in sys.modules])
 """)
-    assert out.split() == ["True", "0.75", "True"]
+    assert out.split() == ["True", "0.75", "True", "[]"]

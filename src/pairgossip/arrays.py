@@ -36,6 +36,14 @@ def _largest(values: FloatArray) -> float:
     return float(np.maximum.reduce(np.abs(values), axis=None)) if values.size else math.nan
 
 
+def distinct(values: FloatArray) -> FloatArray:
+    """Return the different numbers in order, as ``np.unique``, which loads all of ``numpy.ma``."""
+    ordered = np.sort(values, axis=None)
+    is_first = np.ones(ordered.shape, dtype=np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
+
+
 def mean(values: FloatArray) -> float:
     """Return what ``np.mean`` would of a line of numbers, which takes longer to begin than to add.
 

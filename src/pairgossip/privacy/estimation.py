@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
@@ -110,7 +109,7 @@ class PrivatePairs(_Private):
         """Predict how far the statistic of the reports is off the exact one."""
         return predicted_error(self.debiased, self.data, self.target, exact)
 
-    def for_trial(self, seed: SeedSequence) -> ReportedPairs:
+    def for_trial(self, seed: np.random.SeedSequence) -> ReportedPairs:
         """Return the problem with reports drawn for this trial."""
         return self.with_reports(
             self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
@@ -173,7 +172,7 @@ class ReportedPairs(_Private):
         np.fill_diagonal(matrix, 0.0 if self.target == "u" else own)
         return matrix
 
-    def for_trial(self, seed: SeedSequence) -> Self:
+    def for_trial(self, seed: np.random.SeedSequence) -> Self:
         """Return itself: the reports are drawn."""
         return self
 
@@ -209,7 +208,7 @@ class PrivateMeans(Means):
         self.mechanism, self.seeded = mechanism, seeded
         self.debiased = mechanism.debiased(Kernel(middle, name="mean"))
 
-    def for_trial(self, seed: SeedSequence) -> Means:
+    def for_trial(self, seed: np.random.SeedSequence) -> Means:
         """Return what reports drawn for this trial say of the values, unbiased."""
         reports = self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
         return Means(self.debiased.own(reports)[:, 0])
@@ -256,7 +255,7 @@ class PrivateSets(_Private):
         added[np.diag_indices(self.n)] += np.bincount(self.sets.site_of, own, self.n)
         return added * self.scale
 
-    def for_trial(self, seed: SeedSequence) -> _ReportedSets:
+    def for_trial(self, seed: np.random.SeedSequence) -> _ReportedSets:
         """Return the problem with reports drawn for this trial."""
         return _ReportedSets(self, self.rows.for_trial(seed))
 
@@ -303,7 +302,7 @@ class _ReportedSets(_Private):
         """Return the debiased statistic of the reports, to which gossip converges."""
         return self.reported.exact(progress)
 
-    def for_trial(self, seed: SeedSequence) -> Self:
+    def for_trial(self, seed: np.random.SeedSequence) -> Self:
         """Return itself: the reports are drawn."""
         return self
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
@@ -204,7 +203,7 @@ class PrivateLearning(LearningProblem):
         """Whether compiled code may take gradients on the data itself: never."""
         return False
 
-    def for_trial(self, seed: SeedSequence) -> ReportedLearning:
+    def for_trial(self, seed: np.random.SeedSequence) -> ReportedLearning:
         """Return the problem with reports drawn for this trial."""
         return self.with_reports(
             self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
@@ -268,7 +267,7 @@ class ReportedLearning:
             sums += self.debiased.own_weighted(theta, self._weights)
         return sums / self.n
 
-    def for_trial(self, seed: SeedSequence) -> Self:
+    def for_trial(self, seed: np.random.SeedSequence) -> Self:
         """Return itself: the reports are drawn."""
         return self
 

@@ -11,7 +11,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import ROUNDINGS, choice, whole
@@ -333,7 +332,9 @@ class RandomizedResponse:
         _check_declared(self, table)
         return table
 
-    def encode(self, data: Any, source: Generator | None = None, labels: Any = None) -> Cells:
+    def encode(
+        self, data: Any, source: np.random.Generator | None = None, labels: Any = None
+    ) -> Cells:
         """Return the true cells, shape (n, columns); never send them.
 
         Stochastic rounding draws from the source; bins and classes are not random.
@@ -343,7 +344,9 @@ class RandomizedResponse:
         encoded = [column.encode(rows[:, at], draw) for at, column in enumerate(self.columns)]
         return np.stack(encoded, axis=1)
 
-    def randomize(self, data: Any, source: Generator | None = None, labels: Any = None) -> Cells:
+    def randomize(
+        self, data: Any, source: np.random.Generator | None = None, labels: Any = None
+    ) -> Cells:
         """Draw the reports of observations: whole numbers, shape (n, columns).
 
         Parameters

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
 
 from pairgossip.arrays import BoolArray, FloatArray
@@ -89,11 +88,11 @@ _BLOCK = 2**16
 _WORD = 2**64
 
 
-def byte_source(source: Generator | None) -> Bytes:
+def byte_source(source: np.random.Generator | None) -> Bytes:
     """Return where bytes come from: the operating system's secure source, or a generator."""
     if source is None:
         return os.urandom
-    if not isinstance(source, Generator):
+    if not isinstance(source, np.random.Generator):
         raise InputError(
             f"The source of randomness is None (the operating system's secure source) or, for "
             f"simulations, a numpy Generator, not {type(source).__name__}."
@@ -101,9 +100,9 @@ def byte_source(source: Generator | None) -> Bytes:
     return source.bytes
 
 
-def trial_source(seeded: bool, seed: SeedSequence) -> Generator | None:
+def trial_source(seeded: bool, seed: np.random.SeedSequence) -> np.random.Generator | None:
     """Return where a trial's reports come from: its seed, or the operating system."""
-    return default_rng(seed) if seeded else None
+    return np.random.default_rng(seed) if seeded else None
 
 
 def uniform_below(limit: int, count: int, draw: Bytes) -> tuple[_Words, _Words]:

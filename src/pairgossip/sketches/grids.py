@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.errors import InputError
 from pairgossip.text import format_rows
 
@@ -80,7 +80,7 @@ class Grid:
         first, last = np.arcsinh((np.array([low, high]) - center) / scale)
         edges = center + scale * np.sinh(np.linspace(first, last, bins + 1))
         edges[0], edges[-1] = low, high
-        return cls(np.unique(np.clip(edges, low, high)), powers)
+        return cls(distinct(np.clip(edges, low, high)), powers)
 
     @property
     def bins(self) -> int:

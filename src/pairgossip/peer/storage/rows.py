@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import BoolArray, FloatArray, distinct
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import Rows
@@ -154,6 +154,6 @@ def _report_columns(spec: Spec) -> tuple[str, ...]:
 def _check_meaning(matrix: FloatArray, spec: Spec) -> None:
     """Check what kernel or loss asks of data, as far as one member's rows can tell."""
     # Rows of one class are no mistake here: others may have the other class.
-    if spec.label is not None and len(np.unique(matrix[:, -1])) == 1:
+    if spec.label is not None and len(distinct(matrix[:, -1])) == 1:
         return
     spec.measure.check(matrix[:, 0] if matrix.shape[1] == 1 else matrix)

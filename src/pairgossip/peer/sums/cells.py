@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import BoolArray, FloatArray, distinct
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.order_statistics import Statistic
 from pairgossip.peer.protocol.program import Words
@@ -212,7 +212,7 @@ def _align(edges: FloatArray, low: float, high: float, powers: int) -> Grid:
     """Return bins between two ends, with all other edges rounded."""
     step = _step_of(high - low)
     inner = np.rint(edges[1:-1] / step) * step
-    return Grid(np.unique(np.concatenate([[low], np.clip(inner, low, high), [high]])), powers)
+    return Grid(distinct(np.concatenate([[low], np.clip(inner, low, high), [high]])), powers)
 
 
 def _step_of(width: float) -> float:
