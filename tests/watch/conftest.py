@@ -30,8 +30,8 @@ def reads_often(monkeypatch: pytest.MonkeyPatch) -> None:
 def tab(browser: Browser) -> Iterator[Page]:
     """One window for all tests: to open another costs the browser more than a page in it."""
     context = browser.new_context(viewport=WINDOW)
-    context.set_default_timeout(30_000)
-    expect.set_options(timeout=30_000)
+    context.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
     yield context.new_page()
     context.close()
 
