@@ -27,9 +27,8 @@ ESTIMATORS = [
     GossipAUCClassifier(),
     GossipRanker(),
     GossipMetricLearner(),
-    GossipMetricLearner(
-        kind="full", iterations=1_000
-    ),  # the checks ask how it is used, not how well
+    # The checks ask how it is used, not how well it learns.
+    GossipMetricLearner(kind="full", iterations=1_000),
 ]
 
 
