@@ -21,13 +21,15 @@ from tests.peer.contexts import name_of
 from tests.peer.schedules import make_world, run_schedule
 from tests.peer.world import Faults, World
 
-BLOCKS, PER_BLOCK = 20, 25
-"""Five hundred schedules; `benchmarks.peer_simulation` runs any number."""
+FIRST, BLOCKS, PER_BLOCK = 20, 20, 22
+"""Five hundred schedules with the sixty of the two tests after this, which must break nothing
+either; `benchmarks.peer_simulation` runs any number."""
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_no_schedule_breaks_an_invariant(block: int) -> None:
-    for seed in range(block * PER_BLOCK, (block + 1) * PER_BLOCK):
+    begin = FIRST + block * PER_BLOCK
+    for seed in range(begin, begin + PER_BLOCK):
         report = run_schedule(seed)
         assert report.events > 0
 
@@ -58,7 +60,11 @@ def test_the_schedules_are_as_bad_as_they_claim() -> None:
     assert max(world.faults.loss for world in worlds) == 0.5
 
 
-@pytest.mark.parametrize("seed", range(0, 30, 3))
+def test_different_seeds_give_different_histories() -> None:
+    assert len({run_schedule(seed).trace for seed in range(FIRST)}) == FIRST
+
+
+@pytest.mark.parametrize("seed", range(0, 30, 6))
 def test_a_seed_gives_the_same_history_twice(seed: int) -> None:
     assert run_schedule(seed) == run_schedule(seed)
 
@@ -82,10 +88,6 @@ def test_a_seed_gives_the_same_history_in_another_process() -> None:
     assert told == [0, 0]
 
 
-def test_different_seeds_give_different_histories() -> None:
-    assert len({run_schedule(seed).trace for seed in range(20)}) == 20
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("mixing", ["weighted", "paper"])
 def test_estimates_approach_the_exact_value_after_bad_times(mixing: str, seed: int) -> None:
@@ -100,7 +102,7 @@ def test_estimates_approach_the_exact_value_after_bad_times(mixing: str, seed: i
         rate=2.0,
     )
     truth = np.abs(np.subtract.outer(values, values)).mean()
-    world.run(200.0)
+    world.run(100.0)
     world.settle()
     check_settled(world)
     estimates = world.estimates()
@@ -119,14 +121,17 @@ def leave_in_doubt(world: World, lost: str) -> None:
             world.ring(neighbor, lost)
 
 
-def rate_among_others(world: World, lost: str, seconds: float) -> float:
-    """How often the links among the others are used, in parts of what they allow."""
+def rate_among_others(world: World, lost: str, due: int = 400) -> float:
+    """How often the links among the others are used, in parts of what they allow.
+
+    That is seen over the time in which they allow so many exchanges.
+    """
     others = [name for name in world.names if name != lost]
     before = sum(world.state(name).exchanges for name in others)
-    world.run(world.now + seconds)
-    done = (sum(world.state(name).exchanges for name in others) - before) / 2
     links = sum(lost not in (name, other) for name in others for other in world.neighbors[name]) / 2
-    return done / (links * world.rate * seconds)
+    world.run(world.now + due / (links * world.rate))
+    done = (sum(world.state(name).exchanges for name in others) - before) / 2
+    return done / due
 
 
 WITH_ONE_LOST = {
@@ -148,7 +153,7 @@ def test_with_one_peer_gone_the_others_exchange_as_often_as_before(kind: str, ro
     world.run(5.0)
     world.lose_for_ever(name_of(number))
     leave_in_doubt(world, name_of(number))
-    assert rate_among_others(world, name_of(number), 400.0) == pytest.approx(1.0, abs=0.2)
+    assert rate_among_others(world, name_of(number)) == pytest.approx(1.0, abs=0.2)
     frozen = [len(world.state(name).pending) for name in world.neighbors[name_of(number)]]
     assert min(frozen) == 1
 
@@ -166,9 +171,9 @@ def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
     for seed in range(40):
         world = four_peers(seed, rate=2.0)
         lost, *others = world.names
-        world.run(5.0)
+        world.run(2.0)
         world.lose_for_ever(lost)
-        world.run(15.0)
+        world.run(8.0)
         asked += len(others)
         stuck += sum(lost in world.state(name).pending for name in others)
     assert 0 < stuck < 0.15 * asked  # a round trip is up to 0.2 s, and it is asked once a second
@@ -182,7 +187,7 @@ def test_peers_with_a_single_row_that_do_not_wait_go_on_as_before(seed: int) -> 
     world.lose_for_ever(lost)
     world.run(20.0)
     assert not any(lost in world.state(name).pending for name in others)
-    assert rate_among_others(world, lost, 600.0) == pytest.approx(1.0, abs=0.2)
+    assert rate_among_others(world, lost) == pytest.approx(1.0, abs=0.2)
 
 
 def test_one_lost_peer_does_not_stop_its_neighbors_neighbors() -> None:
