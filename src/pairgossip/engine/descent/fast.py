@@ -51,12 +51,15 @@ class _Engine:
             self._iterations += len(piece)
 
     def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> _PairParts:
-        """Features, weights and offsets of the new pairs, each with axes (side, iteration)."""
+        """Features, weights and offsets of the new pairs, each with axes (side, iteration).
+
+        There may be room for more: a part of it would be another kind of array to numba, which
+        would compile everything once more for it.
+        """
         problem, shape = self._problem, nodes.shape
         if self._is_ordering:
-            count = shape[1]
             descent_loops.ordering_pairs(problem.data, nodes, tokens, self._features, self._weights)
-            return self._features[:, :count], self._weights[:, :count], self._offsets[:, :count]
+            return self._features, self._weights, self._offsets
         a, w, b = problem.pairs(nodes.ravel(), tokens.ravel())
         return a.reshape(*shape, -1), w.reshape(shape), b.reshape(shape)
 
