@@ -113,21 +113,25 @@ class Host:
         return out.getvalue()
 
     def start(self) -> None:
-        """Run the peer, until it is told to stop."""
+        """Run the peer, until it is told to stop; at the first machine as a person does."""
+        # At the others at once what this becomes, in half the time.
+        program = f"{shlex.quote(sys.executable)} -P -m pairgossip.peer {self.name}"
+        line = "pairgossip peer run" if self.name == NAMES[0] else program
         with (self.folder / "run.log").open("ab") as log:
             self._peer = subprocess.Popen(
-                self._command("exec pairgossip peer run"),
+                self._command(f"exec {line}"),
                 cwd=self.folder,
                 env=_WITH_PROGRAM,
                 stderr=log,
             )
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """Stop the peer, politely or not."""
-        if self._peer is not None:
-            self._peer.kill() if at_once else self._peer.terminate()
-            self._peer.wait(PATIENCE)
-            self._peer = None
+    def stop(self, *, at_once: bool = False) -> int | None:
+        """Stop the peer, politely or not, and return its exit code; None if there is none."""
+        peer, self._peer = self._peer, None
+        if peer is None:
+            return None
+        peer.kill() if at_once else peer.terminate()
+        return peer.wait(PATIENCE)
 
     def link(self, state: str) -> None:
         """Pull the cable out, "down", or put it in again, "up"."""

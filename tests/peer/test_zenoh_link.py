@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
+import zenoh
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import Sealer
@@ -23,6 +25,7 @@ from pairgossip.peer.service.zenoh_link import (
 
 from .zenoh_people import (
     LONG_ENOUGH,
+    PATIENCE,
     Heard,
     Person,
     bare_session,
@@ -182,6 +185,28 @@ def test_a_new_session_is_with_those_given_only(people: Callable[..., Person]) -
         assert until(lambda: link_b.connected() == set())
         link_a.send(b.id, b"nobody is left")
         assert link_a.connected() == set()
+
+
+def test_a_session_that_does_not_end_keeps_nobody(
+    people: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stuck:
+        """A session with a neighbor whose cable is out, which waits and then fails."""
+
+        def close(self) -> None:
+            is_over.wait(PATIENCE)
+            raise zenoh.ZError("close operation timed out!")
+
+    monkeypatch.setattr("pairgossip.peer.service.zenoh_link._LONGEST_CLOSING", 0.05)
+    is_over, a, b = threading.Event(), people("a"), people("b")
+    with linked(a, site_of(a, [b])) as (link, _):
+        link.close()
+        link._session = Stuck()  # type: ignore[assignment]
+        link.close()
+        assert not is_over.is_set() and link.connected() == set()
+        is_over.set()
+        link._session = Stuck()  # type: ignore[assignment]
+        link.reopen(())
 
 
 def test_another_version_is_noticed_and_nothing_else_of_the_frame(

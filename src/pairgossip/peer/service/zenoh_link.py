@@ -29,6 +29,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -56,8 +57,10 @@ OVERHEAD = _HEADER + certificates.OVERHEAD
 _SLACK = 1024
 """Room for what Zenoh adds to a frame."""
 _PURPOSE = b"pairgossip frame\x00"
-_LONGEST_REOPENING = 5.0
+_LONGEST_REOPENING = 15.0
 """Seconds until the port of the session before is free again."""
+_LONGEST_CLOSING = 0.5
+"""Seconds to wait for a session's end: Zenoh waits up to 10 for a neighbor whose cable is out."""
 
 OnFrame = Callable[[str, bytes], None]
 """``on_frame(sender, frame)``, called in a thread of Zenoh's."""
@@ -273,10 +276,12 @@ class ZenohLink:
                 time.sleep(0.2)
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect; what a neighbor that is out of reach holds up then ends by itself."""
         session, self._session = self._session, None
         if session is not None:
-            session.close()  # type: ignore[no-untyped-call]
+            closing = threading.Thread(target=_end, args=(session,), daemon=True)
+            closing.start()
+            closing.join(_LONGEST_CLOSING)
 
     def _open(self, site: Site) -> None:
         with needed_for("A peer", "pairgossip"):
@@ -327,6 +332,13 @@ class ZenohLink:
             self._counts[event] += 1
             if size is not None:
                 self._counts[f"bytes in {event}"] += size + OVERHEAD
+
+
+def _end(session: Session) -> None:
+    from zenoh import ZError
+
+    with suppress(ZError):  # it took too long: there is nobody left to tell
+        session.close()  # type: ignore[no-untyped-call]
 
 
 def signed_part(sender: str, to: str, version: int, sealed: bytes) -> bytes:
