@@ -86,7 +86,7 @@ def test_fast_engines_equal_the_plain_algorithm(
     problem: str, variant: tuple[str, str, str], target: str, law: str
 ) -> None:
     kernel, make = PROBLEMS[problem]
-    for name in ("star", "watts-strogatz", "complete"):
+    for name in ("star", "watts-strogatz"):
         graph = SMALL_GRAPHS[name]
         pairs = Pairs(make(graph.n), kernel, target)
         plain = final_estimates("plain", pairs, graph, variant, law)
@@ -144,7 +144,7 @@ def test_nodes_that_were_never_picked_estimate_zero(method: str, engine: str) ->
     pairs = Pairs(rows(graph.n), "gini")
     weights = weights_for(chosen, graph, "uniform-edges")
     network = build_engine(engine, pairs, chosen, "async", "update-first", weights)
-    network.advance((graph.edges[:1],))
+    network.advance((graph.edges[:1].copy(),))
     estimates = network.estimates()[:, 0]
     picked = np.isin(np.arange(graph.n), graph.edges[0])
     assert (estimates[picked] > 0).all() and not estimates[~picked].any()
