@@ -20,6 +20,7 @@ from pairgossip.swarm.running import Report
 from pairgossip.tables import read_columns
 from pairgossip.watch.terminal import PeersPicture
 
+from ..swarm.brisk import use_brisk_peers
 from .running import CommandLine
 
 BASIC = ("swarm", "run", "--kernel", "gini", "--column", "income", "--data")
@@ -56,6 +57,12 @@ def test_a_swarm_from_start_to_verdict(cli: CommandLine, incomes: Path, tmp_path
     assert status["name"] == "peer-02" and status["stopped"] and not status["running"]
 
 
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_brisk_peers(monkeypatch)
+
+
+@pytest.mark.usefixtures("brisk")
 def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     spec = tmp_path / "auc.toml"
     spec.write_text(AUC)
@@ -70,6 +77,7 @@ def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Pat
     assert set(told["estimates"]) == {"peer-01", "peer-02", "peer-03"}
 
 
+@pytest.mark.usefixtures("brisk")
 def test_sums(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     home = tmp_path / "swarm"
     what = ("--algorithm", "sums", "--peers", 3, "--graph", "path", "--fast", "--home", home)
@@ -139,6 +147,7 @@ def test_classes_in_words_are_agreed_on(
     )
 
 
+@pytest.mark.usefixtures("brisk")
 def test_chaos_with_labels_in_words(
     cli: CommandLine, incomes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +162,7 @@ def test_chaos_with_labels_in_words(
     assert "positive class: rich" in answer.err
 
 
+@pytest.mark.usefixtures("brisk")
 def test_an_estimate_too_far_off_fails(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     options = ("--peers", 3, "--exchanges", 5, "--within", 1e-9, "--home", tmp_path / "swarm")
     answer = cli(*BASIC, incomes, *options)

@@ -21,10 +21,15 @@ from pairgossip.peer.storage.folder import open_home
 from pairgossip.swarm.chaos import Faults
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 
+from .brisk import use_brisk_peers
 from .plans import gini_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
-READINGS = "pairgossip.swarm.running._SECONDS_BETWEEN_READINGS"
+
+
+@pytest.fixture(autouse=True)
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_brisk_peers(monkeypatch)
 
 
 def run(
@@ -43,8 +48,7 @@ def is_alive(pid: int) -> bool:
     return process_of(pid) is not None
 
 
-def test_a_quiet_swarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(READINGS, 0.1)
+def test_a_quiet_swarm(tmp_path: Path) -> None:
     folder = tmp_path / "swarm"
     report, readings = run(folder, SwarmOptions(seconds=None, exchanges=60))
     assert report.is_sound, (report.audit.violations, report.failures)
@@ -110,11 +114,12 @@ SCRIPT = """
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from pairgossip.swarm import running
+import pytest
 from pairgossip.swarm.running import SwarmOptions, run_swarm
+from tests.swarm.brisk import use_brisk_peers
 from tests.swarm.plans import gini_plan
 
-running._SECONDS_BETWEEN_READINGS = 0.1
+use_brisk_peers(pytest.MonkeyPatch())
 
 def told(*_):
     print("reading", flush=True)
@@ -168,10 +173,7 @@ def test_a_killed_swarm_leaves_nobody_behind(tmp_path: Path) -> None:
     assert all_end(pids)
 
 
-def test_a_peer_that_ends_by_itself_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(READINGS, 0.1)
+def test_a_peer_that_ends_by_itself_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "swarm"
     removed: list[int] = []
 

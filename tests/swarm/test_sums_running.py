@@ -19,6 +19,7 @@ from pairgossip.swarm.plan import Plan
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 from pairgossip.swarm.sums_audit import SumsAudit
 
+from .brisk import use_brisk_peers
 from .lines import make_line, run_line
 from .plans import cancer_loss, cancer_plan, income_sums_plan
 
@@ -26,8 +27,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on U
 
 
 @pytest.fixture(autouse=True)
-def hasty_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.swarm.running._SECONDS_BETWEEN_READINGS", 0.1)
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_brisk_peers(monkeypatch)
 
 
 def run(plan: Plan, folder: Path, **options: object) -> tuple[Report, SumsAudit]:
@@ -81,7 +82,7 @@ def test_a_run_without_a_result_ends_in_time(tmp_path: Path) -> None:
 
     # With faults, if only none, peers begin together: the first reading is in time.
     none = Faults(kills=0, freezes=0, partitions=0, window=0.0)
-    options = SwarmOptions(seconds=2.0, faults=none, power_safe=False)
+    options = SwarmOptions(seconds=1.0, faults=none, power_safe=False)
     report = run_swarm(income_sums_plan(3, 30), folder, options, kill)
     assert report.failures[0].startswith("peer-02 ended by itself (code -9)")
     assert any(

@@ -32,6 +32,8 @@ _STOP_PATIENCE = 60.0
 _STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """Starting costs much more than running."""
 PAUSE = 0.05
+PROGRAM = ("-P", "-m", "pairgossip.peer")
+"""What `peer run` becomes; by way of the command line a start would cost twice as much."""
 
 
 class Remains(NamedTuple):
@@ -83,8 +85,7 @@ class PeerProcess:
     def start(self) -> None:
         """Start a process, in a session of its own: Ctrl-C is for the swarm, not for the peer."""
         tied = [sys.executable, "-I", "-S", child.__file__, str(os.getpid()), sys.executable]
-        # What `peer run` becomes; by way of the command line a start would cost twice as much.
-        command = [*tied, "-P", "-m", "pairgossip.peer", str(self.home.folder)]
+        command = [*tied, *PROGRAM, str(self.home.folder)]
         # Threads of its own for arithmetic on a few numbers would only take memory.
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         with open(self.log, "ab") as log:
