@@ -168,9 +168,9 @@ def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
     for seed in range(40):
         world = four_peers(seed, rate=2.0)
         lost, *others = world.names
-        world.run(2.0)
+        world.run(5.0)
         world.lose_for_ever(lost)
-        world.run(8.0)
+        world.run(11.0)
         asked += len(others)
         stuck += sum(lost in world.state(name).pending for name in others)
     assert 0 < stuck < 0.15 * asked  # a round trip is up to 0.2 s, and it is asked once a second
