@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,13 @@ def people(tmp_path: Path) -> Callable[..., Person]:
     return person
 
 
-@pytest.fixture(autouse=True)
-def hasty_services(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let services in this process look at requests and write their status ten times a second."""
-    monkeypatch.setattr("pairgossip.peer.service.service._TICK", 0.1)
-    monkeypatch.setattr("pairgossip.peer.service.service._LINGER", 0.1)
+@pytest.fixture(autouse=True, scope="module")
+def hasty_services() -> Iterator[None]:
+    """Let services in this process look at requests and write their status ten times a second.
+
+    For whole modules: runs that several tests share are made in haste, too.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairgossip.peer.service.service._TICK", 0.1)
+        patch.setattr("pairgossip.peer.service.service._LINGER", 0.05)
+        yield

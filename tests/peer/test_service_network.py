@@ -263,7 +263,7 @@ def test_a_crowd_is_sent_away_but_rarely(
     with running(homes[0]) as (first,):
         assert until(lambda: _told(homes[0]).counts.get(CLEARED, 0) > 0)
         updated = _told(homes[0]).updated
-        assert until(lambda: _told(homes[0]).updated > updated + 2.5)
+        assert until(lambda: _told(homes[0]).updated > updated + 1.0)
         assert first.status().counts[CLEARED] == 1
 
 

@@ -36,6 +36,14 @@ def make_homes(tmp_path: Path, count: int = 3, spec: str = NOISY) -> list[Home]:
     return make_homes_with(tmp_path, ROWS[:count], spec)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Home]:
+    """Members whose run has ended, for tests that leave it as it is."""
+    homes = make_homes(tmp_path_factory.mktemp("finished"))
+    run_all(homes)
+    return homes
+
+
 def contributions(home: Home) -> dict[tuple[int, str], object]:
     state = read_snapshot(home).saved
     assert isinstance(state, SumsState)
@@ -58,11 +66,10 @@ def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> 
 
 
 def test_status_tells_the_noise_and_what_is_spent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: list[Home], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    homes = make_homes(tmp_path)
-    run_all(homes)
-    shown = " ".join(CommandLine(capsys)("peer", "status", "--home", homes[0].folder).out.split())
+    told = CommandLine(capsys)("peer", "status", "--home", finished[0].folder).out
+    shown = " ".join(told.split())
     assert "(noise in the counts; falls with rows and a larger epsilon)" in shown
     assert "together tell of a row what epsilon 4 allows" in shown
     assert "epsilon 4 of 4 spent by every row" in shown
@@ -137,18 +144,17 @@ def test_one_draw_for_one_list_and_one_question(tmp_path: Path) -> None:
     assert (kept(home)(own, MEMBERS, *asked) == first).all()
 
 
-def test_a_ledger_that_is_gone_is_noticed(tmp_path: Path) -> None:
-    homes = make_homes(tmp_path)
-    run_all(homes)
-    noise_ledger(homes[0]).unlink()
+def test_a_ledger_that_is_gone_is_noticed(tmp_path: Path, finished: list[Home]) -> None:
+    ledger = noise_ledger(finished[0])
+    kept = ledger.rename(tmp_path / "kept")
     with pytest.raises(InputError, match=r"There is no ledger .* any more, and its rows would be"):
-        assemble(homes[0])
+        assemble(finished[0])
+    kept.rename(ledger)
 
 
-def test_the_same_rows_cannot_pay_for_another_run(tmp_path: Path) -> None:
-    homes = make_homes(tmp_path)
-    run_all(homes)
-    spec, data = tmp_path / "clinic-0.toml", tmp_path / "clinic-0.csv"
+def test_the_same_rows_cannot_pay_for_another_run(tmp_path: Path, finished: list[Home]) -> None:
+    folder = finished[0].folder.parent
+    spec, data = folder / "clinic-0.toml", folder / "clinic-0.csv"
     with pytest.raises(InputError) as told:
         create_home(tmp_path / "again", "again", spec, data)
     assert str(told.value) == (
