@@ -13,12 +13,11 @@ from pairgossip.experiments.reproduction import _run_experiment
 PLAN = Plan(quick=True, trials=2, seed=0)
 
 
-def results_of(
-    experiment: Experiment, folder: Path, plan: Plan = PLAN, n_jobs: int = 1
-) -> dict[str, Any]:
+def results_of(experiment: Experiment, folder: Path, plan: Plan = PLAN) -> dict[str, Any]:
+    """Run all cases, one trial after the other: handing short ones to threads takes longer."""
     store = Store(folder)
     store.open(plan, resume=False)
-    _run_experiment(experiment, plan, store, resume=False, n_jobs=n_jobs, progress=False)
+    _run_experiment(experiment, plan, store, resume=False, n_jobs=1, progress=False)
     results = store.results_of(experiment, plan)
     assert results is not None
     return results

@@ -30,12 +30,12 @@ VERDICTS = {
 
 @pytest.fixture(scope="module")
 def scatter(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return results_of(SCATTER, tmp_path_factory.mktemp("scatter"), n_jobs=2)
+    return results_of(SCATTER, tmp_path_factory.mktemp("scatter"))
 
 
 @pytest.fixture(scope="module")
 def ranking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return results_of(AUC, tmp_path_factory.mktemp("auc"), n_jobs=2)
+    return results_of(AUC, tmp_path_factory.mktemp("auc"))
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setattr(networks, "_SIDES", {24: (4, 6)})
         patch.setattr(networks, "_CHECKPOINTS", (0, 16))
         networks._build.cache_clear()
-        found = results_of(MESSAGES, tmp_path_factory.mktemp("messages"), n_jobs=2)
+        found = results_of(MESSAGES, tmp_path_factory.mktemp("messages"))
         networks._build.cache_clear()
         return found
 

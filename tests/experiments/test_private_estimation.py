@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return results_of(PRIVATE, tmp_path_factory.mktemp("private"), n_jobs=2)
+    return results_of(PRIVATE, tmp_path_factory.mktemp("private"))
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setattr(runs, "_EXCHANGES", (0, 10_000))
         patch.setattr(runs, "_CHECKPOINTS", (0, 8))
         runs.build.cache_clear()
-        found = results_of(RANKS, tmp_path_factory.mktemp("ranks"), n_jobs=2)
+        found = results_of(RANKS, tmp_path_factory.mktemp("ranks"))
         runs.build.cache_clear()
         return found
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scaling, "_LENGTHS", (20_000, 20_000))
-        return results_of(SCALING, tmp_path_factory.mktemp("scaling"), n_jobs=2)
+        return results_of(SCALING, tmp_path_factory.mktemp("scaling"))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return results_of(SEPARABLE, tmp_path_factory.mktemp("separable"), n_jobs=2)
+    return results_of(SEPARABLE, tmp_path_factory.mktemp("separable"))
 
 
 @pytest.fixture(scope="module")

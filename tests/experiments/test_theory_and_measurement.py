@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(theory_cases, "_LENGTHS", (2_000, 2_000))
-        return results_of(THEORY, tmp_path_factory.mktemp("theory"), n_jobs=2)
+        return results_of(THEORY, tmp_path_factory.mktemp("theory"))
 
 
 @pytest.fixture(scope="module")

@@ -91,6 +91,7 @@ def test_every_row_calls_equally_often_where_rows_call(graph: GroupedGraph) -> N
 small_world = functools.cache(lambda: watts_strogatz(100_000, 4, 0.3, seed=0))
 
 
+@functools.lru_cache(maxsize=1)  # for both laws, one after the other
 def million(kind: str) -> GroupedGraph:
     """A million rows at 100,000 sites, in no order."""
     rng = np.random.default_rng(0)
