@@ -8,9 +8,11 @@ import pytest
 
 from pairgossip.swarm import processes, running
 
+BRISK = ("-P", str(Path(__file__).with_name("brisk_peer.py")))
+"""What Python is given, before the folder, to run such a peer."""
+
 
 def use_brisk_peers(patch: pytest.MonkeyPatch) -> None:
     """Let swarms start such peers, and look at them as often."""
-    script = Path(__file__).with_name("brisk_peer.py")
-    patch.setattr(processes, "PROGRAM", ("-P", str(script)))
+    patch.setattr(processes, "PROGRAM", BRISK)
     patch.setattr(running, "_SECONDS_BETWEEN_READINGS", 0.1)
