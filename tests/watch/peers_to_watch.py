@@ -23,9 +23,12 @@ HOSTILE = "<img src=x onerror=document.title='broken'>"
 SCRIPT = """
 import sys
 from pathlib import Path
+import pytest
 from pairgossip.swarm.running import SwarmOptions, run_swarm
+from tests.swarm.brisk import use_brisk_peers
 from tests.swarm.plans import gini_plan
 
+use_brisk_peers(pytest.MonkeyPatch())
 plan, options = gini_plan(5, 15, rate=10.0), SwarmOptions(seconds=600)
 run_swarm(plan, Path(sys.argv[1]), options, lambda *_: None)
 """
