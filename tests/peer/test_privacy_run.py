@@ -29,6 +29,7 @@ from pairgossip.privacy import DebiasedLoss, RandomizedResponse
 from pairgossip.swarm.plan import make_plan
 from pairgossip.swarm.running import SwarmOptions, run_swarm
 
+from ..swarm.brisk import use_brisk_peers
 from .homes import AUC, GINI, Pair, debiased_kernel_of, introduce_each_other, make_home
 from .test_privacy_init import RAW, traces
 
@@ -120,7 +121,10 @@ def private_plan(text: str, table: np.ndarray[tuple[int, int], np.dtype[np.float
     return make_plan("algorithm.rate = 200.0\n" + text, rows, pg.graphs.cycle(3), 3, seed=1)
 
 
-def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
+def test_three_real_peers_find_the_auc_of_the_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_brisk_peers(monkeypatch)
     chance = np.random.default_rng(5)
     label = np.arange(12) % 2.0
     score = np.clip(0.35 * label + 0.6 * chance.random(12), 0.0, 1.0).round(6)
