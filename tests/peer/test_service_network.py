@@ -147,6 +147,8 @@ OF_VERSION = """
 import sys
 from pairgossip.peer.protocol import messages
 messages.VERSION = {version}
+from pairgossip.peer.service import service
+service._TICK = service._LINGER = 0.1
 from pairgossip.peer.__main__ import main
 sys.exit(main({folder!r}))
 """
@@ -191,6 +193,8 @@ def test_peers_of_different_versions_say_so_and_do_not_exchange(homes: list[Home
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))
+from pairgossip.peer.service import service
+service._TICK = service._LINGER = 0.1
 from pairgossip.peer.__main__ import main
 sys.exit(main({folder!r}))
 """
