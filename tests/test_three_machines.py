@@ -64,12 +64,12 @@ def move(hosts: dict[str, Host], name: str, address: str) -> None:
             other.do(f"pairgossip peer join {name}.txt")
 
 
-def disturb(hosts: dict[str, Host]) -> None:
+def disturb(hosts: dict[str, Host], *, is_typed: bool = False) -> None:
     """Start all, one of them unplugged; unplug another once it is connected; plug both in."""
     clinic_a, clinic_b, clinic_c = hosts.values()
     clinic_c.link("down")
     for host in hosts.values():
-        host.start()
+        host.start(is_typed=is_typed and host is clinic_a)
     clinic_a.wait_for(lambda status: is_connected(status, "clinic-b"))
     assert not is_connected(clinic_a.status(), "clinic-c")
     clinic_b.link("down")
@@ -98,7 +98,7 @@ def test_sums(tmp_path: Path) -> None:
     with three_hosts(tmp_path) as hosts:
         left = set_up(hosts, spec, page, is_typed=True)
         move(hosts, "clinic-c", "192.168.1.23")
-        disturb(hosts)
+        disturb(hosts, is_typed=True)
         found = [
             host.wait_for(lambda status: status["rounds"]["is_finished"]) for host in hosts.values()
         ]
