@@ -53,8 +53,8 @@ def name_aliases(
     return tuple(text and ALIAS.sub(r"\1", text) for text in (takes, gives))  # type: ignore[return-value]
 
 
-def sort_names(app: Any, env: Any) -> None:
-    """Sort what all pages document, once they are read."""
+def index_names(app: Any, env: Any) -> None:
+    """Index what all pages document by last names, once they are read."""
     BY_LAST_NAME.clear()
     for name in env.get_domain("py").objects:
         BY_LAST_NAME[name.rsplit(".", 1)[-1]].append(name)
@@ -68,7 +68,7 @@ def resolve(app: Any, env: Any, node: Any, contnode: nodes.TextElement) -> nodes
     objects = env.get_domain("py").objects
     last = target.rsplit(".", 1)[-1]
     for tail in (target, last):
-        found = [name for name in BY_LAST_NAME[last] if f".{name}".endswith(f".{tail}")]
+        found = [name for name in BY_LAST_NAME.get(last, ()) if f".{name}".endswith(f".{tail}")]
         shortest = [name for name in found if name.count(".") == 1] or found
         if len(shortest) == 1 and _may_mean(target, shortest[0]):
             entry = objects[shortest[0]]
@@ -88,6 +88,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", describe_data, priority=100)
     app.connect("autodoc-process-docstring", keep_bars, priority=900)
     app.connect("autodoc-process-signature", name_aliases)
-    app.connect("env-updated", sort_names)
+    app.connect("env-updated", index_names)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

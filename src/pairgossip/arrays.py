@@ -37,7 +37,7 @@ def _largest(values: FloatArray) -> float:
 
 
 def distinct(values: FloatArray) -> FloatArray:
-    """Return the different numbers in order, as ``np.unique``, which loads all of ``numpy.ma``."""
+    """Return the different numbers in order, none of them NaN: ``np.unique`` loads ``numpy.ma``."""
     ordered = np.sort(values, axis=None)
     is_first = np.ones(ordered.shape, dtype=np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -45,8 +45,8 @@ def distinct(values: FloatArray) -> FloatArray:
 
 
 def mean(values: FloatArray) -> float:
-    """Return what ``np.mean`` would of a line of numbers, which takes longer to begin than to add.
+    """Return the mean of a one-dimensional array.
 
-    It is asked for several times at every checkpoint.
+    ``np.mean`` spends longer on its checks than on the sum, several times at every checkpoint.
     """
     return float(np.add.reduce(values)) / values.size

@@ -50,8 +50,8 @@ class _PoissonClock:
     of a block of B events is Gamma(B), and given that duration the times inside the block are
     spread as normalized exponential gaps, independently of it. So block durations are drawn in
     order, and the inside of a block only when a time in it is asked for; the same event always
-    has the same time, whoever asks. The block looked into last is kept: checkpoints of a short run
-    are in the same.
+    has the same time, whoever asks. The block read last is kept: the checkpoints of a short run
+    often fall into one.
     """
 
     block = 4096

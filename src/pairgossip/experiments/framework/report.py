@@ -163,12 +163,11 @@ def _write_pictures(
     In processes, since drawing is Python from end to end; a cluster that runs the trials is no
     place for files.
     """
-    from joblib import Parallel, cpu_count, delayed
+    from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-    workers = -1 if n_jobs is None else n_jobs
-    if workers < 0:
-        workers = max(1, cpu_count() + 1 + workers)
-    workers = max(1, min(workers, len(pictures) // _FIGURES_PER_WORKER))
+    most = max(1, len(pictures) // _FIGURES_PER_WORKER)
+    with parallel_config("loky"):  # and not the cluster's
+        workers = min(most, effective_n_jobs(-1 if n_jobs is None else n_jobs))
     place = folder.resolve()  # a worker may have started in another folder
     sources = Parallel(n_jobs=workers, backend="loky")(
         delayed(_write_figure)(place, name, picture.sheet.figure)

@@ -58,9 +58,9 @@ _SLACK = 1024
 """Room for what Zenoh adds to a frame."""
 _PURPOSE = b"pairgossip frame\x00"
 _LONGEST_REOPENING = 15.0
-"""Seconds until the port of the session before is free again."""
+"""Seconds until the session before has ended, and then until its port is free again."""
 _LONGEST_CLOSING = 0.5
-"""Seconds to wait for a session's end: Zenoh waits up to 10 for a neighbor whose cable is out."""
+"""Seconds a stopping peer waits: Zenoh waits up to 10 for a neighbor whose cable is out."""
 
 OnFrame = Callable[[str, bytes], None]
 """``on_frame(sender, frame)``, called in a thread of Zenoh's."""
@@ -263,7 +263,7 @@ class ZenohLink:
 
         Frames on their way are lost. Without neighbors there is no session.
         """
-        self.close()
+        self.close(_LONGEST_REOPENING)  # it is gone, with its descriptors, before the next begins
         site = replace(self._site, neighbors=neighbors)
         end = time.monotonic() + _LONGEST_REOPENING
         while True:
@@ -275,13 +275,13 @@ class ZenohLink:
                     raise
                 time.sleep(0.2)
 
-    def close(self) -> None:
-        """Disconnect; what a neighbor that is out of reach holds up then ends by itself."""
+    def close(self, longest: float = _LONGEST_CLOSING) -> None:
+        """Disconnect; what a neighbor that is out of reach holds up for longer ends by itself."""
         session, self._session = self._session, None
         if session is not None:
             closing = threading.Thread(target=_end, args=(session,), daemon=True)
             closing.start()
-            closing.join(_LONGEST_CLOSING)
+            closing.join(longest)
 
     def _open(self, site: Site) -> None:
         with needed_for("A peer", "pairgossip"):
