@@ -43,7 +43,7 @@ NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector of garbage away from all that stays to the end, and let it rest."""
+    """Keep the garbage collector from scanning what was imported, and run it less often."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # sweeps of simulated peers take a tenth less time
 

@@ -144,7 +144,7 @@ def test_nodes_that_were_never_picked_estimate_zero(method: str, engine: str) ->
     pairs = Pairs(rows(graph.n), "gini")
     weights = weights_for(chosen, graph, "uniform-edges")
     network = build_engine(engine, pairs, chosen, "async", "update-first", weights)
-    network.advance((graph.edges[:1].copy(),))
+    network.advance((graph.edges[:1].copy(),))  # writable, as schedules draw them
     estimates = network.estimates()[:, 0]
     picked = np.isin(np.arange(graph.n), graph.edges[0])
     assert (estimates[picked] > 0).all() and not estimates[~picked].any()

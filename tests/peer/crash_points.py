@@ -197,6 +197,7 @@ def run(script: Script, rows: int, kills: tuple[Kill, ...], defect: Defect = NON
         more={0: [100.0, 101.0], 1: [102.0]},
     )
     _play(script, stage)
+    assert not stage.plan.left, "a planned kill did not happen"
     return stage
 
 

@@ -147,9 +147,11 @@ def test_one_draw_for_one_list_and_one_question(tmp_path: Path) -> None:
 def test_a_ledger_that_is_gone_is_noticed(tmp_path: Path, finished: list[Home]) -> None:
     ledger = noise_ledger(finished[0])
     kept = ledger.rename(tmp_path / "kept")
-    with pytest.raises(InputError, match=r"There is no ledger .* any more, and its rows would be"):
-        assemble(finished[0])
-    kept.rename(ledger)
+    try:
+        with pytest.raises(InputError, match=r"There is no ledger .* any more, and its rows would"):
+            assemble(finished[0])
+    finally:
+        kept.rename(ledger)
 
 
 def test_the_same_rows_cannot_pay_for_another_run(tmp_path: Path, finished: list[Home]) -> None:

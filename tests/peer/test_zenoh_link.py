@@ -195,17 +195,19 @@ def test_a_session_that_does_not_end_keeps_nobody(
         """A session with a neighbor whose cable is out, which waits and then fails."""
 
         def close(self) -> None:
-            is_over.wait(PATIENCE)
+            may_end.wait(PATIENCE)
+            has_ended.set()
             raise zenoh.ZError("close operation timed out!")
 
     monkeypatch.setattr("pairgossip.peer.service.zenoh_link._LONGEST_CLOSING", 0.05)
-    is_over, a, b = threading.Event(), people("a"), people("b")
+    may_end, has_ended = threading.Event(), threading.Event()
+    a, b = people("a"), people("b")
     with linked(a, site_of(a, [b])) as (link, _):
         link.close()
         link._session = Stuck()  # type: ignore[assignment]
         link.close()
-        assert not is_over.is_set() and link.connected() == set()
-        is_over.set()
+        assert not has_ended.is_set() and link.connected() == set()
+        may_end.set()
         link._session = Stuck()  # type: ignore[assignment]
         link.reopen(())
 

@@ -51,9 +51,11 @@ def page(tab: Page) -> Iterator[Page]:
     tab.on("pageerror", note_error)
     tab.on("console", note_message)
     yield tab
-    _forget(tab)
-    tab.remove_listener("pageerror", note_error)
-    tab.remove_listener("console", note_message)
+    try:
+        _forget(tab)
+    finally:
+        tab.remove_listener("pageerror", note_error)
+        tab.remove_listener("console", note_message)
     assert troubles == []
 
 

@@ -168,8 +168,8 @@ def test_curves_can_be_switched_off_and_peers_chosen_by_keyboard(
     expect(button).to_have_attribute("aria-pressed", "true")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
-    looks = page.evaluate("document.body.dataset.looks")
-    page.wait_for_function("before => document.body.dataset.looks > before", arg=looks)
+    looks = page.evaluate("Number(document.body.dataset.looks)")
+    page.wait_for_function("before => Number(document.body.dataset.looks) > before", arg=looks)
     expect(button).to_have_attribute("aria-pressed", "false")  # also after the next look
     page.locator(".swarm-picture .picture canvas").focus()
     page.keyboard.press("ArrowRight")

@@ -65,8 +65,10 @@ def asking(page: Page) -> Iterator[list[str]]:
         asked.append(request.url)
 
     page.on("request", note)
-    yield asked
-    page.remove_listener("request", note)
+    try:
+        yield asked
+    finally:
+        page.remove_listener("request", note)
 
 
 def _events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
