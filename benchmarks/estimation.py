@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import graphs
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import find_method
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK

@@ -270,7 +270,7 @@ class Columns(Averages):
 
 def compiled(graph: Graph, features: Array, schedule: str, exchanges: int) -> Callable[[], object]:
     """Return the engine's run: draws included, read-out at the end."""
-    from pairgossip.algorithms import find_method
+    from pairgossip.algorithms.methods import find_method
     from pairgossip.engine.timetable import settle_timetable
 
     method, problem = find_method("averaging", "sync"), Columns(features)

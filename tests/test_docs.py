@@ -20,7 +20,7 @@ mpl.use("Agg")
 from matplotlib import pyplot
 
 import pairgossip as pg
-from pairgossip.algorithms import METHODS
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.cli import main
 
 if TYPE_CHECKING:

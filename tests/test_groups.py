@@ -11,13 +11,13 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import (
     averaging,
-    find_method,
     gosta_async,
     gosta_sync,
     u1_gossip,
     u2_gossip,
     weighted_gosta,
 )
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.errors import InputError

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import pairgossip as pg
-from pairgossip.order_statistics import TESTS
+from pairgossip.order_statistics.comparisons import TESTS
 
 RNG = np.random.default_rng(0)
 LABELS = (RNG.random(200) < 0.4).astype(float)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
-    from pairgossip.inference import Answer, exact
+    from pairgossip.inference.answer import Answer
+    from pairgossip.inference.questions import exact
     from pairgossip.kernels import Combination, Kernel, Ratio
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
@@ -65,7 +66,8 @@ _HOMES = {
     "estimation": ("estimate",),
     "experiments": ("reproduce",),
     "graphs": ("Graph",),
-    "inference": ("Answer", "exact"),
+    "inference.answer": ("Answer",),
+    "inference.questions": ("exact",),
     "kernels": ("Combination", "Kernel", "Ratio"),
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
     "minimization": ("minimize",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -96,6 +95,8 @@ def canonical(name: str) -> str:
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     """Build the error for a name that is not in a catalog, offering the nearest one."""
+    import difflib  # which a device at work does not need
+
     known, typed = sorted(choices), canonical(name)
     begun = [choice for choice in known if typed and choice.startswith(typed)]
     near = begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)

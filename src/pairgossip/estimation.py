@@ -131,7 +131,7 @@ def estimate(
         the final estimates only. Chosen by size unless given.
     engine
         ``"auto"``, ``"fused"``, ``"tokens"`` or ``"plain"``; all give the same numbers to rounding.
-        A method of your own (``pairgossip.algorithms.register``) runs on ``"plain"``.
+        A method of your own (``pairgossip.algorithms.methods.register``) runs on ``"plain"``.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with the number of iterations made since it was last called.

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pairgossip.algorithms import Method, find_method
+from pairgossip.algorithms.methods import Method, find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
 from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.graphs import Graph
-from pairgossip.inference import project
 from pairgossip.inference.answer import check_level
+from pairgossip.inference.projection import project
 from pairgossip.inference.questions import perfect, sampling_error
 from pairgossip.kernels import PairProblem, Pairs, WholeSets
 from pairgossip.kernels.kernel import Scale

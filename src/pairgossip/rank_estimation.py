@@ -14,20 +14,18 @@ from pairgossip.checks import REFUSE, choice, whole
 from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
-from pairgossip.inference import Answer
-from pairgossip.inference.answer import check_level
+from pairgossip.inference.answer import Answer, check_level
 from pairgossip.kernels.data import check_data, check_two_classes
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, check_weights
-from pairgossip.order_statistics import (
+from pairgossip.order_statistics.ranking import TrimmedPairs, rank_kernel
+from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
     Quantile,
     Shift,
     Statistic,
     TrimmedMean,
-    TrimmedPairs,
     WinsorizedMean,
-    rank_kernel,
 )
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from pairgossip import inference
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, WHOLE_SETS, choice
@@ -24,10 +23,11 @@ from pairgossip.inference.questions import (
     refuse_kind,
     refuse_options,
 )
+from pairgossip.inference.questions import test as test_rows
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
-from pairgossip.order_statistics import TESTS, ClassTest
+from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.rank_estimation import BinsRequest, check_options, run_request
 from pairgossip.results.provenance import null_mark
@@ -105,7 +105,7 @@ def test(
         check_options(options, on_graph=False)
         root_seed(seed)  # refuses what is none
         how: dict[str, Any] = {"null": null, "alternative": alternative, "kind": kind, "seed": seed}
-        return inference.test(kernel=kernel, **rows, **chosen, **how)
+        return test_rows(kernel=kernel, **rows, **chosen, **how)
     side = choice("alternative", alternative, ALTERNATIVES)
     on_graph = {"graph": graph, "seed": seed, **options}
     if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:

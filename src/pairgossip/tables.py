@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 import re
@@ -381,6 +380,8 @@ def _missing(file: Path, gaps: Mapping[str, Sequence[int]], *, may_drop: bool) -
 
 
 def _no_column(file: Path, name: str, names: Sequence[str]) -> InputError:
+    import difflib  # which a device at work does not need
+
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"it has {list_columns(names)}."
     return InputError(f"There is no column '{column_name(name)}' in {file}: {hint}")

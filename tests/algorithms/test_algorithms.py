@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import transcription
-from pairgossip.algorithms import (
-    averaging,
-    gosta_async,
-    gosta_sync,
-    u1_gossip,
-    u2_gossip,
-)
+from pairgossip.algorithms import averaging, gosta_async, gosta_sync, u1_gossip, u2_gossip
 from pairgossip.algorithms.descent import dual_averaging
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.losses import Ball

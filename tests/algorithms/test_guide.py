@@ -23,7 +23,7 @@ from matplotlib import pyplot
 
 import pairgossip as pg
 from pairgossip import InputError
-from pairgossip.algorithms import METHODS
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray
 from pairgossip.cli import main
 from pairgossip.engine.schedule import Schedule, child, root_seed
@@ -177,7 +177,7 @@ def test_the_command_line_runs_it(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 
 def test_built_in_names_are_taken() -> None:
-    from pairgossip.algorithms import Method, register
+    from pairgossip.algorithms.methods import Method, register
 
     gosta = METHODS["gosta"]
     with pytest.raises(InputError, match="'gosta' is that of a built-in method"):

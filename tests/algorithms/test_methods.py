@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from pairgossip import InputError
-from pairgossip.algorithms import (
+from pairgossip.algorithms import gosta_sync
+from pairgossip.algorithms.methods import (
     BUILT_IN,
     METHODS,
     Expectation,
@@ -13,7 +14,6 @@ from pairgossip.algorithms import (
     Plain,
     Twin,
     find_method,
-    gosta_sync,
 )
 from pairgossip.cli import main
 

@@ -11,7 +11,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import checks, solving
-from pairgossip.algorithms import METHODS
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.engine.descent.engines import DESCENT_ENGINES
 from pairgossip.engine.estimation.trial import ENGINES
 from pairgossip.inference.questions import ALTERNATIVES

@@ -9,7 +9,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.datasets import CATALOG
-from pairgossip.order_statistics import TESTS
+from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.tables import read_columns
 
 from .running import CommandLine

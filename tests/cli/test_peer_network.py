@@ -35,8 +35,8 @@ rate = 300.0
 """
 PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"
 MEGABYTE = 1 << 20
-LARGEST = 35 * MEGABYTE
-"""A peer takes 29 of its own; how much of its libraries is resident, the system decides."""
+LARGEST = 32 * MEGABYTE
+"""A peer takes 27 of its own; how much of its libraries is resident, the system decides."""
 HEAVY = ("numba", "numpy/random", "scipy/", "sklearn", "pandas", "matplotlib", "llvmlite")
 
 

@@ -9,16 +9,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import InputError
-from pairgossip.algorithms import (
-    METHODS,
-    Method,
-    Plain,
-    averaging,
-    find_method,
-    register,
-    u2_gossip,
-    weighted_gosta,
-)
+from pairgossip.algorithms import averaging, u2_gossip, weighted_gosta
+from pairgossip.algorithms.methods import METHODS, Method, Plain, find_method, register
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli.options import FamilyParameters
 from pairgossip.cli.watch import PaceOptions, SimulatedOptions, simulation_fields

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.algorithms import find_method, tracking
+from pairgossip.algorithms import tracking
+from pairgossip.algorithms.methods import find_method
 from pairgossip.engine import timetable
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import OrderedSchedule, root_seed

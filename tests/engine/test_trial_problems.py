@@ -10,7 +10,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from pairgossip import graphs
-from pairgossip.algorithms import METHODS, find_method
+from pairgossip.algorithms.methods import METHODS, find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.descent.trial import DescentSetup

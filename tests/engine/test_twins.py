@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pairgossip import kernels
-from pairgossip.algorithms import METHODS, Method, Twin, find_method, weighted_gosta
+from pairgossip.algorithms import weighted_gosta
+from pairgossip.algorithms.methods import METHODS, Method, Twin, find_method
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed

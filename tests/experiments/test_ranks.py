@@ -10,7 +10,7 @@ from pairgossip.experiments.framework import Section
 from pairgossip.experiments.ranks import RANKS, runs
 from pairgossip.experiments.ranks.runs import NETWORKS, WAYS
 from pairgossip.kernels import exact
-from pairgossip.order_statistics import TESTS
+from pairgossip.order_statistics.comparisons import TESTS
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
 pytestmark = pytest.mark.usefixtures("undrawn")

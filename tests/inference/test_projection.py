@@ -7,7 +7,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.inference import interval, project
+from pairgossip.inference.answer import interval
+from pairgossip.inference.projection import project
 from pairgossip.kernels import CATALOG, Pairs
 from tests.kernels.reference import random_data
 

@@ -11,7 +11,7 @@ from scipy import stats
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.order_statistics import TESTS
+from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.laws import beyond_kolmogorov, t_quantile, two_sided_by_t
 
 

@@ -13,7 +13,8 @@ from pairgossip.algorithms.methods import GOTRIM
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
-from pairgossip.order_statistics import TrimmedMean, TrimmedPairs
+from pairgossip.order_statistics.ranking import TrimmedPairs
+from pairgossip.order_statistics.statistics import TrimmedMean
 from tests.problems import SMALL_GRAPHS
 
 RNG = np.random.default_rng(0)

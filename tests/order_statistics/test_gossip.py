@@ -10,8 +10,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.inference import Answer
-from pairgossip.order_statistics import (
+from pairgossip.inference.answer import Answer
+from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
     Quantile,
     Shift,

@@ -12,7 +12,7 @@ from scipy import stats
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.inference import Answer
+from pairgossip.inference.answer import Answer
 
 Ask = Callable[..., Any]
 SAMPLES = {

@@ -16,7 +16,7 @@ from pairgossip.peer.protocol.messages import Contribution, decode
 from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, SumsState
-from pairgossip.peer.service.runtime import RoundsRuntime
+from pairgossip.peer.service.sums_runtime import RoundsRuntime
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, SealedContext, name_of
 from tests.peer.disk import Disk

@@ -9,7 +9,7 @@ import pytest
 from numpy.random import SeedSequence
 
 import pairgossip as pg
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation.trial import build_engine, check_engine
 from pairgossip.engine.schedule import Schedule, root_seed

@@ -16,8 +16,9 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import estimation_request
-from pairgossip.algorithms import METHODS, Method, Plain, gosta_sync, register
+from pairgossip.algorithms import gosta_sync
 from pairgossip.algorithms.gosta_sync import State
+from pairgossip.algorithms.methods import METHODS, Method, Plain, register
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import UnknownTarget
 from pairgossip.results.provenance import difference, estimation_fingerprint

@@ -51,18 +51,20 @@ def test_a_part_without_bias_or_history_leaves_the_whole_without() -> None:
 
 
 @pytest.mark.parametrize(
-    ("others", "message"),
+    ("make", "changes", "message"),
     [
-        ([run(seed=4)], "The results have another seed: join results of the same settings."),
-        ([run(graph="path")], "The results have another graph: join results of the same settings."),
-        ([run(kernel="variance")], "The results differ in kernel: join results"),
-        ([run()], "The results have trials in common: join results of different trials."),
-        ([fit()], "A Run and a Fit cannot be joined: give results of one kind."),
+        (run, {"seed": 4}, "The results have another seed: join results of the same settings."),
+        (run, {"graph": "path"}, "The results have another graph: join results of the same"),
+        (run, {"kernel": "variance"}, "The results differ in kernel: join results"),
+        (run, {}, "The results have trials in common: join results of different trials."),
+        (fit, {}, "A Run and a Fit cannot be joined: give results of one kind."),
     ],
 )
-def test_what_cannot_be_joined(others: list[Any], message: str) -> None:
+def test_what_cannot_be_joined(
+    make: Callable[..., Any], changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(pg.InputError, match=re.escape(message)):
-        pg.join_trials([run(), *others])
+        pg.join_trials([run(), make(**changes)])
 
 
 def test_fits_on_another_graph_are_not_said_to_have_another_step() -> None:

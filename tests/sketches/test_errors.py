@@ -12,7 +12,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.inference import project
+from pairgossip.inference.projection import project
 from pairgossip.kernels import Pairs
 from pairgossip.sketches import Chebyshev
 from pairgossip.sketches.problem import SketchedPairs

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.algorithms import find_method, weighted_gosta
+from pairgossip.algorithms import weighted_gosta
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed

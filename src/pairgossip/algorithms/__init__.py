@@ -8,25 +8,3 @@ In every pairwise state ``held[k]`` names the node whose observation node ``k`` 
 auxiliary observation (the paper's ``y_k`` is ``x[held[k]]``), and ``h(nodes, held)`` evaluates
 the kernel on pairs of nodes.
 """
-
-from pairgossip.algorithms.methods import (
-    BUILT_IN,
-    METHODS,
-    Expectation,
-    Method,
-    Plain,
-    Twin,
-    find_method,
-    register,
-)
-
-__all__ = [
-    "BUILT_IN",
-    "METHODS",
-    "Expectation",
-    "Method",
-    "Plain",
-    "Twin",
-    "find_method",
-    "register",
-]

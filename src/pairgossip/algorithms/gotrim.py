@@ -13,7 +13,7 @@ import numpy as np
 
 from pairgossip.algorithms.steps import PairValues, average, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.order_statistics import Window
+from pairgossip.order_statistics.ranking import Window
 
 
 class State(NamedTuple):

@@ -103,7 +103,8 @@ def exact_command(
         pairgossip exact incomes.csv --column income --weight foodexp --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --interval 0.95
     """
-    from pairgossip.inference import Answer, exact
+    from pairgossip.inference.answer import Answer
+    from pairgossip.inference.questions import exact
     from pairgossip.progress import in_steps, progress_bar
 
     observations, asked = statistic.read(files, rows)
@@ -140,8 +141,8 @@ class _TestOptions:
 
     def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
         """Return by name what is found, if rows are drawn or whole groups of them."""
-        from pairgossip.inference import exact, test
         from pairgossip.inference.answer import check_level
+        from pairgossip.inference.questions import exact, test
         from pairgossip.kernels import as_kernel
 
         side, level, interval, null = canonical(self.alternative), self.interval, None, self.null

@@ -20,7 +20,7 @@ from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
-    from pairgossip.inference import Answer
+    from pairgossip.inference.answer import Answer
     from pairgossip.peer.spec.spec import Spec
     from pairgossip.tables import Table
 
@@ -252,7 +252,7 @@ def _with_error(scores: FloatArray, labels: FloatArray, level: float) -> Answer:
     """Return the AUC, or the share of pairs in order of more labels, with its sampling error."""
     from numpy import unique
 
-    from pairgossip.inference import exact
+    from pairgossip.inference.questions import exact
 
     kernel = "auc" if len(unique(labels)) == 2 else "concordance"
     return exact(scores, kernel, labels=labels, interval=level)

@@ -151,7 +151,7 @@ def simulation_fields(what: SimulatedOptions, family: FamilyParameters, how: Pac
 
 def _averages(method: str) -> bool:
     """Whether a method averages one value per node; the page refuses an unknown one."""
-    from pairgossip.algorithms import METHODS
+    from pairgossip.algorithms.methods import METHODS
 
     return canonical(method) in METHODS and METHODS[canonical(method)].estimates == "mean"
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import Method
+from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import PairArray
 from pairgossip.checks import (
     CONTINUIZED,

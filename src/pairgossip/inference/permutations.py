@@ -16,7 +16,7 @@ from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.functions import euclidean_distance
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION
-from pairgossip.order_statistics import TestResult
+from pairgossip.order_statistics.comparisons import TestResult
 
 PERMUTATIONS = 999
 _MOST_ROWS = 5_000

@@ -20,7 +20,7 @@ from pairgossip.kernels.data import class_example
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, number_labels
-from pairgossip.order_statistics import TESTS, TestResult
+from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided, two_sided_by_t
 
 ALTERNATIVES = ("two-sided", "greater", "less")

@@ -16,7 +16,8 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import group_labels
-from pairgossip.inference import Answer, exact
+from pairgossip.inference.answer import Answer
+from pairgossip.inference.questions import exact
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.losses import L1, Ball, Loss, Proximal, SquaredL2, as_proximal, inverse_sqrt
 from pairgossip.minimization import minimize

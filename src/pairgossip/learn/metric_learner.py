@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
-from pairgossip.inference import exact
+from pairgossip.inference.questions import exact
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.learn.base import GossipEstimator, refuse_one_class
 from pairgossip.losses import PSD, Box, metric_loss

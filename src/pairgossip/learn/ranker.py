@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.inference import exact
+from pairgossip.inference.questions import exact
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.kernels.data import class_example, ordered_codes
 from pairgossip.learn.base import refuse_one_class

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, ORDERED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.engine.estimation.trial import (

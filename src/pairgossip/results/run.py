@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from pairgossip.algorithms import METHODS
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray, IntArray, root_mean_square
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome

@@ -11,8 +11,9 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import Progress
-from pairgossip.order_statistics import TESTS, Distribution, Sampling, Statistic
-from pairgossip.order_statistics.comparisons import Comparison, correlate
+from pairgossip.order_statistics.comparisons import TESTS, Comparison, correlate
+from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.sketches.grids import Grid, Labels, Range, flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs, on_sites
 from pairgossip.sketches.tables import Table, point_weights

@@ -7,7 +7,6 @@ from math import exp, lgamma, pi, sqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
@@ -63,6 +62,7 @@ class Chebyshev:
 
 def _polynomial_form(kernel: Kernel, low: float, high: float, degree: int) -> FloatArray:
     """Return C with h(x, y) near T(x)' C T(y), by interpolation; refuse a kernel that misfits."""
+    chebyshev = np.polynomial.chebyshev  # loaded at its first use, which a small device has not
     nodes = chebyshev.chebpts1(degree + 1)
     inverse = np.linalg.inv(chebyshev.chebvander(nodes, degree))
     form = inverse @ _on_grid(kernel, nodes, low, high) @ inverse.T
@@ -100,7 +100,7 @@ class _Polynomials:
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the polynomials at every number, and the value of its own pair if it counts."""
         points = 2 * (rows - self.low) / (self.high - self.low) - 1
-        found = np.asarray(chebyshev.chebvander(points, len(self.form) - 1), dtype=np.float64)
+        found = np.polynomial.chebyshev.chebvander(points, len(self.form) - 1).astype(np.float64)
         if self.own is None:
             return found
         return np.column_stack([found, evaluate(self.own, rows, rows)])

@@ -15,7 +15,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import write_text
 from pairgossip.kernels import exact
-from pairgossip.order_statistics import TESTS, Distribution
+from pairgossip.order_statistics.comparisons import TESTS
+from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import (
     LEAST_MEMBERS,
@@ -26,8 +27,8 @@ from pairgossip.peer.identity.members import (
     read_invitation,
 )
 from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS
 from pairgossip.peer.spec.spec import Spec, parse_spec
-from pairgossip.peer.spec.sums_checks import EXCHANGE, SUMS
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.rows import rows_text

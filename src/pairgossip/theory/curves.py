@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms import Expectation, Method
+from pairgossip.algorithms.methods import Expectation, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError

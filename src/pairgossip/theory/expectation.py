@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pairgossip.algorithms import Expectation, Method, find_method
+from pairgossip.algorithms.methods import Expectation, Method, find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import ORDERS, choice
 from pairgossip.errors import InputError

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.cli.console import format_value, optional_work, write_line
 from pairgossip.errors import PairgossipError
 from pairgossip.graphs import GroupedGraph
-from pairgossip.inference import Answer
+from pairgossip.inference.answer import Answer
 from pairgossip.results import Fit, Run
 
 Facts = dict[str, Any]

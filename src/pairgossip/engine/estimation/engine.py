@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.algorithms import Method
+from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.checks import RANDOM
 from pairgossip.errors import InputError

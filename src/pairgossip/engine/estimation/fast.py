@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import Method, Twin, weighted_gosta
+from pairgossip.algorithms import weighted_gosta
+from pairgossip.algorithms.methods import Method, Twin
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import Method, row_products, weighted_gosta
+from pairgossip.algorithms import row_products, weighted_gosta
+from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray, mean, root_mean_square
 from pairgossip.checks import TREE
 from pairgossip.engine.estimation.engine import (

@@ -20,7 +20,7 @@ from pairgossip.experiments.paper_setup import (
     paper_graph,
     patients,
 )
-from pairgossip.inference import exact
+from pairgossip.inference.questions import exact
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.theory.bounds import constants, gosta_deviation_bound
 

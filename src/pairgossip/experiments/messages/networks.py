@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import ORDERED, TREE, UNIFORM_EDGES
 from pairgossip.engine.timetable import Timetable, settle_timetable

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import NODE_CLOCKS, ORDERED, TREE, UNIFORM_EDGES
 from pairgossip.engine.timetable import settle_timetable
@@ -20,7 +20,8 @@ from pairgossip.estimation import estimate
 from pairgossip.experiments.framework import Case, Computation, Plan, geometric_grid
 from pairgossip.graphs import Graph, complete, random_geometric, watts_strogatz
 from pairgossip.kernels import Kernel, Pairs
-from pairgossip.order_statistics import TESTS, rank_kernel
+from pairgossip.order_statistics.comparisons import TESTS
+from pairgossip.order_statistics.ranking import rank_kernel
 from pairgossip.rank_estimation import ranks, trimmed_mean
 from pairgossip.results import Run
 from pairgossip.sketches import Bins

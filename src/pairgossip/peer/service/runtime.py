@@ -16,8 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import BrokenInvariant, Membership
 from pairgossip.peer.protocol.messages import Rows, encode
-from pairgossip.peer.protocol.rounds import Rounds
-from pairgossip.peer.protocol.state import ContactSoon, RepeatLater, Save, SaveSums, Send
+from pairgossip.peer.protocol.state import RepeatLater, Save, SaveSums, Send
 
 _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 30.0
@@ -248,69 +247,3 @@ class ExchangeRuntime(Runtime[Exchange]):
         else:  # nobody knows which one was answered: the way may be longer than was thought
             usual = min(2 * usual, taken)
         self._round_trips[neighbor] = usual
-
-
-_SOON = 0.03
-"""Seconds in which news is collected before neighbors are told."""
-_FIRST_CONTACT = 0.2
-_LONGEST_CONTACT = 5.0
-_SETTLED_CONTACT = 30.0
-
-
-@dataclass
-class RoundsRuntime(Runtime[Rounds]):
-    """Drives rounds of sums: neighbors are contacted when there is news, else ever more rarely."""
-
-    contacts_at: float = math.inf
-    _wait: float = _FIRST_CONTACT
-    _has_news: bool = False
-    """Whether something has come since the last contact."""
-    _round: tuple[int, int] = (-1, -1)
-    _since: float = 0.0
-    """Since when this round has lasted."""
-
-    def start(self, now: float) -> None:
-        """Begin, or go on after a restart."""
-        self._carry_out(self.protocol.start(), now)
-
-    def received(self, sender: str, frame: bytes, now: float) -> None:
-        """Take a frame from a neighbor."""
-        self._carry_out(self.protocol.receive(sender, frame), now)
-
-    def due(self) -> float:
-        """When neighbors are to be contacted."""
-        return self.contacts_at
-
-    def advance(self, now: float) -> None:
-        """Contact the neighbors."""
-        has_news, self._has_news = self._has_news, False
-        self._carry_out(self.protocol.contact(has_news=has_news), now)
-        longest = _SETTLED_CONTACT if self.protocol.is_settled else _LONGEST_CONTACT
-        self._wait = min(2 * self._wait, longest)
-        # Chance keeps peers from contacting each other in step.
-        self.contacts_at = now + self._wait * self.chance.uniform(0.75, 1.25)
-
-    def finish(self, now: float) -> None:
-        """Tell what is known once more: the neighbors may need it."""
-        self.contacts_at, self._has_news = now, False
-
-    @property
-    def in_flight(self) -> set[str]:
-        """Nobody's: what has not come is asked for after the next start."""
-        return set()
-
-    def waiting(self, now: float) -> dict[str, float]:
-        """Return how long this round has waited for each member."""
-        me = self.protocol.context.me
-        return {one: now - self._since for one in self.protocol.awaited if one != me}
-
-    def _schedule(self, action: ContactSoon, now: float) -> None:
-        self._wait, self._has_news = _FIRST_CONTACT, True
-        self.contacts_at = min(self.contacts_at, now + _SOON * self.chance.uniform(0.75, 1.25))
-
-    def _carry_out(self, actions: list[Any], now: float) -> None:
-        """Carry out actions, and note when a round began."""
-        super()._carry_out(actions, now)
-        place = self.protocol.state.generation, self.protocol.round
-        if place != self._round:
-            self._round, self._since = place, now

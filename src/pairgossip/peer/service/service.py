@@ -25,14 +25,12 @@ from pairgossip.peer.protocol.membership import (
     Membership,
     RestoredBackup,
 )
-from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import Standing, SumsState
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import Reporter
-from pairgossip.peer.service.runtime import ExchangeRuntime, Link, RoundsRuntime, Runtime
-from pairgossip.peer.service.sums_reporter import SumsReporter
+from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.storage.folder import (
     Evicted,
@@ -145,6 +143,11 @@ class PeerService:
         """Make what the specification's protocol needs: its state machine, reporter and clock."""
         parts, chance = self._parts, random.SystemRandom()
         if isinstance(parts.saved, SumsState):
+            # Only here, so that a device whose rows travel loads nothing of sums.
+            from pairgossip.peer.protocol.rounds import Rounds
+            from pairgossip.peer.service.sums_reporter import SumsReporter
+            from pairgossip.peer.service.sums_runtime import RoundsRuntime
+
             rounds = self._protocol = Rounds(parts.context, parts.saved)
             self._reporter = SumsReporter(parts, rounds, self._log)
             self._runtime = RoundsRuntime(rounds, self._reporter, self._network, chance)
@@ -308,7 +311,7 @@ class PeerService:
                 f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
                 "knows of: "
             )
-        elif isinstance(self._protocol, Rounds):
+        elif self._parts.spec.is_sums:
             known = (
                 f"Neighbor '{name}' holds a contribution signed by this peer that is not the one "
                 "this peer makes: "

@@ -38,6 +38,7 @@ from pairgossip.peer.protocol.rules import (
     Rule,
     WeightedMixing,
 )
+from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS, check_algorithm_keys, choose_algorithm
 from pairgossip.peer.spec.checks import (
     ADAPTIVE,
     check_meaning,
@@ -47,21 +48,14 @@ from pairgossip.peer.spec.checks import (
 )
 from pairgossip.peer.spec.differences import NOISE
 from pairgossip.peer.spec.differences import differences as differences
-from pairgossip.peer.spec.sums_checks import (
-    DEFAULT_ROUNDS,
-    EXCHANGE,
-    SUMS,
-    check_algorithm_keys,
-    check_sums,
-    choose_algorithm,
-)
-from pairgossip.peer.sums.questions import find_order_question
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.messages import Rows
     from pairgossip.peer.sums.noise import Noise, NoiseLaw
     from pairgossip.peer.sums.programs import SumsProgram
+    from pairgossip.peer.sums.questions import OrderQuestion
 
+_DEFAULT_ROUNDS = 100
 LARGEST_TEXT = 60_000
 """Canonical text travels in every hello, whose frames have a limit."""
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -216,7 +210,7 @@ class Spec(_Strict, frozen=True):
         """The kernel or the loss itself."""
         if self.kernel is None:
             return as_loss(self.loss)
-        asked = find_order_question(self.kernel) if self.is_sums else None
+        asked = _order_question(self)
         return as_kernel(self.kernel) if asked is None else asked.like
 
     def leaves(self) -> list[str]:
@@ -266,6 +260,8 @@ def parse_spec(text: str) -> Spec:
     spec = _canonical(spec)
     check_meaning(spec)
     if spec.is_sums:
+        from pairgossip.peer.spec.sums_checks import check_sums
+
         check_sums(spec)
     else:
         check_privacy(spec)
@@ -294,7 +290,7 @@ def _canonical(spec: Spec) -> Spec:
     if spec.classes is not None:
         changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:
-        asked = find_order_question(spec.kernel) if spec.is_sums else None
+        asked = _order_question(spec)
         changes["kernel"] = (asked or as_kernel(spec.kernel)).name
     if spec.loss is not None:
         changes["loss"] = as_loss(spec.loss).name
@@ -308,10 +304,19 @@ def _canonical(spec: Spec) -> Spec:
     return msgspec.structs.replace(spec, **changes)
 
 
+def _order_question(spec: Spec) -> OrderQuestion | None:
+    """Return the statistic of order that sums are asked for; None for a kernel."""
+    if not spec.is_sums:
+        return None  # and nothing of sums is loaded into a small device
+    from pairgossip.peer.sums.questions import find_order_question
+
+    return find_order_question(str(spec.kernel))
+
+
 def _canonical_algorithm(spec: Spec) -> Algorithm:
     algorithm = msgspec.structs.replace(spec.algorithm, name=canonical(spec.algorithm.name))
     if algorithm.name == SUMS:
-        rounds = algorithm.rounds or (DEFAULT_ROUNDS if spec.loss is not None else None)
+        rounds = algorithm.rounds or (_DEFAULT_ROUNDS if spec.loss is not None else None)
         return msgspec.structs.replace(algorithm, rounds=rounds)
     if spec.loss is None and algorithm.mixing is None:
         return msgspec.structs.replace(algorithm, mixing="weighted")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import is_ordering
+from pairgossip.peer.spec.algorithm import OR_EXCHANGE
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.peer.sums.questions import (
     check_kernel,
     count_grades,
     find_order_question,
-    is_told_by_sums,
 )
 from pairgossip.sketches.grids import Labels
 from pairgossip.text import join_names
@@ -22,8 +22,6 @@ from pairgossip.text import join_names
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
-EXCHANGE, SUMS = "exchange", "sums"
-DEFAULT_ROUNDS = 100
 _MOST_BINS = 1024
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
@@ -31,70 +29,6 @@ _MOST_GRADES = 32
 _FEWEST_ROUNDS = 3
 _LARGEST_WHOLE = (1 << 53) - 1
 """Beyond it a float cannot be every whole number."""
-_OF_EXCHANGE = {
-    "mixing": "is how estimates are averaged when rows travel",
-    "rate": "is how often members exchange rows",
-}
-_OF_SUMS = ("bins", "refine", "rounds")
-_OF_REPORTS = ("bins", "rounding", "classes", "together")
-_OR = 'or let rows travel with algorithm.name = "exchange"'
-
-
-def choose_algorithm(table: Mapping[str, Any]) -> str | None:
-    """Return the algorithm of a specification: sums unless it names another, or they cannot tell.
-
-    So rows travel only where somebody has written that they do, or nothing else would do. None if
-    what stands there is no name.
-    """
-    algorithm = table.get("algorithm", {})
-    name = algorithm.get("name") if isinstance(algorithm, Mapping) else None
-    if name is not None:
-        return canonical(name) if isinstance(name, str) else None
-    kernel, loss = table.get("kernel"), table.get("loss")
-    if isinstance(kernel, str):
-        return SUMS if is_told_by_sums(kernel) else EXCHANGE
-    return SUMS if isinstance(loss, str) and _is_learned_by_sums(loss) else EXCHANGE
-
-
-def _is_learned_by_sums(loss: str) -> bool:
-    try:
-        return is_ordering(as_loss(loss))
-    except InputError:
-        return False  # it is refused by its own sentence
-
-
-def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
-    """Refuse keys that mean nothing to the algorithm that is chosen."""
-    algorithm = table.get("algorithm", {})
-    given = set(algorithm) if isinstance(algorithm, Mapping) else set()
-    if is_sums:
-        for key, why in _OF_EXCHANGE.items():
-            if key in given:
-                raise InputError(f"algorithm.{key} {why}, and sums have none: remove it, {_OR}.")
-        learning, privacy = table.get("learning"), table.get("privacy")
-        if isinstance(learning, Mapping) and "step" in learning:
-            raise InputError(
-                f"learning.step is not needed: sums choose their steps; remove it, {_OR}."
-            )
-        for key in _OF_REPORTS:
-            if isinstance(privacy, Mapping) and key in privacy:
-                raise InputError(
-                    f"privacy.{key} is about reports of rows, and sums have none: remove it, "
-                    f"{_OR.replace('rows', 'reports')}."
-                )
-        if "stop" in table:
-            raise InputError(
-                f"stop is not needed: a run on sums ends by itself; remove the table, {_OR}."
-            )
-        return
-    if table.get("whole"):
-        raise InputError('whole is for algorithm.name = "sums": remove it.')
-    for key in _OF_SUMS:
-        if key in given:
-            raise InputError(f'algorithm.{key} is for algorithm.name = "sums": remove it.')
-    name = choose_algorithm(table)
-    if name not in (None, EXCHANGE):
-        raise unknown_name("algorithm.name", algorithm["name"], (EXCHANGE, SUMS))
 
 
 def check_sums(spec: Spec) -> None:
@@ -224,5 +158,5 @@ def _check_loss(spec: Spec) -> None:
     if not 2 <= grades <= _MOST_GRADES:
         raise InputError(
             f"ranges.{spec.label} holds {grades:,} whole numbers, but sums are made for 2 to "
-            f"{_MOST_GRADES} grades: use fewer, list classes, {_OR}."
+            f"{_MOST_GRADES} grades: use fewer, list classes, {OR_EXCHANGE}."
         )

@@ -42,7 +42,6 @@ from pairgossip.peer.identity.identity import Identity, create_identity, write_n
 from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.rounds import first_sums
 from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, OperatorSettings, check_settings
@@ -258,6 +257,8 @@ def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -
         about = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
         journal.note({**about, "draw_seed": str(secrets.randbits(64))})
         if spec.is_sums:
+            from pairgossip.peer.protocol.rounds import first_sums
+
             journal.save(SaveSums(first_sums(len(rows)), sync=True, everything=True))
         else:
             state = first_state(make_context(identity, spec, rows, Members()))

@@ -18,7 +18,6 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
-from pairgossip.peer.sums.questions import check_labels
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count, format_rows
 
@@ -45,6 +44,8 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
         _check_inside(table, spec.label, is_inside, allowed, "other classes")
     matrix = table.matrix() + 0.0  # minus zero would be signed as another number
     if spec.is_sums and spec.label is not None:
+        from pairgossip.peer.sums.questions import check_labels
+
         check_labels(spec, matrix[:, -1])
     _check_meaning(matrix, spec)
     return tuple(tuple(map(float, row)) for row in matrix)

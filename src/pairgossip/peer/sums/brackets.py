@@ -15,7 +15,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.inference.answer import interval
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.kernels.kernel import Scale
-from pairgossip.order_statistics import Distribution
+from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import GiniBins, GiniLabels
 from pairgossip.sketches.grids import Grid, Labels

@@ -17,7 +17,7 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, distinct
 from pairgossip.kernels import Combination, Formula, Kernel
-from pairgossip.order_statistics import Statistic
+from pairgossip.order_statistics.statistics import Statistic
 from pairgossip.peer.protocol.program import Words
 from pairgossip.peer.sums.fixed_point import encode, to_whole
 from pairgossip.peer.sums.readings import OrderReading, PairReading, Reading

@@ -14,8 +14,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, canonical
 from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
 from pairgossip.kernels.named_tests import NAMED_TESTS
-from pairgossip.order_statistics import (
-    ClassTest,
+from pairgossip.order_statistics.comparisons import ClassTest
+from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
     Quantile,
     Shift,

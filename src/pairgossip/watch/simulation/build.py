@@ -6,12 +6,13 @@ import math
 from contextlib import suppress
 from typing import Any
 
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import find_method
 from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
 from pairgossip.graphs.grouped.grouping import group_labels
-from pairgossip.inference import Answer, exact
+from pairgossip.inference.answer import Answer
+from pairgossip.inference.questions import exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest

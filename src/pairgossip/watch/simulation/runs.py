@@ -21,7 +21,7 @@ from pairgossip.engine.estimation.trial import EstimationTrial, Setup, measure
 from pairgossip.engine.schedule import child
 from pairgossip.engine.solving.trial import SolverSetup
 from pairgossip.errors import InputError
-from pairgossip.inference import Answer
+from pairgossip.inference.answer import Answer
 from pairgossip.kernels.pairs import Averages
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import theory_curves

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pairgossip.algorithms import METHODS, find_method
+from pairgossip.algorithms.methods import METHODS, find_method
 from pairgossip.checks import CLOCKS, LAWS, RANDOM, SCHEDULES, TREE, choice
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
