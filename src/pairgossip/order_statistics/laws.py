@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -35,6 +36,7 @@ def two_sided_by_t(t: float, freedom: float) -> float:
     return _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
+@lru_cache  # a running peer asks for the same one again and again
 def t_quantile(level: float, freedom: float) -> float:
     """Return how far Student's t is from zero at most, in this part of all cases."""
     inner, outer = 0.0, 1.0
