@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,6 @@ def say(folder: Path, rounds: list[RoundsStatus], **more: Any) -> None:
             folder / f"home-{number}",
             rounds=one,
             covers=Coverage(one.held, len(rounds), 6),
-            updated=time.time(),
             **{**nothing, **more},
         )
 

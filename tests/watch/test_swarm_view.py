@@ -90,7 +90,7 @@ def test_what_is_told(made_up: tuple[Path, Viewed]) -> None:
         assert (peer["state"], peer["estimate"], peer["gossip_error"]) == ("up", 1.5, 0.12)
         assert peer["sampling_interval"] == [1.375, 1.625]
         assert (peer["exchanges"], peer["refused"], peer["generation"]) == (7, 2, 1)
-        rewrite_status(folder / "home-1", estimate=(1.75,), updated=time.time())
+        rewrite_status(folder / "home-1", estimate=(1.75,))
         look = newest(events, lambda look: look["peers"][1]["estimate"] == 1.75)
     assert look["refused"] == 6 and look["generation"] == 1
 
@@ -138,8 +138,8 @@ def test_a_defect_in_one_look_does_not_end_all_looking(caplog: pytest.LogCapture
 
 def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
     folder, server = made_up
-    rewrite_status(folder / "home-0", estimate=(1.75,), updated=time.time())
-    rewrite_status(folder / "home-2", estimate=(1.25,), privacy_error=0.2, updated=time.time())
+    rewrite_status(folder / "home-0", estimate=(1.75,))
+    rewrite_status(folder / "home-2", estimate=(1.25,), privacy_error=0.2)
     with asking(page) as asked:
         open_swarm(page, server)
     assert asked and all(url.startswith(server.address) for url in asked)
@@ -183,7 +183,7 @@ def test_hostile_names_are_shown_as_text(page: Page, tmp_path: Path) -> None:
     short = "<b onclick=alert(1)>x</b>"
     names = [HOSTILE, short, "\u202eevil\x1b[2J"]
     folder = made_up_swarm(tmp_path / "<i>swarm", names, measure="<script>1")
-    rewrite_status(folder / "home-1", problems=(HOSTILE,), updated=time.time())
+    rewrite_status(folder / "home-1", problems=(HOSTILE,))
     with viewed(SwarmView(swarm_in(folder))) as server:
         open_swarm(page, server)
         shown = page.locator("table.peers tbody th")
