@@ -9,8 +9,28 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from cyclopts import UNSET, App, ArgumentCollection
 
 from pairgossip.cli import main
+
+_assemble = App.assemble_argument_collection
+_assembled: dict[object, ArgumentCollection] = {}
+
+
+def _assemble_once(self: App, **options: Any) -> ArgumentCollection:
+    """The arguments of a command, of which the library keeps nothing for a second call.
+
+    A user's process parses once; the tests parse a thousand times, and nine tenths of the time
+    would go to reading the same signatures.
+    """
+    key = self.default_command, frozenset(options.items())
+    if key not in _assembled:
+        _assembled[key] = _assemble(self, **options)
+    for argument in _assembled[key]:  # forget what the call before has left
+        argument.tokens = []
+        argument.value = UNSET
+        argument._marked_converted = argument._mark_converted_override = False
+    return _assembled[key]
 
 
 class Answer(NamedTuple):
@@ -31,7 +51,9 @@ class CommandLine:
     def __call__(self, *tokens: object) -> Answer:
         self._capsys.readouterr()
         try:
-            code = main([str(token) for token in tokens])
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(App, "assemble_argument_collection", _assemble_once)
+                code = main([str(token) for token in tokens])
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         return Answer(code, *self._capsys.readouterr())
