@@ -54,7 +54,7 @@ SETTINGS = [
 def test_engines_agree_with_the_plain_algorithm(graph: Graph, settings: dict[str, Any]) -> None:
     runs = [
         pg.estimate(
-            rows(graph.n), "gini", graph, iterations=700, trials=2, seed=3, engine=name, **settings
+            rows(graph.n), "gini", graph, iterations=300, trials=2, seed=3, engine=name, **settings
         )
         for name in ("auto", "plain")
     ]

@@ -73,7 +73,7 @@ def final_estimates(
     schedule = Schedule(graph, law, root_seed(7), chosen.exchanges_per_iteration)
     weights = weights_for(chosen, graph, law)
     network = build_engine(engine, problem, chosen, clock, order, weights)
-    for block in (1, 2, 40, 157):
+    for block in (1, 2, 20, 57):
         network.advance(schedule.draw(block))
         network.estimates()  # reading must not disturb the run
     return network.estimates()

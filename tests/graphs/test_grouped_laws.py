@@ -54,7 +54,7 @@ def test_frequencies_follow_the_probabilities_of_all_edges(graph: GroupedGraph, 
 
 @pytest.mark.parametrize("law", LAWS)
 @EACH
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(sizes=st.lists(st.integers(0, 70), min_size=1, max_size=6))
 def test_events_do_not_depend_on_how_many_are_drawn_at_a_time(
     graph: GroupedGraph, law: str, sizes: list[int]
