@@ -69,7 +69,7 @@ def setup_of(problem: PairProblem, engine: str, iterations: int = 60) -> Setup:
 def test_every_trial_runs_its_own_problem(engine: str) -> None:
     problem = Noisy(Pairs(rows(6), "gini"))
     root = root_seed(3)
-    outcome = run_trials(setup_of(problem, engine, 40_000), root, [0, 4])
+    outcome = run_trials(setup_of(problem, engine, 10_000), root, [0, 4])
     truths = []
     for number, record in zip(outcome.numbers, outcome.records, strict=True):
         truth = problem.for_trial(child(child(root, number), TRIAL_PROBLEM)).exact()
