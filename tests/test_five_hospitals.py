@@ -18,6 +18,7 @@ import pytest
 from pairgossip.cli import main
 
 from .peer.zenoh_people import free_address
+from .swarm.brisk import BRISK
 
 PAGE = Path(__file__).parents[1] / "docs" / "field" / "five-hospitals.md"
 FENCE = re.compile(r"^```(shell|text|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -79,9 +80,13 @@ class Desk:
         return out + err
 
     def _start(self, command: str, log: str) -> str:
+        words = shlex.split(command)[1:]
+        program = RUN + words
+        if self._peers:  # the others as what the command becomes, in half the time
+            assert words[:3] == ["peer", "run", "--home"]
+            program = [sys.executable, *BRISK, *words[3:]]
         with (self._folder / log).open("wb") as file:
-            words = shlex.split(command)[1:]
-            self._peers.append(subprocess.Popen(RUN + words, cwd=self._folder, stderr=file))
+            self._peers.append(subprocess.Popen(program, cwd=self._folder, stderr=file))
         return ""
 
     def _wait_for_all(self) -> None:

@@ -156,10 +156,14 @@ def held(folder: Path) -> Counter[tuple[str, int]]:
 @pytest.mark.timeout(700)
 def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> None:
     exact = float(pg.exact([1.0, 8.0, 30.0], "gini"))
-    peers.start(*NAMES)
+    peers.start("clinic-a")
+    peers.start_brisk("clinic-b", "clinic-c")
     until(lambda: min(map(peers.exchanges, NAMES)) > 200)
     shown = run_command(place, "status", "--home", "clinic-a")
     assert "running as process" in shown and "records of 3 of 3 members; all have 3 rows" in shown
+    check_that_it_is_small(peers.running["clinic-a"].pid)
+    second = refused(place, "run", "--home", "clinic-a")
+    assert second.startswith("Error: The peer in clinic-a is already running as process ")
     logged = peers.stop(*NAMES)
     assert {line["level"] for line in logged} == {"info"}
     assert all("value" not in line and "mass" not in line for line in logged)
@@ -186,22 +190,11 @@ def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> 
     assert result["kernel"] == "gini" and result["covers"]["of_rows"] == 3
 
 
-def test_a_peer_is_small_and_only_one_runs_per_folder_and_port(
-    place: Path, peers: Processes
-) -> None:
-    peers.start("clinic-a", "clinic-b")
-    pid = peers.running["clinic-a"].pid
-    before = peers.exchanges("clinic-a")
-    until(lambda: peers.exchanges("clinic-a") > before)
+def check_that_it_is_small(pid: int) -> None:
     if sys.platform == "linux":  # other systems do not tell
         assert own_memory(pid) < LARGEST
         libraries = Path(f"/proc/{pid}/maps").read_text()
         assert not [heavy for heavy in HEAVY if heavy in libraries]
-    second = refused(place, "run", "--home", "clinic-a")
-    assert second.startswith("Error: The peer in clinic-a is already running as process ")
-    peers.stop("clinic-b")
-    assert "is in use by another program: stop it, or give another port" in on_port_of_a(place)
-    peers.stop("clinic-a")
 
 
 def own_memory(pid: int) -> int:
@@ -223,7 +216,7 @@ def on_port_of_a(place: Path) -> str:
         settings.write_text(kept)
 
 
-def test_evicting_on_a_running_peer(place: Path, peers: Processes) -> None:
+def test_evicting_on_a_running_peer_and_a_port_in_use(place: Path, peers: Processes) -> None:
     """Last: the members are fewer afterward."""
     peers.start_brisk(*NAMES)
     until(lambda: all(peers.status(name).get("pid") for name in NAMES))
@@ -236,4 +229,6 @@ def test_evicting_on_a_running_peer(place: Path, peers: Processes) -> None:
     assert lost.returncode == 3
     assert "The other members have evicted this peer" in err
     until(lambda: peers.status("clinic-b").get("evicted") == ["clinic-c"])
-    peers.stop("clinic-a", "clinic-b")
+    peers.stop("clinic-b")
+    assert "is in use by another program: stop it, or give another port" in on_port_of_a(place)
+    peers.stop("clinic-a")

@@ -40,7 +40,7 @@ rate = 30.0
 
 def test_a_swarm_from_start_to_verdict(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     home = tmp_path / "swarm"
-    options = ("--peers", 4, "--graph", "cycle", "--exchanges", 200, "--rate", 30, "--home", home)
+    options = ("--peers", 3, "--graph", "path", "--exchanges", 100, "--rate", 30, "--home", home)
     answer = cli(*BASIC, incomes, *options)
     assert answer.code == 0, answer
     exact = pg.exact(read_columns(incomes, ["income"])["income"], "gini")
@@ -49,7 +49,7 @@ def test_a_swarm_from_start_to_verdict(cli: CommandLine, incomes: Path, tmp_path
     assert verdict.endswith(f"of the exact value {exact:.6g}.")
     assert "records" in answer.out and "20, each held once" in answer.out
     lines = answer.err.splitlines()
-    assert lines[0].startswith("0 s: 4 up; ")
+    assert lines[0].startswith("0 s: 3 up; ")
     assert lines[-1] == f"Everything is in {home}"
     assert json.loads((home / "swarm.json").read_text())["running"] is False
     # The peers are peers as any others.
@@ -66,15 +66,15 @@ def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     spec = tmp_path / "auc.toml"
     spec.write_text(AUC)
-    tokens = ("--spec", spec, "--data", incomes, "--peers", 3, "--exchanges", 60, "--json")
+    tokens = ("--spec", spec, "--data", incomes, "--peers", 2, "--exchanges", 60, "--json")
     answer = cli("swarm", "run", *tokens)
     assert answer.code == 0, answer
     told = answer.json()
     assert told["sound"] and told["violations"] == [] and told["failures"] == []
-    assert (told["peers"], told["links"], told["records"]) == (3, 3, 20)
+    assert (told["peers"], told["links"], told["records"]) == (2, 1, 20)
     table = read_columns(incomes, ["income", "grade"])
     assert told["exact"] == pytest.approx(pg.exact(table["income"], "auc", "v", table["grade"]))
-    assert set(told["estimates"]) == {"peer-01", "peer-02", "peer-03"}
+    assert set(told["estimates"]) == {"peer-01", "peer-02"}
 
 
 @pytest.mark.usefixtures("brisk")
@@ -153,22 +153,14 @@ def test_chaos_with_labels_in_words(
 ) -> None:
     monkeypatch.setattr(running, "_SHORTEST_CALM", 0.5)  # nobody asks how near the estimates are
     monkeypatch.setattr(chaos, "_MEAN_FREEZE", 0.5)  # nor what a long freeze does
-    what = ("--kernel", "auc", "--column", "income", "--label", "class", "--peers", 3)
-    how = ("--kills", 2, "--freezes", 1, "--seconds", 1, "--json")
+    what = ("--kernel", "auc", "--column", "income", "--label", "class", "--peers", 2)
+    how = ("--kills", 1, "--freezes", 1, "--seconds", 1, "--json")
     answer = cli("swarm", "run", "--data", incomes, *what, *how)
     assert answer.code == 0, answer
     told = answer.json()
-    assert told["faults"] == {"kills": 2, "freezes": 1}
+    assert told["faults"] == {"kills": 1, "freezes": 1}
     assert told["exact"] == 1.0  # the rich are those with the higher income
     assert "positive class: rich" in answer.err
-
-
-@pytest.mark.usefixtures("brisk")
-def test_an_estimate_too_far_off_fails(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
-    options = ("--peers", 3, "--exchanges", 5, "--within", 1e-9, "--home", tmp_path / "swarm")
-    answer = cli(*BASIC, incomes, *options)
-    assert answer.code == 1
-    assert answer.out.rstrip().endswith("which is NOT within 0.00%.")
 
 
 def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Path]:
@@ -195,10 +187,11 @@ def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Pat
     ("estimates", "end"),
     [
         ((1.01, None, 1.02), "1 of 3 peers have NO estimate."),
+        ((1.0, 1.0, 1.06), "which is NOT within 5.00%."),
         ((None, None, None), "4 exchanges conserved, but 3 of 3 peers have NO estimate."),
     ],
 )
-def test_a_peer_without_an_estimate_is_not_near(
+def test_a_peer_without_an_estimate_or_too_far_off_fails(
     cli: CommandLine,
     incomes: Path,
     tmp_path: Path,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from pairgossip.swarm import processes, running
+
+if TYPE_CHECKING:
+    import pytest
 
 BRISK = ("-P", str(Path(__file__).with_name("brisk_peer.py")))
 """What Python is given, before the folder, to run such a peer."""
