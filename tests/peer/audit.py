@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.messages import (
@@ -21,7 +22,7 @@ from pairgossip.peer.protocol.messages import (
     generations_before,
 )
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.protocol.state import Node, Pending, State
+from pairgossip.peer.protocol.state import Node, Outcome, Pending, State
 from tests.peer.books import BookedMixing
 
 Row = tuple[str, int]
@@ -70,6 +71,20 @@ def asked_with(state: State, number: int) -> list[tuple[str, Pending]]:
     return [(to, pending) for to, pending in state.pending.items() if pending.node == number]
 
 
+class Holding(NamedTuple):
+    """What the nodes of a peer hold, were none of its offers decided."""
+
+    rows: list[Row]
+    masses: list[Mass]
+    nodes: list[Node]
+
+
+def holding_of(state: State) -> Holding:
+    nodes = list(state.nodes)
+    rows = [(node.record.origin, node.record.row) for node in nodes]
+    return Holding(rows, [node.mass for node in nodes], nodes)
+
+
 @dataclass
 class Auditor:
     """Looks at all peers after every event, and at every frame that is sent."""
@@ -84,9 +99,13 @@ class Auditor:
     _told: dict[tuple[object, ...], bytes] = field(default_factory=dict)
     _genuine: dict[tuple[str, int, int], Record] = field(default_factory=dict)
     _expected: dict[int, set[Row]] = field(default_factory=dict)
+    _of_no_concern: set[bytes] = field(default_factory=set)
+    _holdings: dict[str, Holding] = field(default_factory=dict)
 
     def sent(self, sender: str, to: str, frame: bytes) -> None:
         """One number stands for one offer, and one offer has one outcome (I3)."""
+        if frame in self._of_no_concern:
+            return
         message = decode(frame)
         if isinstance(message, Offer):
             offer = ("offer", sender, message.seq)
@@ -97,15 +116,18 @@ class Auditor:
             isinstance(message, Reject) and message.reason != "stale"
         ):
             self._same(("answer", sender, to, message.generation, message.seq), frame)
+        else:  # half of all frames say hello, and in few ways
+            self._of_no_concern.add(frame)
 
     def _same(self, what: tuple[object, ...], told: bytes) -> None:
         if self._told.setdefault(what, told) != told:
             raise Violated(f"{what} was told in two ways")
 
-    def check(self) -> None:
-        """Check all that may have changed since the last call."""
+    def check(self, among: Iterable[str] | None = None) -> None:
+        """Check all that may have changed since the last call, among these peers if told."""
         state_of, seen, names = self.network.state, self._seen, self.network.names
-        changed = [name for name in names if state_of(name) is not seen.get(name)]
+        looked_at = names if among is None else among
+        changed = [name for name in looked_at if state_of(name) is not seen.get(name)]
         if not changed:
             return
         states = {name: state_of(name) for name in names}
@@ -124,29 +146,42 @@ class Auditor:
         least = self._reached.get(name, (0, 0))
         if reached[0] < least[0] or reached[1] < least[1]:
             raise Violated(f"{name} went back from {least} to {reached}")
+        if before is None or not _is_of_same_standing(before, state):
+            self._check_standing(name, state)
         # What a killed peer had written but not synced may be undone still: nobody knows of it.
-        if generations_before(state.generation) > MOST_GENERATIONS:
-            raise Violated(f"{name} begins generation after generation: {state.changes}")
-        if not state.changes.include(self._known.get(name, Changes())):
-            raise Violated(f"{name} forgot who is evicted or has grown: {state.changes}")
         if self.network.is_running(name):
             self._reached[name] = reached
             self._known[name] = state.changes
-        self._begun.setdefault(state.generation, set()).add(name)
-        if self._meanings.setdefault(state.generation, state.changes) != state.changes:
-            raise Violated(f"two meanings of generation {state.generation}")
-        for growth in state.grown:
-            if not self.network.contexts[growth.member].is_genuine_growth(growth):
-                raise Violated(f"a growth that nobody signed: {growth}")
         if name not in state.evicted and len(state.nodes) != self._rows(name, state.generation):
             raise Violated(f"{name} has {len(state.nodes)} rows in {state.changes}")
         self._check_nodes(name, state, before)
         frozen = state.frozen
         if len(set(frozen)) < len(frozen):
             raise Violated(f"{name} has offered a row twice: {state.pending}")
-        for outcome in state.outcomes.values():
-            if outcome.record is not None:
+        known = self._known_outcomes(before, state)
+        for who, outcome in state.outcomes.items():
+            if outcome.record is not None and outcome is not known.get(who):
                 self._check_record(outcome.record, state)
+        self._holdings[name] = holding_of(state)
+
+    def _check_standing(self, name: str, state: State) -> None:
+        """Check a generation and its changes, which most events leave as they are."""
+        changes = state.changes
+        if generations_before(state.generation) > MOST_GENERATIONS:
+            raise Violated(f"{name} begins generation after generation: {changes}")
+        if not changes.include(self._known.get(name, Changes())):
+            raise Violated(f"{name} forgot who is evicted or has grown: {changes}")
+        self._begun.setdefault(state.generation, set()).add(name)
+        if self._meanings.setdefault(state.generation, changes) != changes:
+            raise Violated(f"two meanings of generation {state.generation}")
+        for growth in state.grown:
+            if not self.network.contexts[growth.member].is_genuine_growth(growth):
+                raise Violated(f"a growth that nobody signed: {growth}")
+
+    def _known_outcomes(self, before: State | None, state: State) -> Mapping[str, Outcome]:
+        """What was checked in this generation; an outcome never changes."""
+        is_same = before is not None and before.generation == state.generation
+        return before.outcomes if before is not None and is_same else {}
 
     def _check_nodes(self, name: str, state: State, before: State | None) -> None:
         """Check the nodes that have not been checked in this generation; nodes never change."""
@@ -180,21 +215,19 @@ class Auditor:
             raise Violated(f"a record was changed: {record}")
 
     def _check_generation(self, generation: int, states: dict[str, State]) -> None:
-        members = [name for name in states if name not in self._meanings[generation].evicted]
+        evicted = self._meanings[generation].evicted
+        members = [name for name in states if name not in evicted]
         here = [name for name in members if states[name].generation == generation]
         begun = self._begun[generation]
         is_whole = all(name in here for name in members if name in begun)
-        held, masses = list[Row](), list[Mass]()
+        held, masses, nodes = list[Row](), list[Mass](), list[Node]()
         for name in here:
-            asked = {pending.node for pending in states[name].pending.values()}
-            for number, node in enumerate(states[name].nodes):
-                record, mass = node.record, node.mass
-                if number in asked:
-                    if not is_whole and self._is_in_doubt(states, name, number):
-                        continue
-                    record, mass = effective(self.network, name, number)
-                held.append((record.origin, record.row))
-                masses.append(mass)
+            holding = self._holdings[name]
+            nodes += holding.nodes
+            if states[name].pending:
+                holding = self._as_decided(name, states, is_whole)
+            held += holding.rows
+            masses += holding.masses
         if not is_whole:  # who has left took records along; but none may be there twice
             if len(set(held)) < len(held):
                 raise Violated(f"generation {generation}: records {Counter(held)}")
@@ -207,10 +240,31 @@ class Auditor:
         expected = self._expected[generation]
         if len(held) != len(expected) or set(held) != expected:
             raise Violated(f"generation {generation}: records {Counter(held)}")
-        if all(getattr(self.network.contexts[name].rule, "keeps_books", False) for name in here):
-            nodes = [node for name in here for node in states[name].nodes]
+        if self._keepers.issuperset(here):
             check_masses(masses, nodes)
             check_products(masses, nodes, self.network.contexts[here[0]].rule)
+
+    def _as_decided(self, name: str, states: dict[str, State], is_whole: bool) -> Holding:
+        """What a peer with offers holds, without nodes that nobody can tell of."""
+        known = self._holdings[name]
+        rows, masses = list(known.rows), list(known.masses)
+        in_doubt = []
+        for pending in states[name].pending.values():
+            number = pending.node
+            if not is_whole and self._is_in_doubt(states, name, number):
+                in_doubt.append(number)
+            else:
+                record, masses[number] = effective(self.network, name, number)
+                rows[number] = record.origin, record.row
+        for number in sorted(in_doubt, reverse=True):
+            del rows[number], masses[number]
+        return Holding(rows, masses, known.nodes)
+
+    @cached_property
+    def _keepers(self) -> frozenset[str]:
+        """The peers whose rules keep books."""
+        contexts = self.network.contexts.items()
+        return frozenset(who for who, one in contexts if getattr(one.rule, "keeps_books", False))
 
     def _rows_of(self, names: Sequence[str], generation: int) -> list[Row]:
         return [(name, row) for name in names for row in range(self._rows(name, generation))]
@@ -220,6 +274,15 @@ class Auditor:
         state = states[name]
         asked = [to for to, _ in asked_with(state, number)]
         return any(states[to].generation != state.generation for to in asked)
+
+
+def _is_of_same_standing(before: State, state: State) -> bool:
+    """Whether two states have the very same generation and changes."""
+    return (
+        before.generation == state.generation
+        and before.evicted is state.evicted
+        and before.grown is state.grown
+    )
 
 
 def check_masses(masses: Sequence[Mass], nodes: Sequence[Node]) -> None:

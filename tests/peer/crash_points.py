@@ -87,6 +87,7 @@ class Stage(World):
         kill = self.plan.struck
         assert kill is not None
         self.peers[name] = None
+        self._touched[name] = None
         if kill.lost is not None:
             assert kill.lost <= self.disks[name].unsafe
             self.disks[name].lose(kill.lost)

@@ -140,8 +140,18 @@ WITH_ONE_LOST = {
 }
 
 
-@pytest.mark.parametrize("rows", [2, 8])
-@pytest.mark.parametrize("kind", WITH_ONE_LOST)
+# Eight rows also exchange among themselves, which does not depend on the graph.
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        ("complete", 2),
+        ("complete", 8),
+        ("complete, another", 8),
+        ("ring with a chord", 2),
+        ("star without a leaf", 8),
+        ("path without its end", 2),
+    ],
+)
 def test_with_one_peer_gone_the_others_exchange_as_often_as_before(kind: str, rows: int) -> None:
     """Although each of its neighbors has an offer to it in doubt."""
     graph, number = WITH_ONE_LOST[kind]

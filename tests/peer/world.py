@@ -87,6 +87,10 @@ class World:
         self._order = itertools.count()
         self._cut: set[frozenset[str]] = set()
         self._frozen_until: dict[str, float] = {}
+        self._attended: dict[str, float] = {}
+        """What of a running peer the queue has: when something of its own is due."""
+        self._touched: dict[str, None] = {}
+        """Peers that may have changed since the last audit, in order."""
         self.gone: set[str] = set()
         self.names = [name_of(k) for k in range(self.graph.n)]
         self.own = {
@@ -172,6 +176,8 @@ class World:
         self._settle_file(name, state.rows)
         runtime = self._make_runtime(name, state)
         self.peers[name] = runtime
+        self._attended.pop(name, None)
+        self._touched[name] = None
         self._note("start", name)
         self._live(name, runtime, lambda: runtime.start(self.now))
         if self.faults.crashes and self.is_bad:
@@ -181,6 +187,7 @@ class World:
 
     def _live(self, name: str, runtime: ExchangeRuntime, what: Callable[[], None]) -> None:
         """Let a peer do something, as far as it comes."""
+        self._touched[name] = None
         try:
             what()
         except Killed:
@@ -194,14 +201,22 @@ class World:
     def _attend(self, name: str, runtime: ExchangeRuntime) -> None:
         """Call the peer when something of its own is due."""
         due = runtime.due()
-        if due < math.inf:
-            self._at(max(due, self.now), lambda: self._advance(name, runtime, due))
+        if due < math.inf and self._attended.get(name) != due:
+            self._call_at(max(due, self.now), name, runtime, due)
+
+    def _call_at(self, when: float, name: str, runtime: ExchangeRuntime, due: float) -> None:
+        self._attended[name] = due
+        self._at(when, lambda: self._advance(name, runtime, due))
 
     def _advance(self, name: str, runtime: ExchangeRuntime, due: float) -> None:
-        if self.peers[name] is not runtime or runtime.due() != due:
+        if self.peers[name] is not runtime:
+            return
+        if self._attended.get(name) == due:
+            del self._attended[name]
+        if runtime.due() != due:
             return
         if self._is_frozen(name):
-            self._at(self._frozen_until[name], lambda: self._advance(name, runtime, due))
+            self._call_at(self._frozen_until[name], name, runtime, due)
             return
         self._note("advance", name)
         self._live(name, runtime, lambda: runtime.advance(self.now))
@@ -225,6 +240,7 @@ class World:
     def stop(self, name: str, *, power: bool = True) -> None:
         """Kill a peer, and cut its power unless told otherwise."""
         self.peers[name] = None
+        self._touched[name] = None
         self._note("stop", name)
         if power:
             self.disks[name].lose_power(self.chance)
@@ -328,7 +344,8 @@ class World:
         if self._is_frozen(to):
             self._at(self._frozen_until[to], lambda: self._deliver(sender, to, frame))
             return
-        self._note("deliver", sender, to, frame)
+        self._note("deliver", sender, to, "")
+        self.trace.update(frame)
         self._live(to, runtime, lambda: runtime.received(sender, frame, self.now))
 
     def _partition(self) -> None:
@@ -359,8 +376,8 @@ class World:
     # Time
 
     def _note(self, *what: object) -> None:
-        told = [one if isinstance(one, bytes) else str(one).encode() for one in what]
-        self.trace.update(b"\0".join((repr(self.now).encode(), *told)))
+        told = "\0".join((repr(self.now), *map(str, what)))
+        self.trace.update(told.encode())
 
     def _later(self, delay: float, what: Callable[[], None]) -> None:
         self._at(self.now + delay, what)
@@ -374,10 +391,13 @@ class World:
             self.now, _, what = heapq.heappop(self._queue)
             what()
             self.events += 1
-            self.auditor.check()
+            if self._touched:
+                self.auditor.check(self._touched)
+                self._touched.clear()
             if after_each is not None:
                 after_each(self)
         self.now = until
+        self.auditor.check()  # of all, whoever has touched them
 
     def heal(self, patience: float = 200.0) -> None:
         """Go on ringing until all have heard of the last generation."""
@@ -403,9 +423,7 @@ class World:
     def state(self, name: str) -> State:
         """What the peer knows: in memory if it runs, on its disk if not."""
         runtime = self.peers[name]
-        state = runtime.protocol.state if runtime is not None else self.disks[name].load()
-        assert state is not None
-        return state
+        return self.disks[name].commits[-1] if runtime is None else runtime.protocol.state
 
     def is_running(self, name: str) -> bool:
         """Whether the peer has done all that the last event asked of it."""

@@ -104,7 +104,7 @@ class Context(ABC):
         rows = self.present_rows
         return RecordCheck(self.verify, self.spec, self.limits, rows, whole=self.is_private)
 
-    @property
+    @cached_property
     def frame_limit(self) -> int:
         """How long a frame of this run can be."""
         return frame_limit(len(self.limits), self.rule.sizes[0], len(self.rows))

@@ -72,7 +72,8 @@ class Membership(ABC, Generic[_S]):
     @property
     def present(self) -> list[str]:
         """The neighbors that are not evicted."""
-        return [who for who in self.context.neighbors if who not in self.state.evicted]
+        evicted = self.state.evicted
+        return [who for who in self.context.neighbors if who not in evicted]
 
     @abstractmethod
     def start(self) -> list[Any]:

@@ -205,6 +205,10 @@ class Proof(_Message, frozen=True, tag="proof"):
 
 
 AnyMessage = Hello | Offer | Accept | Reject | Notice | Contribution | Have | Want | Roster | Proof
+# Tuples, since a union would be made anew at every look at a message.
+_WITH_MASS = (Offer, Accept)
+_OF_EXCHANGES = (Offer, Accept, Reject)
+_OF_ROUNDS = (Contribution, Have, Want)
 _Signed = TypeVar("_Signed", Record, Growth, Notice, Contribution)
 
 
@@ -347,15 +351,15 @@ def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         # ValueError: text that is not UTF-8.
         raise BadFrame("malformed") from None
-    if isinstance(message, Offer | Accept) and not _is_finite(message):
+    if isinstance(message, _WITH_MASS) and not _is_finite(message):
         raise BadFrame("not finite")
     if isinstance(message, Hello) and len(message.text) > _LARGEST_TEXT:
         raise BadFrame("too long")
     if not 0 <= message.generation <= _LARGEST_NUMBER:
         raise BadFrame("malformed")
-    if isinstance(message, Offer | Accept | Reject) and not 1 <= message.seq <= _LARGEST_NUMBER:
+    if isinstance(message, _OF_EXCHANGES) and not 1 <= message.seq <= _LARGEST_NUMBER:
         raise BadFrame("malformed")
-    if isinstance(message, Contribution | Have | Want) and not 0 <= message.round <= MOST_ROUNDS:
+    if isinstance(message, _OF_ROUNDS) and not 0 <= message.round <= MOST_ROUNDS:
         raise BadFrame("malformed")
     return message
 

@@ -42,9 +42,11 @@ class Nodes(Membership[State]):
 
     def _free_nodes(self, purpose: str, count: int) -> list[int]:
         """Draw different nodes that no offer has frozen; none if there are fewer than asked for."""
-        if self.free_rows < count:
+        free = self.free_rows
+        if free < count:
             return []
-        drawn = self._lots(purpose).sample(range(self.free_rows), count)
+        # Lots cost more than all the rest, and with a single row there is nothing to draw.
+        drawn = self._lots(purpose).sample(range(free), count) if free > 1 else [0]
         for frozen in self.state.frozen:
             # The numbers from a frozen node on stand for the nodes that follow it.
             drawn = [node + (node >= frozen) for node in drawn]

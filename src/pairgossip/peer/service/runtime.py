@@ -20,6 +20,7 @@ from pairgossip.peer.protocol.state import RepeatLater, Save, SaveSums, Send
 
 _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 30.0
+_SAVES = (Save, SaveSums)
 _BUSY = "rejected by neighbors: busy"
 _DRAWN_AGAIN = 5.0
 """How many times sooner than usual the clock rings after a neighbor was busy."""
@@ -95,7 +96,7 @@ class Runtime(ABC, Generic[_P]):
         if self._has_failed:  # what is in memory was never written down: tell nobody of it
             raise BrokenInvariant("the state could not be saved; only the saved one may go on")
         for action in actions:
-            if isinstance(action, Save | SaveSums):
+            if isinstance(action, _SAVES):
                 self._has_failed = True
                 self.journal.save(action)
                 self._has_failed = False
@@ -154,6 +155,8 @@ class ExchangeRuntime(Runtime[Exchange]):
 
     def due(self) -> float:
         """When `advance` is to be called next."""
+        if not self._asked:  # as nearly always
+            return self.rings_at
         return min([self.rings_at, *(asked.repeats_at for asked in self._asked.values())])
 
     def advance(self, now: float) -> None:
