@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import logging
+import re
+import shutil
 import socket
 import ssl
 import time
@@ -21,6 +23,7 @@ from cryptography.x509.oid import NameOID
 
 from pairgossip.errors import InputError
 from pairgossip.watch.server import guard
+from pairgossip.watch.server import server as serving
 from pairgossip.watch.server.guard import MOST_CONNECTIONS, Guard, PromptProtocol
 from pairgossip.watch.server.server import FILES, FOLDER, ServerAddress, Service
 
@@ -121,6 +124,32 @@ def test_the_files_of_the_page(served: Served, path: str) -> None:
     answer = served.ask(path)
     assert answer.status_code == 200 and answer.content
     assert answer.headers["content-type"] == FILES[path][1]
+
+
+def test_a_browser_keeps_files_until_one_of_them_changes(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert served.ask("/").headers["cache-control"] == "no-store"
+    assert served.ask("/main.js").headers["cache-control"] == "no-store"
+    before = asked_for(served)
+    for path in before:
+        answer = served.ask(path)
+        assert answer.status_code == 200
+        assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
+    shutil.copytree(str(FOLDER), tmp_path / "page")
+    (tmp_path / "page" / "common" / "axes.js").write_text("// as of another version\n")
+    monkeypatch.setattr(serving, "FOLDER", tmp_path / "page")
+    other = Served(ServerAddress())
+    try:
+        assert len(before) > 10 and not before & asked_for(other)
+        assert other.ask(min(before)).status_code == 404
+    finally:
+        other.stop()
+
+
+def asked_for(served: Served) -> set[str]:
+    """The paths that the page itself names."""
+    return set(re.findall(r'(?:src|href)="(/[^"]*)"', served.ask("/").text))
 
 
 def test_every_file_of_the_page_is_in_the_table() -> None:

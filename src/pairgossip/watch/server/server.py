@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import ipaddress
 import logging
 import secrets
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -19,8 +20,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pairgossip.errors import InputError
 from pairgossip.text import LARGEST_PORT
@@ -181,20 +181,43 @@ class _Server(uvicorn.Server):
 def _build_app(views: Sequence[View], hosts: list[str], token: str | None) -> ASGIApp:
     """Put the page and its views behind the guard; the first view is the one to begin with."""
     names = encode_json({"views": [(view.name, view.title) for view in views]})
-    routes = [_fixed_route("/api/views", names, "application/json")]
-    for path, (name, kind) in FILES.items():
-        routes.append(_fixed_route(path, FOLDER.joinpath(name).read_bytes(), kind))
-    routes += [route for view in views for route in view.routes()]
+    fixed = {"/api/views": Response(names, media_type="application/json"), **_page()}
+    routes = [route for view in views for route in view.routes()]
     app = Starlette(routes=routes, exception_handlers={404: _not_found})
     app.router.redirect_slashes = False
-    return Guard(app, hosts, secure=token is not None, token=token)
+    return Guard(_Fixed(fixed, app), hosts, secure=token is not None, token=token)
 
 
-def _fixed_route(path: str, content: bytes, kind: str) -> Route:
-    async def answer(_: Request) -> Response:
-        return Response(content, media_type=kind)
+def _page() -> dict[str, Response]:
+    """Return the answers with the files of the page, by path.
 
-    return Route(path, answer, methods=["GET"])
+    The page itself asks for its files in a folder named after what is in all of them: a browser
+    may keep these for good, and asks for others as soon as one of them has changed.
+    """
+    contents = {path: FOLDER.joinpath(name).read_bytes() for path, (name, _) in FILES.items()}
+    folder = "/" + hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
+    contents["/"] = contents["/"].replace(b'="/', f'="{folder}/'.encode())
+    kept = {"Cache-Control": "private, max-age=31536000, immutable"}
+    answers = {}
+    for path, content in contents.items():
+        answers[path] = Response(content, media_type=FILES[path][1])
+        if path != "/":
+            answers[folder + path] = Response(content, headers=kept, media_type=FILES[path][1])
+    return answers
+
+
+class _Fixed:
+    """Answers that never change, found by their paths; all else is for the application."""
+
+    def __init__(self, answers: Mapping[str, Response], app: ASGIApp) -> None:
+        self._answers = answers
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = self._answers.get(scope["path"], self._app)
+        if answer is not self._app and scope["method"] not in ("GET", "HEAD"):
+            answer = PlainTextResponse("Method Not Allowed", 405, {"Allow": "GET, HEAD"})
+        await answer(scope, receive, send)
 
 
 async def _not_found(_: Request, __: Exception) -> Response:
