@@ -115,23 +115,21 @@ def dataset_command(
         write_rows(("data set", "rows", "columns", "what it holds"), table, numbers=False)
         return
     data = CATALOG[choice("data set", name, CATALOG)]()
-    files = (
-        [out]
-        if split is None
-        else _site_files(out, whole("The number of files", split, most=len(data)))
-    )
-    check_outputs(files)
     header = ",".join(data.columns)
     rows = [",".join(map(repr, row)) for row in data.values.tolist()]
-    dealt = [rows[number :: len(files)] for number in range(len(files))]
-    if files == [None]:
+    if split is not None:
+        files = _site_files(out, whole("The number of files", split, most=len(data)))
+    elif out is not None:
+        files = [out]
+    else:
         for line in (header, *rows):
             write_line(line)
         return
+    check_outputs(files)
+    dealt = [rows[number :: len(files)] for number in range(len(files))]
     texts = ["".join(f"{line}\n" for line in (header, *part)) for part in dealt]
-    written = [file for file in files if file is not None]
-    _keep_other_files(written, texts)
-    for file, text, part in zip(written, texts, dealt, strict=True):
+    _keep_other_files(files, texts)
+    for file, text, part in zip(files, texts, dealt, strict=True):
         write_text(file, [text])
         write_line(f"Wrote {file}: {format_count(len(part), 'row')}.")
     write_line(data.source)
@@ -147,7 +145,7 @@ def _keep_other_files(files: list[Path], texts: list[str]) -> None:
             )
 
 
-def _site_files(out: Path | None, sites: int) -> list[Path | None]:
+def _site_files(out: Path | None, sites: int) -> list[Path]:
     """Name a file for each site."""
     if out is None or "{}" not in out.name:
         raise InputError(
