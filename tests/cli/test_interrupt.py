@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
 import pairgossip as pg
+from pairgossip.engine.trials import Trial
 
 from .images import is_drawn
-from .running import CommandLine
+from .running import Answer, CommandLine
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 
@@ -41,15 +44,26 @@ def take_signals() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("trials", [1, 3])
-def test_what_was_computed_is_kept(single: Path, tmp_path: Path, trials: int) -> None:
-    save, plot = tmp_path / "run.npz", tmp_path / "run.png"
+def estimate(single: Path, save: Path, trials: int) -> list[str]:
+    """Return the words of an estimate that would never end."""
     tokens = ["estimate", single, "--kernel", "gini", "--iterations", "1e12", "--trials", trials]
-    tokens += ["--jobs", 2, "--save", save]
-    if trials == 1:  # a figure of three trials is drawn as that of one
-        tokens += ["--plot", plot]
+    return [str(token) for token in (*tokens, "--jobs", 2, "--save", save)]
+
+
+def check_what_is_kept(answer: Answer, save: Path, trials: int) -> None:
+    assert answer.code == 130, answer.err
+    warning = f"Warning: Interrupted: kept 1 of {trials} trials, up to iteration "
+    assert warning in answer.err and "Traceback" not in answer.err
+    assert "mean estimate" in answer.out
+    run = pg.load(save)
+    assert run.status == "interrupted"
+    assert len(run.iterations) >= 20
+
+
+def test_what_was_computed_is_kept(single: Path, tmp_path: Path) -> None:
+    save = tmp_path / "run.npz"
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *map(str, tokens)],
+        [sys.executable, "-c", SCRIPT, *estimate(single, save, trials=3)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -62,14 +76,23 @@ def test_what_was_computed_is_kept(single: Path, tmp_path: Path, trials: int) ->
             out, err = process.communicate(timeout=120)
         finally:
             process.kill()
-    assert process.returncode == 130, err
-    warning = f"Warning: Interrupted: kept 1 of {trials} trials, up to iteration "
-    assert warning in err and "Traceback" not in err
-    assert "mean estimate" in out
-    run = pg.load(save)
-    assert run.status == "interrupted"
-    assert len(run.iterations) >= 20
-    assert trials > 1 or is_drawn(plot)
+    check_what_is_kept(Answer(process.returncode, out, err), save, trials=3)
+
+
+def test_what_was_computed_is_drawn(
+    cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, plot, write = tmp_path / "run.npz", tmp_path / "run.png", Trial._write_checkpoint
+
+    def write_and_stop(self: Any) -> None:
+        write(self)
+        if self.record.written == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Trial, "_write_checkpoint", write_and_stop)
+    answer = cli(*estimate(single, save, trials=1), "--plot", plot)
+    check_what_is_kept(answer, save, trials=1)
+    assert is_drawn(plot)
 
 
 def stop(*_: object, **__: object) -> None:

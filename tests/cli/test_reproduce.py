@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.cli import main
+from pairgossip.engine.trials import Trial
 from pairgossip.experiments import CATALOG, reproduction
 from pairgossip.experiments.framework import report
 from tests.experiments.test_reproduction import contents
@@ -53,7 +53,6 @@ def start(seconds: float, *tokens: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -142,75 +141,87 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def reproduce_toy(*tokens: object) -> None:
-    """Reproduce the toy in this process."""
+    """Reproduce the toy in this process, without drawing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reproduction, "CATALOG", {"toy": TOY})
+        patch.setattr(report, "_render", outline)
         assert main(["reproduce", *TRIALS, *map(str, tokens)]) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_stopped_by_a_signal_and_resumed(
-    whole: dict[str, bytes], tmp_path: Path, number: int
-) -> None:
+def test_killed_and_resumed(whole: dict[str, bytes], tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     with start(0.5, "reproduce", *TRIALS, "--out", parts, "--jobs", 2) as process:
         wait_for(parts / "results" / "toy" / "gini.unfinished.npz")
-        process.send_signal(number)
-        _, err = process.communicate(timeout=120)
-        if number == signal.SIGINT:
-            assert process.returncode == 130
-            assert err.strip() == (
-                "Warning: Interrupted: finished trials are kept, and --resume goes on from them."
-            )
+        process.kill()
+        process.communicate(timeout=120)
     reproduce_toy("--out", parts, "--resume")
     assert contents(parts) == whole
 
 
+def test_interrupted_and_resumed(
+    whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
+) -> None:
+    """By a signal, while the threads of two trials run."""
+    parts, run, sent = tmp_path / "parts", Trial.run, list[int]()
+
+    def run_slowly(self: Any, on_progress: Any) -> None:
+        run(self, on_progress)
+        time.sleep(0.1)
+        if not sent and (parts / "results" / "toy" / "gini.unfinished.npz").exists():
+            sent.append(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reproduction, "CATALOG", {"toy": TOY})
+        patch.setattr(reproduction, "_SECONDS_BETWEEN_SAVES", 0.05)
+        patch.setattr(Trial, "run", run_slowly)
+        answer = cli("reproduce", *TRIALS, "--out", parts, "--jobs", 2)
+    assert sent and (answer.code, answer.err.strip()) == (
+        130,
+        "Warning: Interrupted: finished trials are kept, and --resume goes on from them.",
+    )
+    reproduce_toy("--out", parts, "--resume")
+    assert contents(parts) == whole
+
+
+CLUSTER = """
+import asyncio
+from distributed import Scheduler, Worker
+
+async def serve():
+    where = {"host": "127.0.0.1", "dashboard": False}
+    async with Scheduler(port=0, **where) as scheduler:
+        async with Worker(scheduler.address, nthreads=1, **where):
+            async with Worker(scheduler.address, nthreads=1, **where):
+                print(scheduler.address, flush=True)
+                await asyncio.Event().wait()
+
+asyncio.run(serve())
+"""
+"""A scheduler and two workers that talk by TCP as elsewhere; a process for each starts slowly."""
+
+
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
-    """A Dask scheduler and two workers, each a process of its own; yields the address."""
+    """A Dask scheduler and two workers in another process; yields the address."""
     pytest.importorskip("distributed")
-    file = tmp_path / "scheduler.json"
-    shared = [sys.executable, "-m", "dask"]
     environment = os.environ | {
         "DASK_DISTRIBUTED__ADMIN__LOG_LEVEL": "error",
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
-    worker = ["worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
-    commands = [
-        ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
-        worker,
-        worker,
-    ]
-    processes = [
-        subprocess.Popen(
-            [*shared, *command, "--scheduler-file", str(file)],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for command in commands
-    ]
-    try:
-        wait_for(file)
-        yield _address_with_workers(file, 2)
-    finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(30)
-            process.kill()  # what does not end by itself has nothing to lose
-            process.wait()
-
-
-def _address_with_workers(file: Path, wanted: int) -> str:
-    from distributed import Client
-
-    with Client(scheduler_file=str(file), timeout=60) as client:  # type: ignore[no-untyped-call]
-        client.wait_for_workers(wanted, timeout=120)
-        return str(client.scheduler.address)
+    with subprocess.Popen(
+        [sys.executable, "-c", CLUSTER],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()  # it has nothing to lose
 
 
 def test_a_dask_cluster_gives_the_same_files(
