@@ -22,6 +22,9 @@ from matplotlib import pyplot
 import pairgossip as pg
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.cli import main
+from pairgossip.cli.outputs import files
+from pairgossip.experiments.framework import report
+from pairgossip.planning import predictions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -81,7 +84,16 @@ def test_excerpts_equal_the_source() -> None:
     assert excerpts > 0
 
 
-@pytest.mark.usefixtures("shared_evidence")
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan by pilots of few trials, and draw few pixels: how good either is, other tests ask."""
+    monkeypatch.setattr(predictions, "_TRIALS", 4)
+    monkeypatch.setattr(predictions, "_SLOW_TRIALS", 2)
+    for written in (files, report):
+        monkeypatch.setattr(written, "_DOTS_PER_INCH", 30)
+
+
+@pytest.mark.usefixtures("shared_evidence", "brief")
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -93,7 +105,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert page.name != "README.md" or "run" in names
 
 
-@pytest.mark.usefixtures("shared_evidence")
+@pytest.mark.usefixtures("shared_evidence", "brief")
 @pytest.mark.parametrize("page", pages_with("sh"), ids=name_of)
 def test_commands_run(
     page: Path,
@@ -240,7 +252,7 @@ def test_examples_draw(example: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     exec(compile(example.read_text(encoding="utf-8"), str(example), "exec"), {})
     assert pyplot.get_fignums()
     for number in pyplot.get_fignums():
-        pyplot.figure(number).savefig(tmp_path / "figure.png")
+        pyplot.figure(number).draw_without_rendering()  # all but the pixels
     pyplot.close("all")
 
 
