@@ -40,8 +40,8 @@ from pairgossip.swarm.audit import audit
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import held_records
 from tests.peer.contexts import make_context as make_sealed_context
-from tests.peer.homes import GINI, Pair, introduce_each_other, make_home, make_pair
-from tests.peer.test_service import FAST, Switchboard, exchanges, running
+from tests.peer.homes import GINI, Pair, exchanges, introduce_each_other, make_home, make_pair
+from tests.peer.test_service import FAST, Switchboard, running
 from tests.peer.zenoh_people import until
 
 U = GINI.replace("[ranges]", 'target = "u"\nmembers = 3\n[ranges]')

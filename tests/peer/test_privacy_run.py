@@ -80,7 +80,7 @@ def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mi
     for home in homes:
         home.peer.write_text(home.peer.read_text().replace("true", "false"))  # no waiting for disks
     introduce_each_other(homes)
-    pair = Pair(homes)
+    pair = Pair(homes, saves_at_end=True)
     frames: list[bytes] = []
     for k in range(2000):
         pair.ask(k % 2)
@@ -234,7 +234,7 @@ classes = [0, 1]
     for home in homes:
         home.peer.write_text(home.peer.read_text().replace("0.0.0.0", "127.0.0.1"))
     introduce_each_other(homes)
-    pair = Pair(homes)
+    pair = Pair(homes, saves_at_end=True)
     for k in range(3000):
         pair.ask(k % 2)
         pair.deliver()

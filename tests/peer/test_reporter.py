@@ -17,8 +17,8 @@ from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log, write_logs
 from pairgossip.text import clean_text
 
-from .homes import introduce_each_other, make_home, make_pair
-from .test_service import FAST, Switchboard, exchanges, running
+from .homes import exchanges, introduce_each_other, make_home, make_pair
+from .test_service import FAST, Switchboard, running
 from .zenoh_people import until
 
 

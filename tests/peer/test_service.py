@@ -35,7 +35,7 @@ from pairgossip.peer.storage.folder import (
 from pairgossip.peer.storage.witness import witness_of
 from tests.peer.contexts import held_records
 
-from .homes import GINI, introduce, introduce_each_other, make_home, make_pair
+from .homes import GINI, exchanges, introduce, introduce_each_other, make_home, make_pair
 from .zenoh_people import until
 
 FAST = "algorithm.rate = 500.0\n" + GINI
@@ -148,10 +148,6 @@ def running(*homes: Home, board: Switchboard | None = None) -> Iterator[list[Run
             one.wait()
 
 
-def exchanges(home: Home) -> int:
-    return read_snapshot(home).state.exchanges
-
-
 def test_peers_exchange_stop_and_go_on(tmp_path: Path) -> None:
     homes = make_pair(tmp_path, [1.0, 3.0], [10.0], FAST)
     with running(*homes) as both:
@@ -181,7 +177,7 @@ def test_a_stop_parks_an_offer_that_nobody_answers(tmp_path: Path) -> None:
     assert len(read_snapshot(homes[0]).state.pending) == 1
     assert ann.status().pending == 1
     with running(*homes):
-        assert until(lambda: read_snapshot(homes[0]).state.exchanges > 200)
+        assert until(lambda: exchanges(homes[0]) > 200)
     states = [read_snapshot(home).state for home in homes]
     assert sorted(held_records(states).values()) == [1, 1, 1]
 

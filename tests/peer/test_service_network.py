@@ -25,7 +25,7 @@ from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.service.zenoh_link import configuration, inbox_of
 from pairgossip.peer.storage.folder import Home, request_eviction
 
-from .homes import GINI, introduce_each_other, make_home
+from .homes import GINI, exchanges, introduce_each_other, make_home
 from .test_service import Running
 from .zenoh_people import PATIENCE, Person, free_address, site_of, until
 
@@ -58,10 +58,6 @@ def running(*homes: Home) -> Iterator[list[Running]]:
             one.service.stop()
         for one in started:
             one.wait()
-
-
-def exchanges(home: Home) -> int:
-    return read_snapshot(home).state.exchanges
 
 
 class Intruder:

@@ -190,7 +190,8 @@ def _check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
             f"shape {array.shape}."
         )
     cells = array.astype(np.int64, copy=False) if array.dtype.kind != "f" else _whole(array)
-    if ((cells < 0) | (cells >= mechanism._bins)).any():
+    # Without a sign, what is negative is too large: a peer looks at single reports, often.
+    if (cells.view(np.uint64) >= mechanism._bins.view(np.uint64)).any():
         limits = ", ".join(f"0 to {high}" for _, high in mechanism.report_limits)
         raise InputError(f"A report is outside of its limits ({limits} by columns).")
     return cells

@@ -16,7 +16,7 @@ from pairgossip.algorithms.descent import adaptive_dual_averaging, gossip_dual_a
 from pairgossip.algorithms.descent.adaptive_dual_averaging import MetricMap
 from pairgossip.algorithms.descent.dual_averaging import ProximalMap
 from pairgossip.algorithms.descent.gossip_dual_averaging_async import StepSize
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.losses import GeneralLoss, Loss
@@ -270,9 +270,9 @@ class AdaptiveAveraging(_Zeros):
         return model if private[-1] else np.full(self.dimension, math.nan)
 
 
-def _reports(row: Numbers) -> FloatArray:
+def _reports(row: Numbers) -> IntArray:
     """One report as debiased kernels take it; a liar's is within limits but may not be whole."""
-    return np.floor([row])
+    return np.array([[math.floor(entry) for entry in row]])
 
 
 def _block(row: Numbers) -> FloatArray:

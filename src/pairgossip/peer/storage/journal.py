@@ -75,6 +75,8 @@ class SqliteJournal:
         self.path = Path(path)
         self._power_safe = power_safe
         self._failure: InputError | None = None
+        self._is_synced: bool | None = None
+        """Whether commits wait for the disk, as last said."""
         if create:
             _make(self.path)
         self._saves, fingerprint = check_database(self.path)
@@ -177,12 +179,14 @@ class SqliteJournal:
         """Write nodes and outcomes, and return the numbers that stand in the row of the peer."""
         state = change.state
         rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
-        self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))
+        if rows:
+            self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))
         changed = state.outcomes if change.everything else (change.outcome_of,)
         packed = [(who, msgspec.msgpack.encode(state.outcomes[who])) for who in changed if who]
-        self._base.executemany(
-            _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
-        )
+        if packed:
+            self._base.executemany(
+                _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
+            )
         pending = msgspec.msgpack.encode(state.pending)
         return state.seq, pending, state.exchanges, state.left_out
 
@@ -213,7 +217,9 @@ class SqliteJournal:
     def _sync(self, sync: bool, *, always: bool = False) -> bool:
         """Say for the next commit whether it waits for the disk; return that."""
         is_synced = always or (sync and self._power_safe)
-        self._base.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+        if is_synced is not self._is_synced:
+            self._base.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+            self._is_synced = is_synced
         return is_synced
 
 
