@@ -113,7 +113,7 @@ def test_expected_deviation_bound_holds_in_monte_carlo(name: str, order: str) ->
             order=order,
             iterations=1000,
             checkpoints=ITERATIONS,
-            trials=50,
+            trials=20,
             seed=5,
         )
         H = Pairs(data, kernel).matrix()

@@ -124,7 +124,7 @@ def test_the_asynchronous_bias_vanishes_and_does_not_depend_on_degrees(name: str
         clock="async",
         iterations=20_000,
         checkpoints=[20, 200, 2000, 20_000],
-        trials=400,
+        trials=100,
         seed=2,
     )
     assert run.history is not None

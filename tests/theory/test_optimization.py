@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -47,6 +48,7 @@ GRAPHS = {
 UNIT = DescentConstants(n=10, gap=complete(10).normalized_gap(), lipschitz=1.0, optimum_norm=1.0)
 
 
+@cache
 def best_in_ball(problem: LearningProblem, radius: float) -> FloatArray:
     def objective(theta: FloatArray) -> float:
         return float(problem.objectives(theta[None])[0])

@@ -6,6 +6,7 @@ Every source of randomness of every trial is a numbered child of one seed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
@@ -33,14 +34,17 @@ def root_seed(seed: int | None) -> SeedSequence:
     return SeedSequence(int(seed))
 
 
-def child(seed: SeedSequence, number: int) -> SeedSequence:
-    """Return the numbered child; unlike ``SeedSequence.spawn`` it keeps no count of calls."""
-    return SeedSequence(entropy=seed.entropy, spawn_key=(*seed.spawn_key, number))
+def child(seed: SeedSequence, *numbers: int) -> SeedSequence:
+    """Return the numbered child, or the numbered child of that, and so on.
+
+    Unlike ``SeedSequence.spawn`` it keeps no count of calls.
+    """
+    return SeedSequence(entropy=seed.entropy, spawn_key=(*seed.spawn_key, *numbers))
 
 
-def _stream(seed: SeedSequence, number: int) -> Generator:
-    """Return a generator on the numbered child. SFC64: the fastest of numpy's for bounded draws."""
-    return Generator(SFC64(child(seed, number)))
+def _stream(seed: SeedSequence, *numbers: int) -> Generator:
+    """Return a generator on a child. SFC64: the fastest of numpy's for bounded draws."""
+    return Generator(SFC64(child(seed, *numbers)))
 
 
 class _PoissonClock:
@@ -100,10 +104,15 @@ class Schedule:
     ) -> None:
         self._law = edge_law(graph, law)
         self._walks = [
-            [_stream(child(seed, walk), number) for number in range(self._law.stream_count)]
+            [_stream(seed, walk, number) for number in range(self._law.stream_count)]
             for walk in range(1, exchanges_per_iteration + 1)
         ]
-        self._clock = _PoissonClock(child(seed, 0), rate=float(graph.n))
+        self._seed, self._rate = seed, float(graph.n)
+
+    @cached_property
+    def _clock(self) -> _PoissonClock:
+        """Wound up when first read: many short trials never read it."""
+        return _PoissonClock(child(self._seed, 0), self._rate)
 
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
