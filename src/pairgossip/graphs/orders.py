@@ -30,6 +30,8 @@ _MOST_UPDATES = 200_000_000
 """Of values, per measured rate: a few seconds. Large graphs are judged by fewer sweeps."""
 _MOST_TURNS = 10_000
 """Of colors, per measured rate: those of a star are as many as its nodes."""
+_ENTRIES_PER_COLOR = 2_000
+"""A matrix with fewer entries is applied sooner than the colors of a sweep, one after another."""
 _FORGOTTEN = 1e-9
 """How far random values are forgotten before the rate is read off."""
 _LARGEST_RELAXATION = 0.98
@@ -175,12 +177,23 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
     sizes = [start]
     most = min(max(16, _MOST_UPDATES // (len(sweep.edges) * _VECTORS)), _MOST_SWEEPS)
     most = min(most, max(16, _MOST_TURNS // sweep.colors))
+    matrix = _matrix(sweep, n, relaxation) if n * n <= _ENTRIES_PER_COLOR * sweep.colors else None
     while len(sizes) <= most and sizes[-1] > _FORGOTTEN * start:
-        sweep.apply(values, relaxation)
+        if matrix is None:
+            sweep.apply(values, relaxation)
+        else:
+            values = matrix @ values
         sizes.append(float(np.linalg.norm(values)))
     # The first half of the sweeps, if they are many, forgets what is forgotten faster.
     since = (len(sizes) - 1) // 2
     return float((sizes[-1] / sizes[since]) ** (1 / (len(sizes) - 1 - since)))
+
+
+def _matrix(sweep: Sweep, n: int, relaxation: float) -> FloatArray:
+    """Return what a sweep does to values, as a matrix."""
+    matrix = np.eye(n)
+    sweep.apply(matrix, relaxation)
+    return matrix
 
 
 def _even_side(graph: Graph) -> int | None:
