@@ -87,27 +87,29 @@ def test_grouped_runs_are_the_plain_algorithm_on_the_materialized_graph(
     problems: list[tuple[Any, Any]] = [("gini", rows), (skewed, rows)]
     if method != "u1":
         problems.append(("auc", labeled_rows))
-    for sites, groups in SITES.values():
-        for kernel, make in problems:
-            data = make(len(groups))
-            run = pg.estimate(
-                data, kernel, sites, groups=groups, construction=construction, method=method,
-                clock=clock, order=order, law=law, target=target, iterations=ITERATIONS,
-                checkpoints=[1, 2, 40], seed=3,
-            )  # fmt: skip
-            assert isinstance(run.graph, GroupedGraph)
-            plain = run.graph.materialized()
-            problem, walks = Pairs(data, kernel, target), schedule_of(run)
-            assert all(are_edges(walk, plain) for walk in walks)
-            state, step = stepping(variant, problem, plain, law)
-            found = []
-            for t, exchanges in enumerate(np.stack(walks, axis=1), start=1):
-                state = step(state, exchanges)
-                if t in run.iterations:
-                    found.append(problem.kernel.combine(read(state)))
-            scale = np.nanmax(np.abs(found))
-            assert run.history is not None
-            np.testing.assert_allclose(run.history[0], found, rtol=1e-12, atol=1e-12 * scale)
+    # Every case has all sites and all kernels; which goes with which differs from case to case.
+    first = 2 * (construction == "blow-up") + (target == "u") + (law == "node-clocks")
+    for number, (sites, groups) in enumerate(SITES.values(), start=first):
+        kernel, make = problems[number % len(problems)]
+        data = make(len(groups))
+        run = pg.estimate(
+            data, kernel, sites, groups=groups, construction=construction, method=method,
+            clock=clock, order=order, law=law, target=target, iterations=ITERATIONS,
+            checkpoints=[1, 2, 40], seed=3,
+        )  # fmt: skip
+        assert isinstance(run.graph, GroupedGraph)
+        plain = run.graph.materialized()
+        problem, walks = Pairs(data, kernel, target), schedule_of(run)
+        assert all(are_edges(walk, plain) for walk in walks)
+        state, step = stepping(variant, problem, plain, law)
+        found = []
+        for t, exchanges in enumerate(np.stack(walks, axis=1), start=1):
+            state = step(state, exchanges)
+            if t in run.iterations:
+                found.append(problem.kernel.combine(read(state)))
+        scale = np.nanmax(np.abs(found))
+        assert run.history is not None
+        np.testing.assert_allclose(run.history[0], found, rtol=1e-12, atol=1e-12 * scale)
 
 
 def read(state: Any) -> FloatArray:
