@@ -242,7 +242,7 @@ class SumsWorld(World):
         """Let all that are left come to the end of the last generation."""
         end = self.now + patience
         while self.now < end and not self.is_finished():
-            self.run(min(end, self.now + 5.0))
+            self.run(min(end, self.now + 1.0))
 
     def remaining(self) -> list[str]:
         """Who is neither gone nor evicted."""

@@ -35,7 +35,7 @@ spread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -94,6 +94,8 @@ class Rounds(Summation):
     """Whose contributions neighbors were asked for whose transcripts differ, a bit each."""
     _given: dict[str, Counter[Place]] = field(default_factory=dict)
     """What was sent to each neighbor on request since the last contact, and how often."""
+    _held: tuple[Mapping[Place, Contribution], int, tuple[str, ...], int] = ({}, -1, (), 0)
+    """Contributions, round and members, and which of the members' are there, a bit each."""
 
     def _begin(self) -> None:
         self._theirs.clear()
@@ -222,8 +224,7 @@ class Rounds(Summation):
     # Union
 
     def _have(self, *, wants_answer: bool = True) -> Have:
-        held = [self.contribution(one) is not None for one in self.members]
-        packed = self._pack(sum(1 << place for place, is_held in enumerate(held) if is_held))
+        packed = self._pack(self._held_here())
         return Have(self.state.generation, self.round, self.transcript, packed, wants_answer)
 
     def _handle_have(self, sender: str, have: Have) -> list[SumsAction]:
@@ -238,7 +239,20 @@ class Rounds(Summation):
 
     def _lacks(self, have: Have) -> bool:
         """Return whether this peer has contributions to the present round that a neighbor lacks."""
-        return have.round == self.round and bool(_bits(self._have().held) & ~_bits(have.held))
+        return have.round == self.round and bool(self._held_here() & ~_bits(have.held))
+
+    def _held_here(self) -> int:
+        """Return the members whose contributions to the present round are here, as bits.
+
+        Neighbors tell and ask much more often than a contribution comes: what was found is kept.
+        """
+        given, number, members, held = self._held
+        if given is self.state.contributions and (number, members) == (self.round, self.members):
+            return held
+        given, number, members = self.state.contributions, self.round, self.members
+        held = sum(1 << place for place, one in enumerate(members) if (number, one) in given)
+        self._held = given, number, members, held
+        return held
 
     def _compare(self, sender: str, have: Have) -> list[SumsAction]:
         """Send a neighbor this peer's contribution, and ask for what it has and this peer lacks."""
@@ -262,11 +276,9 @@ class Rounds(Summation):
         """Ask for what is missing here, and for one's own unless it was sent to somebody."""
         if self.ask is None or self.halt is not None:
             return []
-        missing = 0
-        for place, one in enumerate(self.members):
-            is_unsure = one == self.context.me and not self._sent.get(self.round)
-            if is_unsure or self.contribution(one) is None:
-                missing |= 1 << place
+        missing = (1 << len(self.members)) - 1 & ~self._held_here()
+        if not self._sent.get(self.round):
+            missing |= 1 << self.members.index(self.context.me)
         # One that offers all and sends nothing keeps nobody from asking the others: each of them
         # is asked in its turn, whoever was asked before.
         has_turn = self._has_turn and sender == self.present[self._turn % len(self.present)]
