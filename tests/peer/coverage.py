@@ -9,6 +9,7 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import add
 
 import numpy as np
 
@@ -77,7 +78,6 @@ class Network:
         table = pair_values(known, self.data)
         self.exact = float(known.combine(table.mean(axis=(0, 1))))
         self.rows = self.rows or [1] * self.graph.n
-        self._values: list[list[list[float]]] = table.tolist()
         self._first = [0, *itertools.accumulate(self.rows)]
         owners = [peer for peer, count in enumerate(self.rows) for _ in range(count)]
         self._records = [
@@ -89,6 +89,10 @@ class Network:
             / (self.graph.degrees.tolist()[peer] * picks_per_exchange(self.rows[peer]))
             for peer in owners
         ]
+        if self.mixing == "weighted":  # what a node adds: its weight times the values and one
+            ones = np.ones((*table.shape[:2], 1))
+            table = np.concatenate([table, ones], axis=2) * np.reshape(self.weights, (-1, 1, 1))
+        self._values: list[list[list[float]]] = table.tolist()
         self.held = list(range(len(owners)))
         size = len(known.components) + (self.mixing == "weighted")
         self.mass = [[0.0] * size for _ in owners]
@@ -98,7 +102,8 @@ class Network:
         self._edges = self.graph.edges.tolist()
         self._chance = random.Random(self.seed)
         rule: Rule = WeightedMixing(known) if self.mixing == "weighted" else PaperMixing(known)
-        self._nodes = {k: [self._node(node) for node in self._of(k)] for k in range(self.graph.n)}
+        self._has_two = [picks_per_exchange(rows) > 1 for rows in self.rows]
+        self._nodes = {k: [self._node(node) for node in self._of(k)] for k in self.watched}
         self.seers = {k: Uncertainty(rule, self.state(k), self._others(k)) for k in self.watched}
 
     def _of(self, peer: int) -> range:
@@ -113,7 +118,7 @@ class Network:
 
     def state(self, peer: int) -> State:
         """What a peer would have on its disk."""
-        return _state(tuple(self._nodes[peer]), self.picks[peer])
+        return _state([self._node(node) for node in self._of(peer)], self.picks[peer])
 
     def estimate(self, peer: int) -> float:
         """The quotient that a peer reports."""
@@ -134,18 +139,19 @@ class Network:
 
     def meet(self, i: int, j: int) -> None:
         """One exchange between two peers, and then one between two rows of each."""
-        changed = {i: [self._drawn(i)], j: [self._drawn(j)]}
-        self._exchange(changed[i][0], changed[j][0])
-        for peer, nodes in changed.items():
+        x, y = self._drawn(i), self._drawn(j)
+        self._exchange(x, y)
+        for peer, node in ((i, x), (j, y)):
             self.picks[peer] += 1
-            if picks_per_exchange(self.rows[peer]) > 1:
-                two = self._chance.sample(self._of(peer), 2)
-                self._exchange(*two)
-                nodes += two
-            for node in nodes:
-                self._nodes[peer][node - self._first[peer]] = self._node(node)
+            changed = [node]
+            if self._has_two[peer]:
+                changed += self._chance.sample(self._of(peer), 2)
+                self._exchange(*changed[1:])
             if peer in self.seers:
-                rows = {node - self._first[peer] for node in nodes}
+                first = self._first[peer]
+                rows = {node - first for node in changed}
+                for row in rows:
+                    self._nodes[peer][row] = self._node(first + row)
                 # The state is looked at and let go: no need to copy all rows.
                 state = _state(self._nodes[peer], self.picks[peer])
                 self.seers[peer].observe(state, rows)
@@ -164,9 +170,7 @@ class Network:
             self._node_picks[k] += 1
             value = self._values[k][held[k]]
             if self.mixing == "weighted":
-                added = [*value, 1.0]
-                w = self.weights[k]
-                self.mass[k] = [a + w * b for a, b in zip(average, added, strict=True)]
+                self.mass[k] = list(map(add, average, value))
             else:
                 m = self._node_picks[k]
                 self.mass[k] = [a + (b - a) / m for a, b in zip(average, value, strict=True)]
