@@ -168,20 +168,21 @@ def test_families_take_the_names_of_the_sites(
     assert (run.sites.family, run.sites.names) == ("star", ("east", "north", "south", "west"))
 
 
-def draw_against(cli: CommandLine, shops: Path, folder: Path, against: str) -> tuple[Path, Path]:
+def draw_against(cli: CommandLine, shops: Path, folder: Path, against: str) -> None:
     """The figure of a run, and of the same run once it is saved."""
     curve, again = folder / "curve.png", folder / "again.png"
     save, table = folder / "run.npz", folder / "curves.csv"
     how = ("--clock", "async", "--against", against, "--plot", curve)
     assert cli("estimate", shops, *GINI, *how, "--save", save, "--csv", table, *SHORT).code == 0
     assert cli("plot", save, "--against", against, "--out", again).code == 0
-    return curve, again
 
 
 def test_figures_are_drawn(cli: CommandLine, shops: Path, tmp_path: Path) -> None:
     """Nothing is sent at first, which is no place on a logarithmic axis."""
-    curve, again = draw_against(cli, shops, tmp_path, "messages")
-    assert is_drawn(curve) and is_drawn(again)
+    curve = tmp_path / "curve.png"
+    how = ("--clock", "async", "--against", "messages", "--plot", curve)
+    assert cli("estimate", shops, *GINI, *how, *SHORT).code == 0
+    assert is_drawn(curve)
 
 
 @pytest.mark.parametrize(

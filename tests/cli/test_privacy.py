@@ -129,6 +129,7 @@ def test_a_specification_with_privacy(cli: CommandLine, incomes: Path, tmp_path:
     assert fitted.code == 0 and fitted.json()["privacy"]["bins"] == [3, 2]
 
 
+@pytest.mark.usefixtures("figures")
 def test_a_saved_run_is_drawn(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.npz"
     assert cli("estimate", incomes, *GINI, *PRIVATE, "--save", run).code == 0
