@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(places, "_LEAST_TRIALS", 30)
+        patch.setattr(places, "_CHECKPOINTS", (0, 8))
         return results_of(SEVERAL_POINTS, tmp_path_factory.mktemp("several"))
 
 
