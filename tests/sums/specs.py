@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 
@@ -34,4 +35,7 @@ def sums_text(
 
 
 def kernel_spec(kernel: str, columns: Sequence[str], label: str | None = None, **more: str) -> Spec:
-    return parse_spec(sums_text(f'kernel = "{kernel}"', columns, label, **more))  # type: ignore[arg-type]
+    return _parsed(sums_text(f'kernel = "{kernel}"', columns, label, **more))  # type: ignore[arg-type]
+
+
+_parsed = functools.cache(parse_spec)  # many tests run the same specification many times
