@@ -11,10 +11,13 @@ from typing import Any
 import httpx
 from playwright.sync_api import Page, Request
 
+from pairgossip.errors import InputError
 from pairgossip.watch.server.requests import View
 from pairgossip.watch.server.server import ServerAddress, Service
 
 from .serving import PLAIN
+
+_ports: dict[str, int] = {}
 
 
 class Viewed:
@@ -48,8 +51,15 @@ class Viewed:
 
 @contextmanager
 def viewed(*views: View, port: int = 0) -> Iterator[Viewed]:
-    """Serve these views as long as the block runs."""
-    server = Viewed(views, port)
+    """Serve these views as long as the block runs, on the same port as before where it is free.
+
+    So the browser has the files of the page already.
+    """
+    try:
+        server = Viewed(views, port or _ports.get("last", 0))
+    except InputError:  # of another server that still runs
+        server = Viewed(views)
+    _ports["last"] = server.port
     try:
         yield server
     finally:
