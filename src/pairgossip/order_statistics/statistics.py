@@ -295,19 +295,28 @@ class _PairNumbers:
         if not self._rows.is_exact:
             return self.at((self._total - 1) / 2)
         middle = np.rint(self._total - 1) / 2  # averages are whole but for rounding
-        return np.asarray((self.at(np.floor(middle)) + self.at(np.ceil(middle))) / 2)
+        below, above = np.floor(middle), np.ceil(middle)
+        lower = self.at(below)
+        return lower if (below == above).all() else np.asarray((lower + self.at(above)) / 2)
 
     def _rows_up_to(self, bounds: FloatArray) -> FloatArray:
         """Return how many rows are up to each bound, bounds of shape (..., m)."""
         low, high, weights, _ = self._rows
         after = np.searchsorted(low, bounds, side="right")
         cell = np.maximum(after - 1, 0)
-        ends = np.take_along_axis(self._ends, cell, axis=-1)
+        ends = _taken(self._ends, cell)
         if self._rows.is_exact:
             return np.where(after > 0, ends, 0.0)
         widths = np.maximum(high - low, np.finfo(np.float64).tiny)[cell]
         left = np.clip((high[cell] - bounds) / widths, 0.0, 1.0)
-        return np.asarray(ends - left * np.take_along_axis(weights, cell, axis=-1))
+        return np.asarray(ends - left * _taken(weights, cell))
+
+
+def _taken(table: FloatArray, places: IntArray) -> FloatArray:
+    """Take entries along the last axis; a single sample is spared the long way there."""
+    if table.ndim == places.ndim == 1:
+        return table[places]
+    return np.take_along_axis(table, places, axis=-1)
 
 
 def _keys(numbers: FloatArray) -> IntArray:
