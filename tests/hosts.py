@@ -16,8 +16,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, 
 from pathlib import Path
 from typing import Any
 
-from pairgossip.cli import main
-
+from .cli.running import main
 from .swarm.brisk import BRISK
 
 NAMES = ("clinic-a", "clinic-b", "clinic-c")

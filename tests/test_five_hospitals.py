@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pairgossip.cli import main
-
+from .cli.running import main
 from .peer.zenoh_people import free_address
 from .swarm.brisk import BRISK
 

@@ -18,11 +18,11 @@ import pytest
 from cyclopts import App
 
 import pairgossip
-from pairgossip.cli import app, main
+from pairgossip.cli import app
 from pairgossip.cli.console import with_options
 from pairgossip.errors import InputError, MissingExtra
 
-from .running import CommandLine, run_really
+from .running import CommandLine, assembled_once, main, run_really
 
 COMMANDS = (
     *("completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot"),
@@ -97,12 +97,14 @@ def test_examples_can_be_copied(chain: tuple[str, ...]) -> None:
         # A command that goes on in the next line ends, in a terminal, with blanks.
         assert line.strip().startswith("pairgossip ") and not line.rstrip().endswith("\\")
         words = shlex.split(line.partition(" > ")[0])[1:]
-        app.parse_args(words, exit_on_error=False, print_error=False)
+        with assembled_once():
+            app.parse_args(words, exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize(
     "command", ["exact", "estimate", "test", "train", "score", "graph", "plot", "swarm run"]
 )
+@pytest.mark.usefixtures("figures")
 def test_examples_fit_the_data_they_begin_with(
     cli: CommandLine, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 import pairgossip as pg
-from pairgossip.cli import main
 
 from ..peer.zenoh_people import free_address
 from ..swarm.brisk import BRISK
-from .running import Answer
+from .running import Answer, main
 
 NAMES = ("clinic-a", "clinic-b", "clinic-c")
 ROWS = {"clinic-a": [1.0], "clinic-b": [8.0], "clinic-c": [30.0]}

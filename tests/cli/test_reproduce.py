@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 import pairgossip as pg
-from pairgossip.cli import main
 from pairgossip.engine.trials import Trial
 from pairgossip.experiments import CATALOG, reproduction
 from pairgossip.experiments.framework import report
 from tests.experiments.test_reproduction import contents
 from tests.experiments.toy import TOY, outline
 
-from .running import CommandLine
+from .running import CommandLine, main
 
 ROOT = Path(__file__).parents[2]
 TRIALS = ("--trials", "14")
