@@ -34,8 +34,13 @@ def test_the_objective_at_zero_and_its_optimum() -> None:
     assert risk(np.zeros(9), DATA, "auc-logistic") == objective(np.zeros(9))
     assert objective(np.zeros(9)) == pytest.approx(458 * 241 / 699**2 * np.log(2), rel=1e-12)
     assert objective(np.zeros(9)) == pytest.approx(0.15659, abs=5e-6)
-    precise = {"gtol": 1e-7, "ftol": 1e-15}
-    best = scipy_minimize(objective, np.zeros(9), jac=gradient, method="L-BFGS-B", options=precise)
+    best = scipy_minimize(
+        objective,
+        np.zeros(9),
+        jac=gradient,
+        method="L-BFGS-B",
+        options={"gtol": 1e-7, "ftol": 1e-15},
+    )
     assert best.fun == pytest.approx(0.00283, abs=5e-6)
     assert np.linalg.norm(best.x) == pytest.approx(1.10, abs=0.01)
     assert auc_of_scores(X @ best.x, Y) == pytest.approx(0.9959, abs=5e-5)
