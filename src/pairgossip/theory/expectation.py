@@ -7,6 +7,7 @@ swap and of the average, so any t costs O(n^2) after one O(n^3) decomposition (O
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,32 +20,58 @@ from pairgossip.theory.bounds import GossipSpectrum, gossip_spectrum
 
 
 def _geometric_sum(first: FloatArray, second: FloatArray, terms: int) -> FloatArray:
-    """Sum ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, broadcasting.
+    """Sum ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, broadcasting."""
+    return _GeometricSums(first, second)(terms)
+
+
+class _GeometricSums:
+    """Sums ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, for any number of terms.
 
     The textbook quotient (a**t - b**t)/(a - b) loses digits where a and b are so close that their
     powers are too, which eigenvalues of two gossip matrices often are; there ``expm1`` keeps full
-    precision. Powers are taken before broadcasting, so most entries cost one division.
+    precision. Powers are taken before broadcasting, so most entries cost one division; and what
+    does not depend on the number of terms is computed once.
     """
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        difference = first - second
-        quotient = np.asarray((first**terms - second**terms) / difference)
-    larger = np.maximum(np.abs(first), np.abs(second))
-    close = terms * np.abs(difference) < 0.5 * larger
-    if np.any(close):
-        a, b = (np.broadcast_to(ratio, quotient.shape)[close] for ratio in (first, second))
-        quotient[close] = _sum_of_close(a, b, terms)
-    quotient[np.broadcast_to(larger == 0, quotient.shape)] = 1.0 if terms == 1 else 0.0
-    return quotient
 
+    def __init__(self, first: FloatArray, second: FloatArray) -> None:
+        self._first, self._second = first, second
+        self._difference = np.asarray(first - second)
+        self._distance = np.abs(self._difference)
+        larger = np.maximum(np.abs(first), np.abs(second))
+        self._reach, self._is_zero = 0.5 * larger, larger == 0
+        # Of entries that are close, which are of one sign: the one of larger modulus, and how far
+        # the other is from it.
+        self._swaps = np.abs(first) < np.abs(second)
+        self._any_swaps = bool(self._swaps.any())
+        big = np.where(self._swaps, second, first)
+        small = np.where(self._swaps, first, second)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._relative = (small - big) / big
+            self._logs = np.log1p(self._relative)
 
-def _sum_of_close(a: FloatArray, b: FloatArray, terms: int) -> FloatArray:
-    """Return the same sum where a and b are nonzero, of one sign, and nearly equal."""
-    swap = np.abs(a) < np.abs(b)
-    big, small = np.where(swap, b, a), np.where(swap, a, b)
-    relative = (small - big) / big
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        growth = np.expm1(terms * np.log1p(relative)) / relative
-        return big ** (terms - 1) * np.where(relative == 0, float(terms), growth)
+    def __call__(self, terms: int) -> FloatArray:
+        """Return the sums of so many terms."""
+        close = terms * self._distance < self._reach
+        with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+            if close.all():
+                sums = self._sum_close(terms, ...)
+            else:
+                powers = self._first**terms - self._second**terms
+                sums = np.asarray(powers / self._difference)
+                if close.any():
+                    sums[close] = self._sum_close(terms, close)
+        sums[self._is_zero] = 1.0 if terms == 1 else 0.0
+        return sums
+
+    def _sum_close(self, terms: int, chosen: Any) -> FloatArray:
+        """Return the same sums where a and b are nonzero, of one sign, and nearly equal."""
+        relative = self._relative[chosen]
+        growth = np.expm1(terms * self._logs[chosen]) / relative
+        growth[relative == 0] = terms
+        big = np.broadcast_to(self._first ** (terms - 1), self._swaps.shape)
+        if self._any_swaps:
+            big = np.where(self._swaps, self._second ** (terms - 1), big)
+        return np.asarray(big[chosen] * growth)
 
 
 _ExpectedAt = Callable[[int], FloatArray]
@@ -134,9 +161,10 @@ def _gosta(H: FloatArray, spectrum: GossipSpectrum, order: str) -> _ExpectedAt:
     Q, mu, nu = spectrum.vectors, spectrum.swap, spectrum.average
     M = Q.T @ (Q * (H @ Q))
     factor = nu[:, None] if choice("order", order, ORDERS) == "update-first" else mu[None, :]
+    geometric = _GeometricSums(nu[:, None], mu[None, :])
 
     def at(t: int) -> FloatArray:
-        sums = factor * _geometric_sum(nu[:, None], mu[None, :], t)
+        sums = factor * geometric(t)
         return Q @ (M * sums).sum(axis=1) / t
 
     return at
@@ -146,9 +174,10 @@ def _u1(H: FloatArray, spectrum: GossipSpectrum, order: str) -> _ExpectedAt:
     """(1/t) sum_{s=1..t} (H o W_1^s) 1."""
     Q, mu = spectrum.vectors, spectrum.swap
     C = Q * (H @ Q)
+    geometric = _GeometricSums(np.ones(1), mu)
 
     def at(t: int) -> FloatArray:
-        return C @ (mu * _geometric_sum(np.ones_like(mu), mu, t)) / t
+        return C @ (mu * geometric(t)) / t
 
     return at
 
@@ -157,11 +186,10 @@ def _u2(H: FloatArray, spectrum: GossipSpectrum, order: str) -> _ExpectedAt:
     """(1/t) sum_{s=0..t-1} diag(W_1^s H W_1^s)."""
     Q, mu = spectrum.vectors, spectrum.swap
     G = Q.T @ H @ Q
-    products = np.outer(mu, mu)
+    geometric = _GeometricSums(np.ones(1), np.outer(mu, mu))
 
     def at(t: int) -> FloatArray:
-        sums = _geometric_sum(np.ones_like(products), products, t)
-        return (Q * (Q @ (G * sums).T)).sum(axis=1) / t
+        return (Q * (Q @ (G * geometric(t)).T)).sum(axis=1) / t
 
     return at
 
