@@ -110,7 +110,8 @@ class DebiasedLoss:
     def _models(self, theta: FloatArray, count: int) -> FloatArray:
         models = np.asarray(theta, dtype=np.float64)
         check_models(self.loss.name, models, self.dimension, count)
-        return np.broadcast_to(models, (count, self.dimension))
+        shape = count, self.dimension
+        return models if models.shape == shape else np.broadcast_to(models, shape)
 
     def __repr__(self) -> str:
         return f"DebiasedLoss({self.loss.name}, {self.mechanism.cells} cells)"
