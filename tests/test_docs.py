@@ -85,10 +85,11 @@ def test_excerpts_equal_the_source() -> None:
     assert excerpts > 0
 
 
-def tenth_of(run: Callable[..., Any]) -> Callable[..., Any]:
+def tenth_of(run: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     """Let a run make a tenth of its iterations, and three trials at most."""
 
     def briefly(*args: Any, **options: Any) -> Any:
+        options = more | options
         if isinstance(options.get("iterations"), int):
             options["iterations"] = -(-options["iterations"] // 10)
         if isinstance(options.get("trials"), int):
@@ -109,7 +110,7 @@ def brief(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(written, "_DOTS_PER_INCH", 30)
     if not any("assert" in code for code in blocks_of(page, "python")):
         monkeypatch.setattr(pg, "estimate", tenth_of(pg.estimate))
-        monkeypatch.setattr(pg, "minimize", tenth_of(pg.minimize))
+        monkeypatch.setattr(pg, "minimize", tenth_of(pg.minimize, judged=20))
         monkeypatch.setattr(predictions, "_TRIALS", 4)
         monkeypatch.setattr(predictions, "_SLOW_TRIALS", 2)
 
