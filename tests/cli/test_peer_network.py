@@ -30,7 +30,7 @@ columns = ["income"]
 income = [0, 100]
 [algorithm]
 name = "exchange"
-rate = 300.0
+rate = 100.0
 """
 PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"
 MEGABYTE = 1 << 20
