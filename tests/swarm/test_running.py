@@ -136,7 +136,6 @@ def started(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
         [sys.executable, "-c", SCRIPT, str(folder)],
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     for _ in range(2):  # the list of processes is written right after the first reading
@@ -154,11 +153,24 @@ def all_end(pids: list[int]) -> bool:
     return not any(map(is_alive, pids))
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_swarm_stops_and_audits(tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_swarm_stops_and_audits(tmp_path: Path) -> None:
+    folder, pids = tmp_path / "swarm", list[int]()
+
+    def interrupt(*_: object) -> None:
+        told = json.loads((folder / "swarm.json").read_text())
+        pids.extend(peer["pid"] for peer in told["peers"])
+        assert all(map(is_alive, pids))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    report = run_swarm(gini_plan(2, 4), folder, SwarmOptions(seconds=600), interrupt)
+    assert report.is_sound and report.is_interrupted
+    assert len(pids) == 2 and not any(map(is_alive, pids))
+
+
+def test_a_terminated_swarm_stops_and_audits(tmp_path: Path) -> None:
     process, pids = started(tmp_path / "swarm")
     with process:
-        process.send_signal(how)
+        process.terminate()
         out, _ = process.communicate(timeout=120)
     assert out.splitlines()[-1] == "True True"
     assert process.returncode == 0 and not any(map(is_alive, pids))
