@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -38,6 +39,10 @@ NEEDS_UNIX = (
 )
 """What is about peers, starts or stops processes as Unix does, or checks the sources themselves."""
 collect_ignore_glob = list(NEEDS_UNIX) if sys.platform == "win32" else []
+
+# No test fails for being slow: machines are shared, and profilers slow everything down.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
 
