@@ -231,15 +231,21 @@ def run_the_laboratory(here: Installed) -> None:
     assert "which is not installed: pip install 'pairgossip[watch]'." in said
 
 
+def fetch(address: str) -> bytes:
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        return bytes(answer.read())
+
+
 def run_the_page(here: Installed) -> None:
     process = here.start("pairgossip", "watch", "--no-browser", "--port", "0")
     assert process.stdout is not None
     try:
-        address = process.stdout.readline().strip()
-        for name in ("", "main.js", "vendor/uPlot.iife.min.js"):
-            with urllib.request.urlopen(address + name, timeout=60) as answer:
-                page = SOURCE / "watch" / "page" / (name or "index.html")
-                assert answer.read() == page.read_bytes()
+        address = process.stdout.readline().strip().rstrip("/")
+        named = re.findall(r'(?:src|href)="(/\w{16})(/[^"]+)"', fetch(address + "/").decode())
+        assert "/main.js" in [name for _, name in named]
+        for folder, name in named:
+            page = SOURCE / "watch" / "page" / name.lstrip("/")
+            assert fetch(address + folder + name) == page.read_bytes()
     finally:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)

@@ -46,6 +46,8 @@ class Switchboard:
 
     def __init__(self) -> None:
         self.lines: dict[str, OnFrame] = {}
+        self.deaf: set[str] = set()
+        """Who seems to be there, but hears nothing."""
 
     def connect(self, parts: Assembly, on_frame: OnFrame) -> Line:
         return Line(self, parts.identity.id, on_frame)
@@ -60,7 +62,7 @@ class Line:
 
     def send(self, to: str, frame: bytes) -> None:
         self._counts["frames sent"] += 1
-        if to in self._board.lines:
+        if to in self._board.lines and to not in self._board.deaf:
             self._board.lines[to](self._me, frame)
 
     def counts(self) -> Counter[str]:
@@ -169,10 +171,12 @@ def test_peers_exchange_stop_and_go_on(tmp_path: Path) -> None:
 
 def test_a_stop_parks_an_offer_that_nobody_answers(tmp_path: Path) -> None:
     homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
-    with running(*homes) as (ann, bob):
+    board = Switchboard()
+    with running(*homes, board=board) as (ann, bob):
         assert until(lambda: exchanges(homes[0]) > 5)
-        bob.stop()
+        board.deaf.add(load_identity(homes[1].folder).id)
         assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
+        bob.stop()
         assert ann.stop() == 0
     assert len(read_snapshot(homes[0]).state.pending) == 1
     assert ann.status().pending == 1
@@ -188,7 +192,9 @@ def test_an_offer_is_repeated_as_soon_as_its_neighbor_is_back(tmp_path: Path) ->
     with running(homes[0], board=board) as (ann,):
         with running(homes[1], board=board):
             assert until(lambda: exchanges(homes[0]) > 5)
-        assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
+            board.deaf.add(load_identity(homes[1].folder).id)
+            assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
+        board.deaf.clear()
         assert until(lambda: ann.status().neighbors["bob"].away)
         for asked in ann.service._runtime._asked.values():  # type: ignore[attr-defined]
             asked.repeats_at += 1000.0  # as after a night of waiting
