@@ -15,7 +15,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.theory import expected_estimates, row_mean_error
-from pairgossip.theory.expectation import _geometric_sum
+from pairgossip.theory.expectation import _GeometricSums
 from tests.problems import SMALL_GRAPHS, rows, skewed
 
 CASES = [
@@ -158,7 +158,7 @@ def exact_sum(a: float, b: float, terms: int) -> float:
 
 @given(a=ratios, b=ratios, terms=st.integers(1, 60))
 def test_equals_rational_arithmetic(a: float, b: float, terms: int) -> None:
-    got = _geometric_sum(np.array([a]), np.array([b]), terms)[0]
+    got = _GeometricSums(np.array([a]), np.array([b]))(terms)[0]
     size = sum(abs(a) ** (terms - 1 - s) * abs(b) ** s for s in range(terms))
     assert got == pytest.approx(exact_sum(a, b, terms), rel=1e-12, abs=1e-13 * size)
 
@@ -166,12 +166,12 @@ def test_equals_rational_arithmetic(a: float, b: float, terms: int) -> None:
 @given(a=st.floats(0.1, 1), offset=st.floats(-1e-6, 1e-6), terms=st.integers(1, 60))
 def test_nearly_equal_ratios_lose_no_digits(a: float, offset: float, terms: int) -> None:
     b = min(a + offset, 1.0)
-    got = _geometric_sum(np.array([a]), np.array([b]), terms)[0]
+    got = _GeometricSums(np.array([a]), np.array([b]))(terms)[0]
     assert got == pytest.approx(exact_sum(a, b, terms), rel=1e-13)
 
 
 def test_many_terms_of_equal_ratios() -> None:
-    got = _geometric_sum(np.ones((1, 2)), np.array([[1.0], [0.5]]), 10**9)
+    got = _GeometricSums(np.ones((1, 2)), np.array([[1.0], [0.5]]))(10**9)
     np.testing.assert_allclose(got, [[1e9, 1e9], [2.0, 2.0]], rtol=1e-15)
 
 

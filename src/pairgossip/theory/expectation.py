@@ -19,13 +19,8 @@ from pairgossip.graphs import Graph
 from pairgossip.theory.bounds import GossipSpectrum, gossip_spectrum
 
 
-def _geometric_sum(first: FloatArray, second: FloatArray, terms: int) -> FloatArray:
-    """Sum ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, broadcasting."""
-    return _GeometricSums(first, second)(terms)
-
-
 class _GeometricSums:
-    """Sums ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, for any number of terms.
+    """Sums ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, broadcasting, for any terms.
 
     The textbook quotient (a**t - b**t)/(a - b) loses digits where a and b are so close that their
     powers are too, which eigenvalues of two gossip matrices often are; there ``expm1`` keeps full
