@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+from bisect import bisect_right
 from typing import Any
 
 import msgspec
@@ -43,7 +44,8 @@ class SwarmView:
     def __init__(self, swarm: Swarm) -> None:
         self._history = SwarmHistory(swarm)
         self._setup = format_event("setup", _setup(swarm, self._history.names))
-        self._last: bytes | None = None
+        self._last: tuple[float, bytes] | None = None
+        """When the peers were read last, and what was told of it."""
         self._reach: float | None = None
         self._board = Board(self._opening)
         self._ended = threading.Event()
@@ -87,14 +89,19 @@ class SwarmView:
             "middle": middle,
             "reach": self._reach,
         }
-        self._last = format_event("look", content)
-        self._board.post("look", self._last)
+        look = format_event("look", content)
+        self._last = reading.seconds, look
+        self._board.post("look", look)
 
     def _opening(self) -> list[bytes]:
         """Return all that a viewer needs who connects late."""
+        last = self._last
+        if last is None:
+            return [self._setup, _history([], [[] for _ in self._history.names])]
         seconds, estimates = self._history.curves()
-        history = format_event("history", {"seconds": seconds, "estimates": estimates})
-        return [self._setup, history, *([] if self._last is None else [self._last])]
+        # What has just been read is told when all has been made of it, and not before.
+        told = bisect_right(seconds, last[0])
+        return [self._setup, _history(seconds[:told], [one[:told] for one in estimates]), last[1]]
 
     async def _events(self, request: Request) -> Response:
         return stream_answer(request, self._board.messages())
@@ -129,6 +136,10 @@ def _peer(peer: PeerReading) -> dict[str, Any]:
     known = {name: getattr(peer, name) for name in names}
     rounds = None if peer.rounds is None else msgspec.to_builtins(peer.rounds)
     return {**known, **peer.errors.as_fields(), "heard": peer.silence, "rounds": rounds}
+
+
+def _history(seconds: list[float], estimates: list[list[float]]) -> bytes:
+    return format_event("history", {"seconds": seconds, "estimates": estimates})
 
 
 def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
