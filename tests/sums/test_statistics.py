@@ -8,15 +8,15 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.kernels import as_kernel
 from pairgossip.kernels.kernel import Scale
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.brackets import interval_about
-from pairgossip.peer.sums.fixed_point import encode
+from pairgossip.peer.sums.cells import cell_of
 from pairgossip.peer.sums.results import decode_figures, known_bracket
 from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.sketches.grids import Grid
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -36,14 +36,14 @@ EVENTS = BOTH
     [
         ("auc", SCORED, ["a"], "l", 2e-3),
         ("auc-difference", BOTH, ["a", "b"], "l", 2e-3),
-        ("gini", SCORES, ["a"], None, 1e-5),
-        ("gini-coefficient", SCORES, ["a"], None, 1e-5),
+        ("gini", SCORES, ["a"], None, 1e-3),
+        ("gini-coefficient", SCORES, ["a"], None, 1e-3),
         ("variance", SCORES, ["a"], None, 1e-9),
         ("kendall", TWO, ["a", "b"], None, 5e-3),
         ("kendall-b", TWO, ["a", "b"], None, 5e-3),
         ("somers-d", TWO, ["a", "b"], None, 5e-3),
         ("ranking-risk", SCORED, ["a"], "l", 2e-3),
-        ("distance", TWO, ["a", "b"], None, 2e-3),
+        ("distance", TWO, ["a", "b"], None, 1e-2),
         ("within-cluster-scatter", BOTH, ["a", "b"], "l", 1e-9),
         ("concordance", TWO, ["a", "b"], None, 5e-3),
         ("concordance", EVENTS, ["a", "b", "e"], None, 5e-3),
@@ -133,6 +133,8 @@ def test_sums_are_those_of_all_rows_bit_for_bit() -> None:
     ("kernel", "rows", "columns", "label"),
     [
         ("gini", SCORES[:, None], ["a"], None),
+        ("gini-coefficient", SCORES[:, None], ["a"], None),
+        ("variance", SCORES[:, None], ["a"], None),
         ("auc", SCORED, ["a"], "l"),
         ("auc-difference", BOTH, ["a", "b"], "l"),
         ("ranking-risk", SCORED, ["a"], "l"),
@@ -143,55 +145,55 @@ def test_sums_are_those_of_all_rows_bit_for_bit() -> None:
         ("spearman", TWO, ["a", "b"], None),
     ],
 )
-def test_rows_are_added_up_without_their_zeros(
-    kernel: str, rows: np.ndarray, columns: list[str], label: str | None
+@pytest.mark.parametrize("ranges", [(0, 1), (1e-4, 1)])
+def test_a_value_that_moves_within_its_cell_changes_no_count(
+    kernel: str,
+    rows: np.ndarray,
+    columns: list[str],
+    label: str | None,
+    ranges: tuple[float, float],
 ) -> None:
-    """The same words as from all features of all rows."""
-    cells = cells_of(kernel_spec(kernel, columns, label), N)
-    rows = np.vstack([rows, np.floor(rows), np.ceil(rows)])  # at both ends of the ranges, too
-    for bits in (0, 52):
-        whole = encode(cells.features(rows, cells.grids), cells.bounds(cells.grids), bits)
-        assert (cells.encode(rows, cells.grids, bits) == whole).all()
+    """Byte for byte: nothing but a total depends on where in its cell a row is."""
+    spec = kernel_spec(kernel, columns, label, ranges=ranges)  # type: ignore[arg-type]
+    cells = cells_of(spec)
+    kept = [at for at in range(rows.shape[1]) if at >= len(columns) or columns[at] == "e"]
+    rows = np.clip(rows, 1e-3, 1 - 1e-3)
+    rows[:, kept] = np.rint(rows[:, kept])
+    moved = rows.copy()
+    for at, axis in enumerate(cells.column_axes):
+        place = cell_of(axis, rows[:, at])
+        assert isinstance(axis, Grid)
+        shares = np.random.default_rng(at).uniform(0.05, 0.95, N)
+        moved[:, at] = axis.edges[place] + shares * axis.widths[place]
+    assert (moved != rows).any()
+    counted = slice(None, 1 + cells.counts)
+    before, after = (cells.add_up(one, 43)[counted].tobytes() for one in (rows, moved))
+    assert before == after
 
 
-def test_sums_are_those_of_the_sketch_that_simulations_average() -> None:
-    cells = cells_of(kernel_spec("auc", ["a"], "l", algorithm="bins = 16"))
-    recipe = pg.sketches.Bins(16, range=(0, 1))
-    sketch = recipe.fit(pg.kernels.Pairs(SCORED, as_kernel("auc")))
-    assert np.allclose(cells.features(SCORED, cells.grids), sketch.features(SCORED), atol=1e-5)
-    run = pg.estimate(
-        SCORES, "auc", labels=LABELS, groups=np.arange(N) % 5, method="sketch", schedule="tree",
-        sketch=recipe, engine="plain", seed=0,
-    )  # fmt: skip
-    spec = kernel_spec("auc", ["a"], "l", algorithm="bins = 16")
-    result = run_programs(start_programs(spec, deal(SCORED, 5)))
-    assert result.value == pytest.approx(float(run.mean[-1]), abs=1e-7)
+def test_counts_are_those_of_the_rows() -> None:
+    spec = kernel_spec("auc", ["a"], "l")
+    (block,) = cells_of(spec).blocks
+    edges = np.linspace(0, 1, 65)
+    table, *_ = np.histogram2d(SCORES, LABELS, (edges, [-0.5, 0.5, 1.5]))
+    assert (block.tabulate(SCORED).reshape(64, 2) == table).all()
+    assert block.tabulate(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist() == [1, *[0] * 126, 1]
 
 
-def test_a_second_sum_on_better_bins_narrows_the_bracket() -> None:
-    skewed = np.column_stack([SCORES**8, LABELS])
-    widths = []
-    for refine in (1, 2):
-        spec = kernel_spec("auc", ["a"], "l", algorithm=f"bins = 16\nrefine = {refine}")
-        result = run_programs(start_programs(spec, deal(skewed, 5)))
-        assert result.rounds == refine and result.bracket is not None
-        low, high = result.bracket
-        assert low <= pg.exact(skewed, "auc") <= high
-        widths.append(high - low)
-    assert widths[1] < widths[0] / 2
-
-
-def test_two_columns_and_two_scores_are_refined_too() -> None:
-    for kernel, rows, label in (("kendall", TWO**4, None), ("auc-difference", BOTH, "l")):
-        spec = kernel_spec(kernel, ["a", "b"], label, algorithm="refine = 2")
-        result = run_programs(start_programs(spec, deal(rows, 3)))
-        assert result.value == pytest.approx(pg.exact(rows, kernel), abs=5e-3)
+def test_wide_positive_ranges_have_cells_of_equal_ratio() -> None:
+    wide, narrow, zero = (
+        cells_of(kernel_spec("gini", ["a"], ranges=one)).axes[0]  # type: ignore[arg-type]
+        for one in ((1e-2, 1e4), (1, 100), (0, 1e4))
+    )
+    assert isinstance(wide, Grid) and isinstance(narrow, Grid) and isinstance(zero, Grid)
+    assert np.allclose(np.diff(np.log(wide.edges)), np.log(1e6) / 64, rtol=1e-6)
+    assert np.allclose(narrow.widths, 99 / 64) and np.allclose(zero.widths, 1e4 / 64)
 
 
 def test_a_u_statistic_needs_no_number_of_rows() -> None:
     spec = kernel_spec("gini", ["a"], top='target = "u"')
     result = run_programs(start_programs(spec, deal(SCORES, 3)))
-    assert result.value == pytest.approx(pg.exact(SCORES, "gini", "u"), abs=1e-5)
+    assert result.value == pytest.approx(pg.exact(SCORES, "gini", "u"), abs=1e-3)
 
 
 def test_labels_that_are_not_agreed_on_are_refused(tmp_path: Path) -> None:
@@ -212,33 +214,17 @@ def test_rows_that_nobody_listed_stop_the_run() -> None:
         program.take(ask, program.contribute(ask))
 
 
-def test_bins_that_differ_by_a_rounding_are_followed_and_others_are_not() -> None:
-    spec = kernel_spec("gini", ["a"])
-    program = program_for(spec, ((0.5,),), {"a": 1})
+def test_cells_elsewhere_are_not_followed() -> None:
+    program = program_for(kernel_spec("gini", ["a"]), ((0.5,),), {"a": 1})
     ask = program.ask()
     assert ask is not None
     name, edges = msgspec.msgpack.decode(ask.public)
-    for by, is_same in ((1e-13, True), (1e-3, False)):
-        moved = [[edges[0][0], edges[0][1] + by, *edges[0][2:]]]
-        public = msgspec.msgpack.encode((name, moved))
-        if is_same:
-            assert program.follow(public).public == public
-        else:
-            with pytest.raises(Disagreement, match="elsewhere"):
-                program.follow(public)
-    assert edges[0][1:-1] == [round(one * 2**25) / 2**25 for one in edges[0][1:-1]]
-    for public in (b"", msgspec.msgpack.encode((name, [[0.0, 1.0]]))):
-        with pytest.raises(Disagreement):
+    moved = [[edges[0][0], edges[0][1] + 1e-3, *edges[0][2:]]]
+    for public in (b"", msgspec.msgpack.encode((name, moved))):
+        with pytest.raises(Disagreement, match="elsewhere"):
             program.follow(public)
-
-
-def test_bins_far_from_zero_are_not_moved_by_another_member() -> None:
-    spec = kernel_spec("gini", ["a"], ranges=(10**9, 10**9 + 1))  # type: ignore[arg-type]
-    program = program_for(spec, ((1e9,),), {"a": 1})
-    name, (edges,) = msgspec.msgpack.decode(program.ask().public)  # type: ignore[union-attr]
-    moved = [edges[0], edges[0] + 2e-7, *edges[2:]]
-    with pytest.raises(Disagreement, match="elsewhere"):
-        program.follow(msgspec.msgpack.encode((name, [moved])))
+    # Rounded, so that machines with other last digits have the same.
+    assert edges[0][1:-1] == [round(one * 2**25) / 2**25 for one in edges[0][1:-1]]
 
 
 def test_small_numbers_of_a_result_are_not_exchanged_for_others() -> None:
@@ -307,12 +293,6 @@ def test_what_rows_do_not_tell_is_left_out() -> None:
     assert few.value is None
 
 
-def test_better_bins_do_not_move_rows_that_are_tied() -> None:
-    tied = np.full(30, 0.5)
-    spec = kernel_spec("median", ["a"], algorithm="refine = 2")
-    assert run_programs(start_programs(spec, deal(tied, 3))).value == pytest.approx(0.5, abs=0.02)
-
-
 def test_rows_without_comparable_pairs_and_in_perfect_order_are_no_problem() -> None:
     events = np.array([[0.1, 0.5, 0.0], [0.7, 0.6, 0.0]])
     nothing = run_programs(start_programs(kernel_spec("concordance", ["a", "b", "e"]), [events]))
@@ -324,7 +304,7 @@ def test_rows_without_comparable_pairs_and_in_perfect_order_are_no_problem() -> 
 
 def test_a_value_lies_in_its_bracket_where_rows_are_few() -> None:
     rows = np.array([[0.0, 0.0], [1 / 3, 1.0], [2 / 3, 1.0]])
-    spec = kernel_spec("shift", ["a"], "l", algorithm="refine = 2")
+    spec = kernel_spec("shift", ["a"], "l", algorithm="bins = 4")
     result = run_programs(start_programs(spec, [rows]))
     assert result.bracket is not None and result.value is not None
     assert result.bracket[0] <= 0.5 <= result.bracket[1]

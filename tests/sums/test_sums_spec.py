@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.spec import differences, parse_spec
+from pairgossip.peer.spec.spec import differences, parse_spec, program_for
 from pairgossip.peer.sums.statistics import count_words
 from tests.peer.homes import AUC, GINI
 from tests.sums.specs import kernel_spec, sums_text
@@ -76,7 +76,7 @@ def test_differences_name_the_keys_of_the_file() -> None:
         ),
         (add_lines(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
         (add_lines(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
-        (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is 3: choose 1 or 2"),
+        (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is no longer offered"),
         (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
         (add_lines(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
         (add_lines(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
@@ -95,12 +95,15 @@ def test_differences_name_the_keys_of_the_file() -> None:
         (SUMS.replace("auc", "median"), "label is given but"),
         (
             sums_text('kernel = "variance"', ["a"], tables="[privacy]\nepsilon = 1"),
-            "kernel 'variance' is told by sums of powers, and noise is for counts",
+            "kernel 'variance' is read from totals, and noise is for counts",
         ),
-        (sums_text('kernel = "variance"', ["a"], algorithm="bins = 4"), "which have no bins"),
         (
-            sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 200"),
-            "A sum would have 360,001 numbers",
+            sums_text('kernel = "within-cluster-scatter"', ["a"], "l", algorithm="bins = 4"),
+            "which have no cells",
+        ),
+        (
+            sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 400"),
+            "A sum would have 160,001 numbers",
         ),
         (
             sums_text('kernel = "median"', ["a"], top='target = "u"'),
@@ -132,13 +135,15 @@ def test_what_makes_no_sense_is_refused(text: str, sentence: str) -> None:
         parse_spec(text)
 
 
-def test_more_rows_have_more_bins() -> None:
+def test_cells_depend_on_the_text_alone() -> None:
     spec, grades = parse_spec(SUMS), SUMS.replace("ill = [0, 1]", "ill = [1, 64]")
-    words = [count_words(spec, rows) for rows in (9, 10_000, 60_000, 10**9)]
-    assert words == [1 + 4 * bins for bins in (32, 200, 488, 512)]
-    assert count_words(parse_spec(grades.replace("auc", "ranking-risk"))) == 1 + 64 * 3 * 16
-    noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1"))
-    assert count_words(noisy, 9) == count_words(noisy, 10**9) == 1 + 2 * 64
+    assert count_words(spec) == 1 + 2 * 64
+    assert count_words(parse_spec(add_lines(SUMS, privacy="epsilon = 1"))) == 1 + 2 * 64
+    assert count_words(parse_spec(grades.replace("auc", "ranking-risk"))) == 1 + 64 * 16
+    assert count_words(kernel_spec("kendall", ["a", "b"])) == 1 + 16 * 16
+    for claimed in (1, 10**6):
+        program = program_for(spec, ((0.5, 0.0),), {"a": 1, "b": claimed})
+        assert program.ask() == program_for(spec, ((0.5, 0.0),), {"a": 1}).ask()
 
 
 def test_what_leaves_the_machine_is_said_in_words() -> None:
@@ -148,11 +153,19 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     assert "epsilon 2" in private.leaves()[0]
     sums = parse_spec(SUMS).leaves()
     assert sums[0].startswith("No row leaves this machine")
-    assert "1 sum of at most 2,049 numbers" in sums[1]
-    assert "1 sum of 257 numbers" in parse_spec(add_lines(SUMS, algorithm="bins = 64")).leaves()[1]
+    assert "1 sum of 129 numbers, all of it and not only the value" in sums[1]
+    assert "in each of 64 cells of 'score' by 2 values of 'ill'." in sums[1]
+    assert "1 sum of 257 numbers" in parse_spec(add_lines(SUMS, algorithm="bins = 128")).leaves()[1]
     assert "at most 100 sums of at most 768 numbers" in parse_spec(LEARN).leaves()[1]
     many = sums_text('loss = "auc-logistic"', [f"x{k}" for k in range(600)], "ill")
     assert "of at most 3,005 numbers" in parse_spec(many).leaves()[1]
     noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1")).leaves()
-    assert "counts only" in noisy[1] and "epsilon 1" in noisy[-1]
-    assert "powers" in kernel_spec("variance", ["a"]).leaves()[1]
+    assert "epsilon 1" in noisy[-1]
+    assert (
+        "the sum of 'a' and the sum of its squares." in kernel_spec("variance", ["a"]).leaves()[1]
+    )
+    scatter = kernel_spec("within-cluster-scatter", ["a", "b"], "l").leaves()[1]
+    assert "over all rows with each value of 'l' the sum of 'a', the sum of 'b'" in scatter
+    events = kernel_spec("concordance", ["p", "t", "e"]).leaves()[1]
+    assert "16 cells of 'p' by 16 cells of 't', where 'e' is 1" in events
+    assert "16 cells along each of 32 directions" in kernel_spec("distance", ["a", "b"]).leaves()[1]

@@ -84,14 +84,14 @@ def test_statistics_of_order_are_those_of_the_rows() -> None:
 
 def test_members_learn_how_many_rows_have_each_value() -> None:
     spec = parse_spec(text_for("auc", ["a"], "l"))
-    assert "1 sum of 21 numbers: how many rows have each value." in " ".join(describe_leaves(spec))
+    assert "1 sum of 21 numbers, all of it" in " ".join(describe_leaves(spec))
 
 
 @pytest.mark.parametrize(("kernel", "label"), [("gini", None), ("auc", "l"), ("median", None)])
 def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: str | None) -> None:
     """However many bins so few rows would have if the numbers were not whole."""
     spec = parse_spec(text_for(kernel, ["a"], label, ranges=(0, 120)))
-    assert "how many rows have each value" in " ".join(describe_leaves(spec))
+    assert "121 values of 'a'" in " ".join(describe_leaves(spec))
     rows = np.column_stack([AGES, LABELS])[:40, : 1 if label is None else 2]
     low, high = run_programs(start_programs(spec, deal(rows, 3))).bracket or (0.0, 1.0)
     assert high == pytest.approx(low, rel=1e-9)
@@ -103,7 +103,7 @@ def test_two_scores_of_more_values_than_they_have_cells_together() -> None:
     found = find("auc-difference", rows, "l", (0, 120))
     exact = pg.exact(rows, "auc-difference", interval=0.95)
     assert found.value == pytest.approx(float(exact), rel=1e-9)
-    assert found.sampling_error == pytest.approx(exact.error, rel=0.02)
+    assert found.sampling_error == pytest.approx(exact.error, rel=0.05)
 
 
 def test_numbers_may_be_as_large_as_can_be_told_apart() -> None:
@@ -116,14 +116,11 @@ def test_all_members_have_the_same_values() -> None:
     spec = parse_spec(text_for("gini", ["a"], None))
     (program,) = start_programs(spec, [GRADES[:, None]])
     ask = program.ask()
-    assert ask is not None and program.follow(ask.public).public == ask.public
-    with pytest.raises(Disagreement, match="another number of bins"):
-        program.follow(ask.public.replace(b"cells 0", b"cells 1"))
+    assert ask is not None
     name, (values,) = msgspec.msgpack.decode(ask.public)
-    with pytest.raises(Disagreement, match="bins that are elsewhere"):
+    assert values == list(range(1, 11))
+    with pytest.raises(Disagreement, match="elsewhere"):
         program.follow(msgspec.msgpack.encode((name, [values[::-1]])))
-    near = msgspec.msgpack.encode((name, [[value + 1e-9 for value in values]]))
-    assert program.follow(near).public == ask.public
 
 
 def test_other_values_are_refused(tmp_path: Path) -> None:
@@ -138,15 +135,14 @@ def test_other_values_are_refused(tmp_path: Path) -> None:
     [
         (text_for("gini", ["a"], None, "whole = 3"), "whole must be a list of columns"),
         (text_for("gini", ["a"], None, 'whole = ["l"]'), "whole names 'l', which is not among"),
-        (text_for("variance", ["a"], None), "whole is of no use here: kernel 'variance'"),
         (text_for("distance", ["a", "b"], None), "whole is of no use here: kernel 'distance'"),
         (
             text_for("concordance", ["a", "b", "c"], None, 'whole = ["c"]'),
-            "kernel 'concordance' has no bins for c: remove it",
+            "kernel 'concordance' has no cells for c: remove it",
         ),
         (
-            text_for("kendall", ["a", "b"], None, 'whole = ["b"]', (0, 100)),
-            "ranges.b holds 101 whole numbers, which 16 bins cannot tell apart: give more",
+            text_for("kendall", ["a", "b"], None, 'whole = ["b"]', (0, 2000)),
+            "ranges.b holds 2,001 whole numbers, but a column has 1,024 cells at most: leave",
         ),
         (text_for("gini", ["a"], None, ranges=(0, 1e15)), "1,000,000,000,000,001 whole numbers"),
         (
@@ -155,7 +151,7 @@ def test_other_values_are_refused(tmp_path: Path) -> None:
         ),
         (
             text_for("gini", ["a"], None, algorithm="refine = 2"),
-            "algorithm.refine is 2, but every whole number has a bin of its own",
+            "algorithm.refine is no longer offered",
         ),
         (
             sums_text('kernel = "gini"', ["a"], ranges=(0, 2.5), top=TOP),

@@ -18,6 +18,8 @@ from pairgossip.solvers.polynomials import PairSums
 _SIZES = (256, 512, 1024)
 """Numbers of bins; a few only, so that nodes agree on one."""
 LARGEST_BINS = _SIZES[-1]
+_EVEN_POWERS = np.array([1.0, 1 / 2, 1 / 3])
+"""Mean powers 0, 1 and 2 of numbers that are spread evenly from 0 to 1."""
 
 
 class _Piece(NamedTuple):
@@ -94,7 +96,7 @@ class ScoreBins:
         ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
         phi(s' - s).
         """
-        tails = _Tails(others.reshape(len(others), self.parts, self.order))
+        tails = _Tails(others.reshape(len(others), len(_EVEN_POWERS), self.order))
         sign = 1.0 if below else -1.0
         values, slopes, bends, errors = np.zeros((4, len(features)))
         for pieces, total in ((_VALUES, values), (_BENDS, bends)):
@@ -125,6 +127,17 @@ class ScoreBins:
 
     def _bins_of(self, features: FloatArray) -> IntArray:
         return np.minimum(features.astype(np.intp), self.order - 1)
+
+
+class CountBins(ScoreBins):
+    """The same by how many scores there are in each bin alone, as if spread evenly over it."""
+
+    parts = 1
+
+    def read(self, features: FloatArray, others: FloatArray, *, below: bool) -> PairSums:
+        """Return the sums over other rows, given their averages, one for all or one per row."""
+        spread = np.einsum("p,no->npo", _EVEN_POWERS, others).reshape(len(others), -1)
+        return super().read(features, spread, below=below)
 
 
 class _Tails:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses.loss import Margin, Phi
-from pairgossip.solvers.bins import ScoreBins, choose_bins
+from pairgossip.solvers.bins import CountBins, ScoreBins, choose_bins
 from pairgossip.solvers.moments import GradeMoments
 from pairgossip.solvers.polynomials import Polynomials, add_rows, choose_order, members_of
 
@@ -62,6 +62,8 @@ class ScoreRows:
         The function of differences of scores.
     count
         How many grades there are.
+    counts_only
+        Whether bins of scores tell how many there are, and nothing of where in the bin.
     """
 
     def __init__(
@@ -73,8 +75,10 @@ class ScoreRows:
         nodes: int,
         phi: Margin,
         count: int,
+        counts_only: bool = False,
     ) -> None:
         self.features, self.weights, self.phi = features, weights, phi
+        self._bins = CountBins if counts_only else ScoreBins
         self.grades, self.owner, self.nodes = grades, owner, nodes
         self.count = count
         self.members = members_of(grades, count)
@@ -121,8 +125,7 @@ class ScoreRows:
     def sketch(self, agreed: Agreement) -> Polynomials | ScoreBins:
         """Return the sketch of scores in this range."""
         smooth = self.phi.code in (Phi.LOGISTIC, Phi.SQUARED)
-        kind = Polynomials if smooth else ScoreBins
-        return kind(self.phi, *agreed)
+        return (Polynomials if smooth else self._bins)(self.phi, *agreed)
 
 
 class ScoreSketch:

@@ -121,6 +121,8 @@ class Solver:
     step
         Models are evaluated at multiples of this, and ranges of scores are rounded too, so that
         nodes that compute apart agree; 0 for wherever they are.
+    counts_only
+        Whether bins of scores tell how many there are, and nothing of where in the bin.
     """
 
     def __init__(
@@ -132,8 +134,9 @@ class Solver:
         tolerance: float,
         slack: float,
         step: float = 0.0,
+        counts_only: bool = False,
     ) -> None:
-        self._step = step
+        self._step, self._counts_only = step, counts_only
         self._given, self._grades = rows, grade_count
         self._phi, self._proximal = phi, proximal
         self._tolerance, self._slack = tolerance, slack
@@ -165,7 +168,14 @@ class Solver:
         features -= middle
         features /= self._half
         self._rows = ScoreRows(
-            features, rows.grades, rows.weights, rows.owner, rows.nodes, self._phi, self._grades
+            features,
+            rows.grades,
+            rows.weights,
+            rows.owner,
+            rows.nodes,
+            self._phi,
+            self._grades,
+            self._counts_only,
         )
 
     def _average_moments(self) -> _Asked:

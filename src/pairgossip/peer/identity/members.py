@@ -48,6 +48,9 @@ KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
 """``keep(own, members, question, counts)``: what is added to counts in a sum over members."""
 LEAST_MEMBERS = 3
 """With two, each learns the other's numbers from the sum."""
+LEAST_ROWS = 10
+"""Default for the least rows of a site and class behind a total, and of all but the largest
+member."""
 
 _LARGEST_ADDRESS = 300
 _LARGEST_FILE = 1 << 26
@@ -291,8 +294,10 @@ class PeerContext(Context):
     agreed: Spec
     least_members: int = LEAST_MEMBERS
     """Fewer members than this are too few to hide among in a sum."""
-    least_rows: int = 0
-    """Fewer rows of all members together are too few to hide among."""
+    least_rows: int = LEAST_ROWS
+    """Fewer rows of this site and class, or of all members but the largest, are too few."""
+    allow: tuple[str, ...] = ()
+    """Kernels and losses that the operator allows though their counts can locate a row."""
     noise: KeepNoise = _without_ledger
     """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
 
@@ -340,7 +345,9 @@ class PeerContext(Context):
 
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing to a sum over too few."""
-        members, rows = len(self.present_rows), sum(self.present_rows.values())
+        members = len(self.present_rows)
+        # A member can claim any number of rows, so the largest does not count.
+        rows = sum(self.present_rows.values()) - max(self.present_rows.values(), default=0)
         if members < self.least_members:
             return (
                 f"Only {members} members take part, and this peer contributes among "
@@ -349,9 +356,21 @@ class PeerContext(Context):
             )
         if rows < self.least_rows:
             return (
-                f"All members together have {rows} rows, and this peer contributes among "
-                f"{self.least_rows} or more: wait for more rows, or change least_rows in peer.toml."
+                f"All members but the largest together have {rows} rows, and this peer contributes "
+                f"among {self.least_rows} or more: wait for more rows, or change least_rows in "
+                "peer.toml."
             )
+        return self._refuse_own_rows
+
+    @cached_property
+    def _refuse_own_rows(self) -> str | None:
+        """Say why this site's rows are too few, or would show too much; None if they may count."""
+        from pairgossip.peer.sums.disclosure import check_own_rows
+
+        try:
+            check_own_rows(self.agreed, np.array(self.own), self.least_rows, self.allow)
+        except InputError as problem:
+            return str(problem)
         return None
 
     def make_program(self, generation: int = 0) -> Program:

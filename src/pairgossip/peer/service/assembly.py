@@ -98,7 +98,10 @@ def assemble(home: Home) -> Assembly:
             )
         context = make_context(identity, spec, rows, members, int(seed), state.changes)
         context = replace(
-            context, least_members=settings.least_members, least_rows=settings.least_rows
+            context,
+            least_members=settings.least_members,
+            least_rows=settings.least_rows,
+            allow=settings.allow,
         )
         if spec.noise is not None:
             from pairgossip.peer.storage.kept_noise import KeptNoise

@@ -9,6 +9,7 @@ from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.sums.cells import Block, Cells
 
 
 def describe_leaves(spec: Spec) -> list[str]:
@@ -16,7 +17,7 @@ def describe_leaves(spec: Spec) -> list[str]:
     named = join_names([f"'{name}'" for name in spec.observed])
     if spec.is_sums:
         return [
-            f"No row leaves this machine: only sums over all members' rows of {named} do.",
+            f"No row leaves this machine: only counts and totals over many rows of {named} do.",
             *(_describe_learning(spec) if spec.kernel is None else _describe_cells(spec)),
         ]
     if spec.privacy is not None:
@@ -35,34 +36,50 @@ _MASKED = (
     "Each of your contributions is masked: others learn their sum over all members, and how many "
     "rows you have; only all other members together could work out yours."
 )
+_TWO_RUNS = "Two runs that differ by your rows alone would tell their sum."
 
 
 def _describe_cells(spec: Spec) -> list[str]:
-    from pairgossip.peer.sums.statistics import count_words
+    from pairgossip.peer.sums.statistics import cells_of
 
-    rounds = format_count(spec.algorithm.refine, "sum")
-    most = count_words(spec)
-    words = ("at most " if most > count_words(spec, 1) else "") + format_count(most, "number")
-    sentences = [f"Members learn {rounds} of {words}: {_describe_features(spec)}.", _MASKED]
+    cells = cells_of(spec)
+    sentences = [
+        f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
+        f"value that is read from it: how many rows of all members lie in each of "
+        f"{_describe_tables(cells, spec)}{_describe_totals(spec, cells)}.",
+        _MASKED,
+    ]
     if spec.noise is None:
-        return [*sentences, "Two runs that differ by your rows alone would tell their sum."]
+        return [*sentences, _TWO_RUNS]
     return [
         *sentences,
-        f"Noise is added to every count: all sums of a generation together tell any one member "
+        "Noise is added to every count: all sums of a generation together tell any one member "
         f"of a row what epsilon {spec.noise.epsilon:g} allows.",
     ]
 
 
-def _describe_features(spec: Spec) -> str:
-    from pairgossip.peer.sums.statistics import cells_of
+def _describe_tables(cells: Cells, spec: Spec) -> str:
+    """Name the cells of every table of counts."""
+    if not cells.column_axes and cells.axes:
+        return f"{cells.blocks[0].shape[0]} cells along each of {len(cells.blocks)} directions"
+    return "; in each of ".join(_describe_block(block, spec) for block in cells.blocks)
 
-    grids = cells_of(spec).grids
-    if not grids:
-        return "powers of the columns, added up"
-    if all(isinstance(one, Labels) for one in grids):
-        return "how many rows have each value"
-    more = " (counts only)" if spec.noise else ", and how they lie in it"
-    return f"how many rows there are in each bin{more}"
+
+def _describe_block(block: Block, spec: Spec) -> str:
+    parts = [
+        f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{spec.observed[at]}'"
+        for axis, at in zip(block.axes, block.columns, strict=True)
+    ]
+    events = "" if block.only is None else f", where '{spec.observed[block.only]}' is 1"
+    return " by ".join(parts) + events
+
+
+def _describe_totals(spec: Spec, cells: Cells) -> str:
+    """Name the totals over all rows of a site, or of each class at a site."""
+    if cells.totals is None:
+        return ""
+    by_class = "" if cells.totals.classes is None else f" with each value of '{spec.label}'"
+    return f"; and over all rows{by_class} {join_names(cells.totals.names)}"
 
 
 def _describe_learning(spec: Spec) -> list[str]:
@@ -73,5 +90,5 @@ def _describe_learning(spec: Spec) -> list[str]:
         f"{format_count(most_words(spec), 'number')}: means and products of the columns, then the "
         "distribution of scores and the gradient at one model after the other.",
         _MASKED,
-        "Two runs that differ by your rows alone would tell their sums.",
+        _TWO_RUNS,
     ]

@@ -10,6 +10,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import is_ordering
 from pairgossip.peer.spec.algorithm import OR_EXCHANGE
+from pairgossip.peer.sums.cells import MOST_CELLS
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.peer.sums.questions import (
     check_kernel,
@@ -22,7 +23,6 @@ from pairgossip.text import join_names
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
-_MOST_BINS = 1024
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
 _MOST_GRADES = 32
@@ -55,10 +55,13 @@ def _check_statistic(spec: Spec) -> None:
             f"ranges.{spec.columns[0]} begins below 0, where kernel 'gini-coefficient' means "
             "nothing: use 'gini', or a range of sizes."
         )
-    if algorithm.refine not in (1, 2):
-        raise InputError(f"algorithm.refine is {algorithm.refine}: choose 1 or 2 sums.")
-    if algorithm.bins is not None and not 2 <= algorithm.bins <= _MOST_BINS:
-        raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {_MOST_BINS:,}.")
+    if algorithm.refine != 1:
+        raise InputError(
+            "algorithm.refine is no longer offered, since cells would follow from rows that "
+            "members claim: remove it, and give more algorithm.bins."
+        )
+    if algorithm.bins is not None and not 2 <= algorithm.bins <= MOST_CELLS:
+        raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {MOST_CELLS:,}.")
     if spec.whole:
         _check_whole(spec, spec.whole)
     _check_cells(spec)
@@ -66,31 +69,24 @@ def _check_statistic(spec: Spec) -> None:
 
 def _check_whole(spec: Spec, names: Sequence[str]) -> None:
     """Refuse columns of whole numbers that cannot have a bin each, and what that makes useless."""
-    from pairgossip.peer.sums.statistics import cells_of, columns_of
+    from pairgossip.peer.sums.statistics import cells_of
 
     for name in names:
         _check_whole_range(name, *spec.ranges[name])
-    cells = cells_of(spec)
-    axes = dict(zip(spec.columns, cells.grids if cells.has_bins_of_columns else (), strict=False))
+    axes = dict(zip(spec.columns, cells_of(spec).column_axes, strict=False))
     binned = [name for name in names if name in axes]
     if not binned:
         raise InputError(
-            f"whole is of no use here: kernel '{spec.kernel}' has no bins for "
+            f"whole is of no use here: kernel '{spec.kernel}' has no cells for "
             f"{join_names(names)}: remove it."
         )
     for name in binned:
         if not isinstance(axes[name], Labels):
             low, high = spec.ranges[name]
             raise InputError(
-                f"ranges.{name} holds {high - low + 1:,.0f} whole numbers, which "
-                f"{columns_of(spec).bins} bins cannot tell apart: give more algorithm.bins, or "
-                f"leave '{name}' out of whole."
+                f"ranges.{name} holds {high - low + 1:,.0f} whole numbers, but a column has "
+                f"{MOST_CELLS:,} cells at most: leave '{name}' out of whole, or narrow its range."
             )
-    if spec.algorithm.refine > 1 and all(isinstance(one, Labels) for one in cells.grids):
-        raise InputError(
-            "algorithm.refine is 2, but every whole number has a bin of its own, so that a second "
-            "sum tells nothing more: remove it."
-        )
 
 
 def _check_whole_range(name: str, low: float, high: float) -> None:
@@ -107,25 +103,25 @@ def _check_whole_range(name: str, low: float, high: float) -> None:
 
 
 def _check_cells(spec: Spec) -> None:
-    from pairgossip.peer.sums.statistics import cells_of, count_words
+    from pairgossip.peer.sums.statistics import cells_of
 
-    binned = bool(cells_of(spec).grids)
-    words = count_words(spec) if binned or spec.noise is None else 0
-    if words > _MOST_WORDS:
+    cells = cells_of(spec)
+    if cells.words > _MOST_WORDS:
         raise InputError(
-            f"A sum would have {words:,} numbers, which is too long to send: lower algorithm.bins."
+            f"A sum would have {cells.words:,} numbers, which is too long to send: lower "
+            "algorithm.bins, or leave a column out of whole."
         )
-    if not binned and (spec.algorithm.bins is not None or spec.algorithm.refine > 1):
+    if not cells.axes and spec.algorithm.bins is not None:
         raise InputError(
-            f"kernel '{spec.kernel}' is told by sums of powers, which have no bins: remove "
-            "algorithm.bins and algorithm.refine."
+            f"kernel '{spec.kernel}' is read from totals, which have no cells: remove "
+            "algorithm.bins."
         )
     if spec.noise is None:
         return
-    if not binned:
+    if cells.needs_totals:
         raise InputError(
-            f"[privacy]: kernel '{spec.kernel}' is told by sums of powers, and noise is for "
-            "counts: choose another kernel, such as 'gini', or remove the table."
+            f"[privacy]: kernel '{spec.kernel}' is read from totals, and noise is for counts: "
+            "choose another kernel, such as 'gini', or remove the table."
         )
     if not LEAST_EPSILON <= spec.noise.epsilon <= MOST_EPSILON:
         raise InputError(

@@ -25,7 +25,7 @@ from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_link, sync
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
-from pairgossip.peer.identity.members import LEAST_MEMBERS, Members, check_address
+from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, Members, check_address
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.checks import wrong_kind
 from pairgossip.peer.spec.spec import Spec, read_spec
@@ -51,8 +51,11 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
     least_members: int = LEAST_MEMBERS
     """Where sums are computed: contribute to none over fewer members."""
-    least_rows: int = 0
-    """Where sums are computed: contribute to none over fewer rows of all members together."""
+    least_rows: int = LEAST_ROWS
+    """Where sums are computed: the least rows of this site and class behind a total, and of all
+    members but the largest together."""
+    allow: tuple[str, ...] = ()
+    """Where sums are computed: kernels and losses allowed though their counts can locate a row."""
     budget: float | None = None
     """Where noise is added to sums: how much epsilon a row may spend in all; None for what the
     ledger says."""
@@ -165,9 +168,9 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
             )
     if settings.budget is not None and not 0 < settings.budget < math.inf:
         raise InputError(f"budget is {settings.budget}: give a finite number > 0.")
-    if settings.least_members < 2 or settings.least_rows < 0:
+    if settings.least_members < 2 or settings.least_rows < 1:
         raise InputError(
-            "least_members must be 2 or more and least_rows 0 or more: with fewer there is nothing "
+            "least_members must be 2 or more and least_rows 1 or more: with fewer there is nothing "
             "to hide among."
         )
     return settings

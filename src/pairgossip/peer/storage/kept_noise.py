@@ -70,7 +70,7 @@ class KeptNoise:
         return Declared(
             self.spec.observed,
             f"noise {json.dumps(table, sort_keys=True)}",
-            _total(self.spec) / self.spec.algorithm.refine,
+            _total(self.spec),
             setting="budget = {} in peer.toml, and start the peer again",
             act="another sum over them",
         )

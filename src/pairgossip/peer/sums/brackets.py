@@ -27,7 +27,7 @@ Ends = tuple[float, float]
 UNKNOWN: Ends = (math.nan, math.nan)
 _OF_SURVIVAL = (Formula.CONCORDANT, Formula.COMPARABLE)
 _HALVINGS = 60
-_POSSIBLE: dict[Scale, Ends] = {
+POSSIBLE: dict[Scale, Ends] = {
     "logit": (0.0, 1.0),
     "log": (0.0, math.inf),
     "fisher": (-1.0, 1.0),
@@ -37,28 +37,33 @@ _POSSIBLE: dict[Scale, Ends] = {
 
 
 def bracket_of(
-    sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
+    sketch: Sketch,
+    kernel: Kernel | Combination,
+    mean: FloatArray,
+    *,
+    is_noisy: bool = False,
+    is_mean_known: bool = False,
 ) -> Ends:
-    """Return between which values the statistic lies for means of features; NaN if not known.
+    """Return the ends between which the statistic lies, whatever rows are in each cell.
 
-    ``is_counted`` tells that only counts are known, and rows are taken to be spread evenly.
+    NaN if they are not known. ``is_mean_known`` says that the mean of the column is exact.
     """
-    low, high = _bracket_of(sketch, kernel, mean, is_counted=is_counted)
-    if is_counted:
+    low, high = _bracket_of(sketch, kernel, mean, is_mean_known=is_mean_known)
+    if is_noisy:
         return low, high  # noise knows no limits
-    least, most = _POSSIBLE[kernel.interval_scale]
+    least, most = POSSIBLE[kernel.interval_scale]
     return min(max(low, least), most), min(max(high, least), most)
 
 
 def _bracket_of(
-    sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
+    sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_mean_known: bool
 ) -> Ends:
     part = sketch.part if isinstance(sketch, Combined) else sketch
     if isinstance(part, GiniLabels):
         value = float(sketch.readout(mean))
         return value, value  # every value is known
     if isinstance(part, GiniBins):
-        return _of_one_column(part, kernel, mean, is_counted=is_counted)
+        return _of_one_column(part, kernel, mean, is_mean_known=is_mean_known)
     if isinstance(part, AucPair):
         tables = zip((part.first, part.second), part.split(mean)[:2], strict=True)
         one, other = (_as_ends(table.bracket(held)) for table, held in tables)
@@ -73,13 +78,12 @@ def _as_ends(ends: tuple[FloatArray, FloatArray]) -> Ends:
 
 
 def _of_one_column(
-    part: GiniBins, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
+    part: GiniBins, kernel: Kernel | Combination, mean: FloatArray, *, is_mean_known: bool
 ) -> Ends:
     asked = formulas(kernel)
     ends = np.repeat(part.averages(mean, asked)[None], 2, axis=0)
-    differences = _count_differences(part, mean) if is_counted else _as_ends(part.bracket(mean))
-    ends[:, asked.index(Formula.GINI)] = differences
-    if is_counted and Formula.MIDPOINT in asked:  # the lowest value has the highest mean
+    ends[:, asked.index(Formula.GINI)] = _count_differences(part, mean)
+    if Formula.MIDPOINT in asked and not is_mean_known:  # the lowest value has the highest mean
         reach = float(_shares(part, mean) @ part.grid.widths) / 2
         ends[:, asked.index(Formula.MIDPOINT)] += (reach, -reach)
     low, high = kernel.combine(ends)

@@ -1,52 +1,40 @@
-"""Which features of rows are added up for a statistic, on bins that follow from declared ranges.
+"""What a member contributes for a statistic: counts of rows per cell, and totals over all its rows.
 
-Features are those of a sketch: products of features of axes, which are bins of a column or classes
-(`Grid`, `Labels`), in blocks. Where noise hides rows, counts alone are added up, and rows count as
-spread evenly over their bins.
+A contribution holds nothing else. A count tells in which cell rows lie and not where in it, so a
+row that is alone in its cell is known no better than the cell is wide. A total is a sum over all
+rows of a site, or of a class at that site; `disclosure` sees to it that they are enough.
+
+Cells follow from the agreed text alone: neither numbers of rows nor earlier sums move an edge, for
+a member could claim rows in order to narrow the cells of others.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray, distinct
-from pairgossip.kernels import Combination, Formula, Kernel
-from pairgossip.order_statistics.statistics import Statistic
+from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.peer.protocol.program import Words
-from pairgossip.peer.sums.fixed_point import encode, to_whole
-from pairgossip.peer.sums.readings import OrderReading, PairReading, Reading
-from pairgossip.sketches import Sketch
-from pairgossip.sketches.bins import (
-    OF_ONE_COLUMN,
-    OF_SCORES,
-    GiniBins,
-    sketch_column,
-    sketch_scores,
-)
-from pairgossip.sketches.grids import Extent, Grid, Labels, Range
-from pairgossip.sketches.moments import Scatter, sketch_variance
-from pairgossip.sketches.samples import RankTable, SampleReadout
-from pairgossip.sketches.sketch import combine_averages, formulas
-from pairgossip.sketches.smooth import Projections, spread_directions
-from pairgossip.sketches.tables import Table, sketch_order
+from pairgossip.peer.sums.fixed_point import decode, encode
+from pairgossip.peer.sums.readings import Reading
+from pairgossip.sketches.grids import Grid, Labels, Range
 
 Axis = Grid | Labels
+MOST_CELLS = 1024
+"""Largest number of cells of one column."""
+_LOG_SPAN = 100.0
+"""A positive range that spans more than this factor has cells of equal ratio."""
 _EVENLY = np.array([1.0, 0.0, 1 / 12])
-"""Mean powers of the offset of numbers that are evenly in a bin."""
-_DIRECTIONS = 32
-_JOINT_BINS = 8
-"""Of each of two scores together, which tell how sure their difference is and not the value."""
+"""Mean powers of the offset of numbers that are spread evenly over a cell."""
 _STEPS = 26
-"""Edges of bins are rounded to the range divided by 2 to this power, or a bit more.
+"""Edges are rounded to this many binary digits, of the range or of themselves.
 
-Members' machines compute them with other last digits, yet all must have the same bins: a sum with
-noise cannot be repeated.
+Members' machines compute them with other last digits, yet all must have the same cells.
 """
 
 
@@ -54,18 +42,17 @@ noise cannot be repeated.
 class Columns:
     """What a specification says of the columns: their ranges, and the classes of the label."""
 
+    names: tuple[str, ...]
     ranges: tuple[Range, ...]
-    """Of all columns but a label whose values are known."""
+    """Ranges of all columns but a label whose values are known."""
     whole: tuple[bool, ...]
     """Which of them hold whole numbers only."""
     label: Labels | None
     bins: int
-    most_bins: int
-    """How many bins there are if rows are many.
-
-    The specification alone tells them, and so whether whole numbers have a bin each.
-    """
+    """How many cells a column has."""
     target: str = "v"
+    is_noisy: bool = False
+    """Whether noise is added to counts; totals, which have none, are left out then."""
 
     def scale(self, n: float) -> float:
         """Return the factor of the target's kind; NaN if there is no pair of different rows."""
@@ -73,362 +60,213 @@ class Columns:
             return 1.0
         return n / (n - 1) if n > 1 else math.nan
 
-    def grids(self, powers: int, bins: int | None = None) -> tuple[Axis, ...]:
-        """Return bins of every column.
-
-        Each whole number has one, so that nothing is lost, where that takes no more features than
-        bins may take.
-        """
-        count, most_bins = (self.bins, self.most_bins) if bins is None else (bins, bins)
-        most = (powers + 1) * most_bins
+    def axes(
+        self, powers: int, bins: int | None = None, most: int = MOST_CELLS
+    ) -> tuple[Axis, ...]:
+        """Return the cells of every column; up to so many whole numbers have one each."""
+        count = bins or self.bins
         return tuple(
             Labels(np.arange(low, high + 1.0))
             if is_whole and high - low < most
-            else _lay_alike((low, high), count, powers)
+            else lay_cells((low, high), count, powers)
             for (low, high), is_whole in zip(self.ranges, self.whole, strict=True)
         )
 
 
+def lay_cells(declared: Range, count: int, powers: int) -> Grid:
+    """Lay cells over a range, the same on every machine.
+
+    They are equally wide, or of equal ratio where the range is positive and spans much.
+    """
+    low, high = declared
+    if low > 0 and high > _LOG_SPAN * low:
+        steps = np.linspace(math.log2(low), math.log2(high), count + 1)[1:-1]
+        mantissas, exponents = np.frexp(np.exp2(steps))
+        inner = np.ldexp(np.rint(np.ldexp(mantissas, _STEPS)), exponents - _STEPS)
+    else:
+        step = rounding_step(high - low)
+        inner = np.rint(np.linspace(low, high, count + 1)[1:-1] / step) * step
+    edges = np.concatenate([[low], np.clip(inner, low, high), [high]])
+    return Grid(distinct(edges), powers)
+
+
+def rounding_step(width: float) -> float:
+    """Return the power of 2 to which edges in a range of this width are rounded."""
+    return math.ldexp(1.0, math.frexp(width)[1] - _STEPS)
+
+
+class Block(NamedTuple):
+    """A table of counts: rows by the cells of one or more columns."""
+
+    axes: tuple[Axis, ...]
+    columns: tuple[int, ...]
+    """Where the axes' columns are in a row."""
+    only: int | None = None
+    """A column of zeros and ones; rows with a zero are not counted."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells each axis has."""
+        return tuple(axis.bins for axis in self.axes)
+
+    def tabulate(self, rows: FloatArray) -> IntArray:
+        """Return the number of rows in each cell, shape (cells,)."""
+        if self.only is not None:
+            rows = rows[rows[:, self.only] > 0]
+        places = [
+            cell_of(axis, rows[:, at]) for axis, at in zip(self.axes, self.columns, strict=True)
+        ]
+        flat = np.ravel_multi_index(places, self.shape)
+        return np.bincount(flat, minlength=math.prod(self.shape))
+
+
+def cell_of(axis: Axis, values: FloatArray) -> IntArray:
+    """Return the cell of every number."""
+    if isinstance(axis, Labels):
+        return np.searchsorted(axis.values, values)
+    within = np.searchsorted(axis.edges, values, side="right") - 1
+    return np.clip(within, 0, axis.bins - 1)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all rows of a site, or of each of its classes; every measure is -1 to 1."""
+
+    names: tuple[str, ...]
+    """What is summed up, in words."""
+    measure: Callable[[FloatArray], FloatArray]
+    """Returns the measures of rows, shape (m, totals)."""
+    squared: FloatArray | None = None
+    """If the last is a sum of squares, the weights of the other measures' squares in it."""
+    classes: Labels | None = None
+    """The classes that are summed up apart."""
+    class_column: int = -1
+
+    @property
+    def is_square(self) -> BoolArray:
+        """Which measures are squares, and so 0 to 1."""
+        return np.array([False] * (len(self.names) - 1) + [self.squared is not None])
+
+    @property
+    def size(self) -> int:
+        """How many totals there are."""
+        return len(self.names) * (1 if self.classes is None else self.classes.bins)
+
+    def parts(self, rows: FloatArray) -> list[FloatArray]:
+        """Return the measures of the rows of every class, shape (m, totals) each."""
+        measures = self.measure(rows)
+        if self.classes is None:
+            return [measures]
+        place = cell_of(self.classes, rows[:, self.class_column])
+        return [measures[place == one] for one in range(self.classes.bins)]
+
+    def add_up(self, rows: FloatArray, bits: int) -> Words:
+        """Return the totals as whole numbers, one class after the other."""
+        ones = np.ones(len(self.names))
+        return np.concatenate([encode(part, ones, bits) for part in self.parts(rows)])
+
+
+class Sums(NamedTuple):
+    """A sum over all members: how many rows, how many in each cell, and the totals."""
+
+    n: float
+    tables: tuple[FloatArray, ...]
+    """The counts of every block, in the shape of its axes."""
+    totals: FloatArray
+    """Shape (classes, totals); without classes (1, totals)."""
+
+
 class Cells(ABC):
-    """The features of one statistic; bins may be laid anew once it is known where rows are."""
+    """What members add up for one statistic, and what the sums tell."""
 
-    grids: tuple[Axis, ...] = ()
-    """The bins to begin with."""
-    has_bins_of_columns: ClassVar[bool] = True
-    """Whether the bins are those of the columns, and begin with them in their order."""
+    needs_totals: ClassVar[bool] = False
+    """Whether counts alone do not tell the statistic."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.axes = self.lay()
+        self.blocks = tuple(self.lay_blocks())
+        self.totals = None if columns.is_noisy else self.lay_totals()
+
+    @property
+    def column_axes(self) -> tuple[Axis, ...]:
+        """The cells of the columns in their order; empty if cells are of something else."""
+        return self.axes
 
     @abstractmethod
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        """Return the axes whose features are multiplied, for every block of features."""
+    def lay(self) -> tuple[Axis, ...]:
+        """Return the cells of the columns."""
 
     @abstractmethod
-    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
-        """Return the features of rows, shape (m, r)."""
+    def lay_blocks(self) -> Sequence[Block]:
+        """Return the tables of counts."""
 
-    @abstractmethod
-    def reading(self, grids: tuple[Axis, ...], n: float) -> Reading:
-        """Return what means of the features of n rows tell."""
-
-    def places(self) -> list[tuple[int, ...]] | None:
-        """Return the columns of rows that the axes of every block are about.
-
-        None where features are more than products of features of columns.
-        """
+    def lay_totals(self) -> Totals | None:
+        """Return what is summed up over all rows; None for counts alone."""
         return None
 
-    def encode(self, rows: FloatArray, grids: tuple[Axis, ...], bits: int) -> Words:
-        """Add up the features of rows as whole numbers, most of which are zeros."""
-        if (places := self.places()) is None:
-            return encode(self.features(rows, grids), self.bounds(grids), bits)
-        blocks = zip(self.blocks(grids), places, strict=True)
-        return np.concatenate([_encode_block(axes, rows[:, at].T, bits) for axes, at in blocks])
+    @abstractmethod
+    def reading(self, n: float) -> Reading:
+        """Return what means of features of n rows tell."""
 
-    def bounds(self, grids: tuple[Axis, ...]) -> FloatArray:
-        """Return how large features are at most, shape (r,)."""
-        return np.ones(len(self.is_count(grids)))
+    def prepare(self, rows: FloatArray) -> FloatArray:
+        """Return what the blocks count, of every row."""
+        return rows
 
-    def is_count(self, grids: tuple[Axis, ...]) -> BoolArray:
-        """Tell which features are counts."""
-        blocks = ([_counted(axis) for axis in axes] for axes in self.blocks(grids))
-        return np.concatenate(list(map(_kron, blocks))) > 0
+    @property
+    def counts(self) -> int:
+        """How many counts there are."""
+        return sum(math.prod(block.shape) for block in self.blocks)
 
-    def spread(self, counts: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
-        """Return the features of rows of which counts are known, as if spread over their bins."""
-        blocks = self.blocks(grids)
-        ends = np.cumsum([math.prod(axis.bins for axis in axes) for axes in blocks])[:-1]
-        forms = (_kron([_expansion(axis) for axis in axes]) for axes in blocks)
-        parts = zip(np.split(counts, ends, axis=-1), forms, strict=True)
+    @property
+    def words(self) -> int:
+        """How many numbers a member contributes: the rows, the counts and the totals."""
+        return 1 + self.counts + (0 if self.totals is None else self.totals.size)
+
+    def add_up(self, rows: FloatArray, bits: int) -> Words:
+        """Return what a member with these rows contributes; noise is not in it."""
+        prepared = self.prepare(rows)
+        parts = [np.array([len(rows)]), *(block.tabulate(prepared) for block in self.blocks)]
+        counted = np.concatenate(parts).astype(np.int64).view(np.uint64)
+        if self.totals is None:
+            return counted
+        return np.concatenate([counted, self.totals.add_up(rows, bits)])
+
+    def read_sums(self, total: Words, bits: int) -> Sums:
+        """Return the numbers of a sum over all members."""
+        whole = total.view(np.int64)
+        ends = np.cumsum([1, *(math.prod(block.shape) for block in self.blocks)])
+        first, *tables, rest = np.split(whole, ends)
+        shaped = (one.reshape(block.shape) for one, block in zip(tables, self.blocks, strict=True))
+        totals = decode(rest.view(np.uint64), np.ones(1), bits)
+        named = 1 if self.totals is None else len(self.totals.names)
+        return Sums(
+            float(first[0]),
+            tuple(one.astype(np.float64) for one in shaped),
+            totals.reshape(-1, named),
+        )
+
+    def means(self, sums: Sums) -> FloatArray:
+        """Return mean features of rows, as if those of a cell were spread evenly over it."""
+        return self.spread(np.concatenate([one.ravel() for one in sums.tables]) / sums.n)
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """Return mean features given the share of rows in every cell, shape (..., counts)."""
+        ends = np.cumsum([math.prod(block.shape) for block in self.blocks])[:-1]
+        forms = (_kron([_expansion(axis) for axis in block.axes]) for block in self.blocks)
+        parts = zip(np.split(shares, ends, axis=-1), forms, strict=True)
         return np.concatenate([part @ form for part, form in parts], axis=-1)
-
-    def refine(self, counts: FloatArray, grids: tuple[Axis, ...]) -> tuple[Axis, ...]:
-        """Return bins that are narrower where there are more rows, given the counts of all."""
-        found: dict[int, Axis] = {}
-        start = 0
-        for axes in self.blocks(grids):
-            shape = tuple(axis.bins for axis in axes)
-            table = counts[start : start + math.prod(shape)].reshape(shape)
-            start += table.size
-            for place, axis in enumerate(axes):
-                others = tuple(at for at in range(len(shape)) if at != place)
-                if isinstance(axis, Grid) and id(axis) not in found:
-                    found[id(axis)] = _split_evenly(axis, table.sum(axis=others))
-        return tuple(found.get(id(grid), grid) for grid in grids)
-
-
-def _encode_block(axes: Sequence[Axis], columns: FloatArray, bits: int) -> Words:
-    """Add up products of features of columns, without the zeros among them."""
-    rows, size = columns.shape[1], 1
-    places, products = np.zeros((rows, 1), dtype=np.int64), np.ones((rows, 1))
-    for axis, column in zip(axes, columns, strict=True):
-        at, entries = axis.entries(column)
-        size *= axis.size
-        places = (places[:, :, None] * axis.size + at[:, None, :]).reshape(rows, -1)
-        products = (products[:, :, None] * entries[:, None, :]).reshape(rows, -1)
-    total = np.zeros(size, dtype=np.int64)
-    np.add.at(total, places, to_whole(products, 1.0, bits))
-    return total.view(np.uint64)
 
 
 def _kron(parts: Sequence[FloatArray]) -> FloatArray:
-    product: FloatArray = np.ones(1)
+    product: FloatArray = np.ones((1, 1))
     for part in parts:
         product = np.asarray(np.kron(product, part), dtype=np.float64)
     return product
 
 
 def _expansion(axis: Axis) -> FloatArray:
-    """Return the mean features of the rows in each bin, if they are spread evenly."""
+    """Return the mean features of the rows in each cell, if they are spread evenly."""
     if isinstance(axis, Labels):
         return np.eye(axis.bins)
     return np.kron(np.eye(axis.bins), _EVENLY[: axis.powers + 1])
-
-
-def _counted(axis: Axis) -> FloatArray:
-    counted = np.zeros(axis.size)
-    counted[axis.counts] = 1.0
-    return counted
-
-
-def _split_evenly(grid: Grid, counts: FloatArray) -> Grid:
-    """Return as many bins, half of them at the quantiles of the rows that these bins hold.
-
-    The others keep bins from becoming wide where few rows are: at an end of a wide bin, rows that
-    are tied would be taken to lie elsewhere in it.
-    """
-    held = np.maximum(counts, 0.0)
-    shares = held + max(float(held.sum()), 1e-300) / grid.bins
-    up_to = np.append(0.0, np.cumsum(shares) / shares.sum())
-    edges = np.interp(np.linspace(0.0, 1.0, grid.bins + 1), up_to, grid.edges)
-    return _align(edges, float(grid.edges[0]), float(grid.edges[-1]), grid.powers)
-
-
-def _lay_alike(declared: Range, bins: int, powers: int) -> Grid:
-    """Lay bins over a range, the same on every machine."""
-    grid = Grid.over(Extent.declared(*declared), bins, powers)
-    return _align(grid.edges, *declared, powers)
-
-
-def _align(edges: FloatArray, low: float, high: float, powers: int) -> Grid:
-    """Return bins between two ends, with all other edges rounded."""
-    step = _step_of(high - low)
-    inner = np.rint(edges[1:-1] / step) * step
-    return Grid(distinct(np.concatenate([[low], np.clip(inner, low, high), [high]])), powers)
-
-
-def _step_of(width: float) -> float:
-    """Return the power of 2 to which numbers in a range of this width are rounded."""
-    return math.ldexp(1.0, math.frexp(width)[1] - _STEPS)
-
-
-class _PairCells(Cells):
-    """The features of a kernel's sketch."""
-
-    def __init__(self, columns: Columns, kernel: Kernel | Combination) -> None:
-        self.columns, self.kernel = columns, kernel
-        self.grids = self.lay()
-
-    def lay(self) -> tuple[Axis, ...]:
-        return self.columns.grids(powers=2)
-
-    @abstractmethod
-    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
-        """Return the sketch on these bins."""
-
-    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
-        data = rows[:, 0] if rows.shape[1] == 1 else rows
-        return self.sketch(grids, 1.0, 1.0).features(data)
-
-    def reading(self, grids: tuple[Axis, ...], n: float) -> PairReading:
-        scale = self.columns.scale(n)
-        sketch = self.sketch(grids, n, scale)
-        return PairReading(sketch, self.kernel, self.columns.target, n, self.classes(grids))
-
-    def classes(self, grids: tuple[Axis, ...]) -> BoolArray | None:
-        """Tell which features count the rows of each class; None if classes are no samples."""
-        return None
-
-
-class _OneColumn(_PairCells):
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        return [grids]
-
-    def places(self) -> list[tuple[int, ...]]:
-        return [(0,)]
-
-    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
-        return sketch_column(self.kernel, grids[0], n, scale)
-
-
-class _Scores(_PairCells):
-    """One score, or two and both together on coarser bins."""
-
-    def lay(self) -> tuple[Axis, ...]:
-        grids = self.columns.grids(powers=1)
-        if len(grids) == 1:
-            return grids
-        return grids + self.columns.grids(powers=2, bins=min(self.columns.bins // 2, _JOINT_BINS))
-
-    @property
-    def _classes(self) -> Labels:
-        assert self.columns.label is not None
-        return self.columns.label
-
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        classes = self._classes
-        alone: list[tuple[Axis, ...]] = [(grid, classes) for grid in grids[:2]]
-        return alone if len(grids) == 1 else [*alone, (*grids[2:], classes)]
-
-    def places(self) -> list[tuple[int, ...]]:
-        return [(0, 1)] if len(self.columns.ranges) == 1 else [(0, 2), (1, 2), (0, 1, 2)]
-
-    def classes(self, grids: tuple[Axis, ...]) -> BoolArray:
-        """Tell which features of the first score count the rows of each class."""
-        one = _counted(grids[0])
-        found = np.zeros((2, len(self.bounds(grids))), dtype=bool)
-        found[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
-        return found
-
-    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
-        joint = grids[2:] or None
-        return sketch_scores(self.kernel, grids[:2], self._classes, n, scale, joint)
-
-
-class _Order(_PairCells):
-    """Two columns, of which the second may be classes, and whether an event was seen."""
-
-    def lay(self) -> tuple[Axis, ...]:
-        return self.columns.grids(powers=2)[:2]
-
-    @property
-    def _events(self) -> bool:
-        return len(self.columns.ranges) == 3
-
-    def _axes(self, grids: tuple[Axis, ...]) -> tuple[Axis, Axis]:
-        if self.columns.label is not None:
-            return grids[0], self.columns.label
-        return grids[0], grids[1]
-
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        return [self._axes(grids)] * (2 if self._events else 1)
-
-    def places(self) -> list[tuple[int, ...]] | None:
-        return None if self._events else [(0, 1)]
-
-    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
-        return sketch_order(self.kernel, self._axes(grids), n, scale, events=self._events)
-
-
-class _Distances(_PairCells):
-    """Bins of projections on directions, which are the same everywhere."""
-
-    has_bins_of_columns = False
-
-    def lay(self) -> tuple[Axis, ...]:
-        low, high = np.array(self.columns.ranges).T
-        axes = spread_directions(len(low), _DIRECTIONS)
-        middle, reach = axes @ (low + high) / 2, np.abs(axes) @ (high - low) / 2
-        self._axes = axes
-        step = _step_of(float(np.linalg.norm(high - low)))
-        first = np.floor((middle - reach) / step) * step
-        last = np.ceil((middle + reach) / step) * step
-        ends = zip(first.tolist(), last.tolist(), strict=True)
-        return tuple(_lay_alike(one, self.columns.bins, 2) for one in ends)
-
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        return [(grid,) for grid in grids]
-
-    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
-        parts = tuple(GiniBins(grid, n, scale) for grid in grids if isinstance(grid, Grid))
-        return combine_averages(Projections(self._axes, parts), self.kernel)
-
-
-class _Moments(_PairCells):
-    """Powers of the distances from the middles of the ranges."""
-
-    has_bins_of_columns = False
-
-    def lay(self) -> tuple[Axis, ...]:
-        low, high = np.array(self.columns.ranges).T
-        self._middle, self._half = (low + high) / 2, (high - low) / 2
-        return ()
-
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        return []
-
-    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
-        clusters = self.columns.label
-        if clusters is None:
-            part: Scatter = sketch_variance(float(self._middle[0]), scale, errors=True)
-        else:
-            part = Scatter(self._middle, len(self._middle), clusters.values, 2 * scale)
-        return combine_averages(part, self.kernel)
-
-    def bounds(self, grids: tuple[Axis, ...]) -> FloatArray:
-        if self.columns.label is None:
-            return np.asarray(self._half ** np.arange(1, 5))
-        each = np.concatenate([[1.0], self._half, [float(self._half @ self._half)]])
-        return np.tile(each, self.columns.label.bins)
-
-
-class SampleCells(Cells):
-    """Bins of one column, for every class apart, of a statistic of order."""
-
-    def __init__(self, columns: Columns, statistic: Statistic) -> None:
-        self._statistic, self._classes = statistic, columns.label
-        self.grids = columns.grids(powers=1)
-
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        """Return one block, classes first."""
-        return [grids] if self._classes is None else [(self._classes, *grids)]
-
-    def places(self) -> list[tuple[int, ...]]:
-        """Return the column, or the label and the column."""
-        return [(0,)] if self._classes is None else [(1, 0)]
-
-    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
-        """Return the features of the column, in the place of the row's class."""
-        inside = grids[0].features(rows[:, 0])
-        if self._classes is None:
-            return inside
-        sides = self._classes.features(rows[:, 1])
-        return np.asarray((sides[:, :, None] * inside[:, None, :]).reshape(len(rows), -1))
-
-    def reading(self, grids: tuple[Axis, ...], n: float) -> OrderReading:
-        """Return what the bins tell of the statistic."""
-        classes = 1 if self._classes is None else 2
-        return OrderReading(SampleReadout(self._statistic, grids[0], classes, n))
-
-
-class RankCells(Cells):
-    """Cells of two columns, for the correlation of their ranks."""
-
-    def __init__(self, columns: Columns) -> None:
-        self.grids = columns.grids(powers=1)
-
-    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
-        """Return one block of both columns."""
-        return [grids]
-
-    def places(self) -> list[tuple[int, ...]]:
-        """Return both columns."""
-        return [(0, 1)]
-
-    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
-        """Return the features of cells."""
-        return Table(grids[0], grids[1], 1.0).features(rows)
-
-    def reading(self, grids: tuple[Axis, ...], n: float) -> OrderReading:
-        """Return what the cells tell of the correlation."""
-        return OrderReading(RankTable(Table(grids[0], grids[1], n)))
-
-
-def cells_of_kernel(columns: Columns, kernel: Kernel | Combination) -> Cells:
-    """Return what is added up for a kernel that has a sketch."""
-    asked = set(formulas(kernel))
-    if asked <= {Formula.VARIANCE} or asked <= {Formula.SCATTER_SQUARED}:
-        return _Moments(columns, kernel)
-    if asked <= OF_ONE_COLUMN:
-        return _OneColumn(columns, kernel)
-    if asked <= OF_SCORES:
-        return _Scores(columns, kernel)
-    return (_Distances if asked <= {Formula.DISTANCE} else _Order)(columns, kernel)

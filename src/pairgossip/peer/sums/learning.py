@@ -19,10 +19,11 @@ from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proxi
 from pairgossip.losses.loss import Margin, Phi
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
+from pairgossip.peer.sums.plausibility import check_moments, check_scores
 from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
 from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import known
-from pairgossip.solvers.bins import LARGEST_BINS, ScoreBins
+from pairgossip.solvers.bins import LARGEST_BINS
 from pairgossip.solvers.polynomials import LARGEST_ORDER
 from pairgossip.solvers.scores import Agreement
 from pairgossip.solvers.solver import (
@@ -96,9 +97,11 @@ class LearningProgram(SumsProgram):
         own = Rows(features, _grades(spec, rows[:, -1]), np.ones(len(rows)), None, 1)
         proximal = _proximal(spec)
         self._asking = Solver(
-            own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP
+            own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP, counts_only=True
         ).run()
         self._name, self._at = "moments", At(np.zeros((1, 0)), Agreement(0.0, 0.0, 0))
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+        """How many rows each grade has, once the moments have told it."""
         self._round: Round | None = None
         self._averaging: Averaging | None = None
         self._advance(None)
@@ -141,6 +144,7 @@ class LearningProgram(SumsProgram):
             self._conclude(is_finished=False)
 
     def _take(self, total: Words) -> None:
+        self._check(total)
         sums = decode(total, self._bounds(), self._bits)[None, :]
         if self._name == "moments" and not self._has_pairs(sums):
             self.result = self._state(finished=False)
@@ -154,14 +158,24 @@ class LearningProgram(SumsProgram):
         if self.result is None and left < (2 if self._name == "scores" else 1):
             self._conclude(is_finished=False)
 
+    def _check(self, total: Words) -> None:
+        """Refuse a sum that no rows have."""
+        if self._name == "moments":
+            layout = choose_moments(self._grades, len(self._spec.columns), 1)
+            self._counts = check_moments(total, layout, self._bits, self._generation.rows)
+        elif self._name == "scores":
+            check_scores(total, self._counts, self._bits, is_smooth=is_smooth(self._phi))
+        elif (np.abs(total.view(np.int64)) > self._generation.rows * 2.0**self._bits).any():
+            raise Disagreement("a gradient that is steeper than the loss is anywhere")
+
     def _farthest(self, sums: FloatArray) -> float:
         """Return how far from 0 scores may be: no row's power is above the sum of all rows'.
 
         Ranges tell much less where features are many, since few rows are extreme in all of them.
         """
         high, size = self._at.agreed.high, self._at.agreed.order
-        if sums.size != self._grades * size or size < _EVEN_POWERS.shape[1]:
-            return high  # they are counted in bins
+        if not is_smooth(self._phi) or size < _EVEN_POWERS.shape[1]:
+            return high  # they are counted in cells
         totals = sums.reshape(self._grades, size).sum(axis=0)
         powers = _EVEN_POWERS @ totals[: _EVEN_POWERS.shape[1]]
         most = np.maximum(powers + totals[0] * _LOST * 2.0**-self._bits, 0.0)
@@ -243,9 +257,12 @@ def most_words(spec: Spec) -> int:
 
 def largest_sketch(phi: Margin) -> int:
     """Return how many numbers tell the scores of a grade at most."""
-    return (
-        LARGEST_ORDER if phi.code in (Phi.LOGISTIC, Phi.SQUARED) else ScoreBins.parts * LARGEST_BINS
-    )
+    return LARGEST_ORDER if is_smooth(phi) else LARGEST_BINS
+
+
+def is_smooth(phi: Margin) -> bool:
+    """Return whether totals of polynomials tell the scores, and not counts in cells."""
+    return phi.code in (Phi.LOGISTIC, Phi.SQUARED)
 
 
 def _proximal(spec: Spec) -> Proximal:

@@ -71,6 +71,18 @@ class NoiseLaw:
         q = math.exp(-numerator / denominator)
         return 2 * members / self.honest * q / (1 - q) ** 2
 
+    def reach(self, members: int, counts: int, chance: float) -> float:
+        """Return how far the noise of so many counts together is from 0, but with this chance.
+
+        By Chernoff's bound for the difference of two sums of Polya draws.
+        """
+        numerator, denominator = self._decay
+        decay = numerator / denominator
+        tilt = decay * np.linspace(0.01, 0.99, 99)
+        both = np.log1p(-np.exp(tilt - decay)) + np.log1p(-np.exp(-tilt - decay))
+        growth = counts * members / self.honest * (2 * math.log(-math.expm1(-decay)) - both)
+        return float(((growth + math.log(2 / chance)) / tilt).min())
+
     def draw(self, counts: int) -> IntArray:
         """Draw what one member adds to so many counts."""
         return self._draw_polya(counts) - self._draw_polya(counts)

@@ -1,9 +1,9 @@
-"""What means of features tell of a statistic, with its errors."""
+"""The statistic that means of features tell, with its errors."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from pairgossip.arrays import BoolArray, FloatArray
@@ -53,6 +53,12 @@ class PairReading:
     n: float
     classes: BoolArray | None
     """Which features count the rows of each of two classes, shape (2, r)."""
+    is_mean_known: bool = False
+    """Whether a total has told the mean of the column."""
+
+    def with_mean(self) -> PairReading:
+        """Return the same where the mean of the column is known."""
+        return replace(self, is_mean_known=True)
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features, shape (..., r)."""
@@ -62,10 +68,14 @@ class PairReading:
         """Return the statistic with its errors; noise has this standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
-        bracket = bracket_of(self.sketch, self.kernel, mean, is_counted=is_noisy)
+        bracket = bracket_of(
+            self.sketch, self.kernel, mean, is_noisy=is_noisy, is_mean_known=self.is_mean_known
+        )
+        if not is_noisy and not math.isnan(bracket[0]):
+            value = min(max(value, bracket[0]), bracket[1])  # rows spread over cells may lie beyond
         spread, freedom = math.hypot(error, noise), self._freedom(mean)
         ends = interval_about(bracket, value, spread, LEVEL, scale, freedom)
-        # Of noisy counts a bracket holds nothing for certain.
+        # A bracket of noisy counts holds nothing for certain.
         return Found(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
     def _error(self, mean: FloatArray) -> float:
@@ -81,6 +91,22 @@ class PairReading:
         if self.classes is None:
             return self.n - 1
         return max(float((self.classes @ mean).min() * self.n) - 1, 1.0)
+
+
+class MomentReading(PairReading):
+    """A variance by the totals of a column and its square; cells tell how sure it is.
+
+    Means are the two that totals tell, and then four moments by the cells.
+    """
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features, shape (..., r)."""
+        return self.sketch.readout(mean[..., :2])
+
+    def _error(self, mean: FloatArray) -> float:
+        by_cells, error = float(self.sketch.readout(mean[2:])), super()._error(mean[2:])
+        # Cells that are wide for their rows make variance and error larger alike.
+        return error * float(self.readout(mean)) / by_cells if by_cells > 0 else math.nan
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,344 @@
+"""Which cells and totals each kernel, or statistic of order, is read from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.order_statistics.statistics import Statistic
+from pairgossip.peer.sums.cells import (
+    Axis,
+    Block,
+    Cells,
+    Columns,
+    Sums,
+    Totals,
+    lay_cells,
+    rounding_step,
+)
+from pairgossip.peer.sums.readings import MomentReading, OrderReading, PairReading
+from pairgossip.sketches import Sketch
+from pairgossip.sketches.bins import (
+    OF_ONE_COLUMN,
+    OF_SCORES,
+    GiniBins,
+    sketch_column,
+    sketch_scores,
+)
+from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.moments import Scatter, sketch_variance
+from pairgossip.sketches.samples import RankTable, SampleReadout
+from pairgossip.sketches.sketch import combine_averages, formulas
+from pairgossip.sketches.smooth import Projections, spread_directions
+from pairgossip.sketches.tables import Table, sketch_order
+from pairgossip.text import join_names
+
+_DIRECTIONS = 32
+_JOINT_CELLS = 16
+"""Cells of each of two scores together, which tell how sure their difference is."""
+_MOMENTS = np.arange(1, 5)
+
+
+class _PairCells(Cells):
+    """The cells of a kernel's sketch."""
+
+    def __init__(self, columns: Columns, kernel: Kernel | Combination) -> None:
+        self.kernel = kernel
+        super().__init__(columns)
+
+    def lay(self) -> tuple[Axis, ...]:
+        return self.columns.axes(powers=2)
+
+    @abstractmethod
+    def sketch(self, n: float, scale: float) -> Sketch:
+        """Return the sketch on these cells."""
+
+    def reading(self, n: float) -> PairReading:
+        sketch = self.sketch(n, self.columns.scale(n))
+        return PairReading(sketch, self.kernel, self.columns.target, n, self.classes())
+
+    def classes(self) -> BoolArray | None:
+        """Tell which features count the rows of each class; None if classes are no samples."""
+        return None
+
+
+class _OneColumn(_PairCells):
+    """Counts of one column, and its total where the mean is asked for."""
+
+    def lay_blocks(self) -> list[Block]:
+        return [Block(self.axes, (0,))]
+
+    def lay_totals(self) -> Totals | None:
+        asks_mean = Formula.MIDPOINT in formulas(self.kernel)
+        if not asks_mean or isinstance(self.axes[0], Labels):
+            return None  # whole numbers tell their mean
+        return _powers_of(self.columns, 1)
+
+    def means(self, sums: Sums) -> FloatArray:
+        """Return mean features, with all rows moved in their cells so that the mean is right."""
+        means = super().means(sums)
+        axis = self.axes[0]
+        if self.totals is None or not isinstance(axis, Grid):
+            return means
+        low, high = self.columns.ranges[0]
+        mean = (low + high) / 2 + (high - low) / 2 * float(sums.totals[0, 0]) / sums.n
+        parts = means.reshape(axis.bins, -1)
+        reach = float(parts[:, 0] @ axis.widths)
+        offset = (mean - float(parts[:, 0] @ axis.middles)) / reach if reach > 0 else 0.0
+        moved = np.array([1.0, offset, offset**2 + max(1 - 4 * offset**2, 0.0) / 12])
+        return (parts[:, :1] * moved).ravel()
+
+    def sketch(self, n: float, scale: float) -> Sketch:
+        return sketch_column(self.kernel, self.axes[0], n, scale)
+
+    def reading(self, n: float) -> PairReading:
+        found = super().reading(n)
+        return found if self.totals is None else found.with_mean()
+
+
+class _Scores(_PairCells):
+    """One score by class, or two and both together on coarser cells."""
+
+    def lay(self) -> tuple[Axis, ...]:
+        axes = self.columns.axes(powers=1)
+        if len(axes) == 1:
+            return axes
+        few = min(self.columns.bins // 2, _JOINT_CELLS)
+        return axes + self.columns.axes(powers=2, bins=few, most=_JOINT_CELLS)
+
+    @property
+    def column_axes(self) -> tuple[Axis, ...]:
+        return self.axes[: len(self.columns.ranges)]
+
+    @property
+    def _label(self) -> Labels:
+        assert self.columns.label is not None
+        return self.columns.label
+
+    def lay_blocks(self) -> list[Block]:
+        classes = self._label
+        if len(self.axes) == 1:
+            return [Block((self.axes[0], classes), (0, 1))]
+        alone = [Block((self.axes[at], classes), (at, 2)) for at in range(2)]
+        return [*alone, Block((*self.axes[2:], classes), (0, 1, 2))]
+
+    def classes(self) -> BoolArray:
+        """Tell which features of the first score count the rows of each class."""
+        axis = self.axes[0]
+        one = np.zeros(axis.size)
+        one[axis.counts] = 1.0
+        width = self.spread(np.zeros(self.counts)).size
+        found = np.zeros((2, width), dtype=bool)
+        found[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
+        return found
+
+    def sketch(self, n: float, scale: float) -> Sketch:
+        joint = self.axes[2:] or None
+        return sketch_scores(self.kernel, self.axes[:2], self._label, n, scale, joint)
+
+
+class _Order(_PairCells):
+    """Two columns, of which the second may be classes, and whether an event was seen."""
+
+    def lay(self) -> tuple[Axis, ...]:
+        return self.columns.axes(powers=2)[:2]
+
+    @property
+    def _events(self) -> bool:
+        return len(self.columns.ranges) == 3
+
+    @property
+    def _axes(self) -> tuple[Axis, Axis]:
+        if self.columns.label is not None:
+            return self.axes[0], self.columns.label
+        return self.axes[0], self.axes[1]
+
+    def lay_blocks(self) -> list[Block]:
+        everyone = Block(self._axes, (0, 1))
+        return [everyone, everyone._replace(only=2)] if self._events else [everyone]
+
+    def sketch(self, n: float, scale: float) -> Sketch:
+        return sketch_order(self.kernel, self._axes, n, scale, events=self._events)
+
+
+class _Distances(_PairCells):
+    """Cells of projections on directions, which are the same everywhere."""
+
+    @property
+    def column_axes(self) -> tuple[Axis, ...]:
+        return ()
+
+    def lay(self) -> tuple[Axis, ...]:
+        low, high = np.array(self.columns.ranges).T
+        self._directions = spread_directions(len(low), _DIRECTIONS)
+        middle = self._directions @ (low + high) / 2
+        reach = np.abs(self._directions) @ (high - low) / 2
+        step = rounding_step(float(np.linalg.norm(high - low)))
+        first = (np.floor((middle - reach) / step) * step).tolist()
+        last = (np.ceil((middle + reach) / step) * step).tolist()
+        ends = zip(first, last, strict=True)
+        return tuple(lay_cells(one, self.columns.bins, 2) for one in ends)
+
+    def lay_blocks(self) -> list[Block]:
+        return [Block((axis,), (at,)) for at, axis in enumerate(self.axes)]
+
+    def prepare(self, rows: FloatArray) -> FloatArray:
+        return np.asarray(rows @ self._directions.T)
+
+    def sketch(self, n: float, scale: float) -> Sketch:
+        parts = tuple(GiniBins(axis, n, scale) for axis in self.axes if isinstance(axis, Grid))
+        return combine_averages(Projections(self._directions, parts), self.kernel)
+
+
+class _Variance(_PairCells):
+    """Totals of a column and of its square, which tell the variance; counts tell its error."""
+
+    needs_totals = True
+
+    def lay_blocks(self) -> list[Block]:
+        return [Block(self.axes, (0,))]
+
+    def lay_totals(self) -> Totals:
+        return _powers_of(self.columns, 2)
+
+    @property
+    def _middle(self) -> float:
+        low, high = self.columns.ranges[0]
+        return (low + high) / 2
+
+    def means(self, sums: Sums) -> FloatArray:
+        """Return the mean and the mean square by the totals, then four moments by the cells."""
+        low, high = self.columns.ranges[0]
+        exact = sums.totals[0] / sums.n * ((high - low) / 2) ** _MOMENTS[:2]
+        shares = sums.tables[0] / sums.n
+        return np.concatenate([exact, _cell_moments(self.axes[0], self._middle) @ shares])
+
+    def sketch(self, n: float, scale: float) -> Sketch:
+        part = sketch_variance(self._middle, scale, errors=True)
+        return combine_averages(part, self.kernel)
+
+    def reading(self, n: float) -> MomentReading:
+        sketch = self.sketch(n, self.columns.scale(n))
+        return MomentReading(sketch, self.kernel, self.columns.target, n, None)
+
+
+def _cell_moments(axis: Axis, middle: float) -> FloatArray:
+    """Return four moments about the middle of numbers spread evenly over each cell, (4, cells)."""
+    if isinstance(axis, Labels):
+        return np.asarray((axis.values - middle) ** _MOMENTS[:, None])
+    ends = (axis.edges - middle) ** (_MOMENTS[:, None] + 1)
+    return np.diff(ends, axis=1) / ((_MOMENTS[:, None] + 1) * axis.widths)
+
+
+class _Scatter(_PairCells):
+    """For every class its count, and the totals of the columns and of their squared length."""
+
+    needs_totals = True
+
+    @property
+    def column_axes(self) -> tuple[Axis, ...]:
+        return ()
+
+    def lay(self) -> tuple[Axis, ...]:
+        low, high = np.array(self.columns.ranges).T
+        self._center, self._half = (low + high) / 2, (high - low) / 2
+        return ()
+
+    @property
+    def _label(self) -> Labels:
+        assert self.columns.label is not None
+        return self.columns.label
+
+    def lay_blocks(self) -> list[Block]:
+        return [Block((self._label,), (len(self._center),))]
+
+    def lay_totals(self) -> Totals:
+        d, center, half = len(self._center), self._center, self._half
+
+        def measure(rows: FloatArray) -> FloatArray:
+            scaled = (rows[:, :d] - center) / half
+            lengths = ((rows[:, :d] - center) ** 2).sum(axis=1) / float(half @ half)
+            return np.column_stack([scaled, lengths])
+
+        sums = [f"the sum of '{name}'" for name in self.columns.names]
+        squares = f"the sum of the squares of {join_names(self.columns.names)}"
+        names = (*sums, squares if d == 1 else f"{squares} together")
+        return Totals(names, measure, half**2 / float(half @ half), self._label, d)
+
+    def means(self, sums: Sums) -> FloatArray:
+        scales = np.append(self._half, float(self._half @ self._half))
+        return np.column_stack([sums.tables[0], sums.totals * scales]).ravel() / sums.n
+
+    def sketch(self, n: float, scale: float) -> Sketch:
+        part = Scatter(self._center, len(self._center), self._label.values, 2 * scale)
+        return combine_averages(part, self.kernel)
+
+
+def _powers_of(columns: Columns, highest: int) -> Totals:
+    """Return the totals of powers of the only column, in units of half its range."""
+    low, high = columns.ranges[0]
+    powers = np.arange(1, highest + 1)
+
+    def measure(rows: FloatArray) -> FloatArray:
+        return np.asarray(((rows[:, :1] - (low + high) / 2) / ((high - low) / 2)) ** powers)
+
+    name = columns.names[0]
+    names = (f"the sum of '{name}'", "the sum of its squares")[:highest]
+    return Totals(names, measure, np.ones(1) if highest > 1 else None)
+
+
+class SampleCells(Cells):
+    """Cells of one column, for every class apart, of a statistic of order."""
+
+    def __init__(self, columns: Columns, statistic: Statistic) -> None:
+        self._statistic = statistic
+        super().__init__(columns)
+
+    def lay(self) -> tuple[Axis, ...]:
+        """Return the cells of the column."""
+        return self.columns.axes(powers=1)
+
+    def lay_blocks(self) -> list[Block]:
+        """Return one table, classes first."""
+        if self.columns.label is None:
+            return [Block(self.axes, (0,))]
+        return [Block((self.columns.label, *self.axes), (1, 0))]
+
+    def reading(self, n: float) -> OrderReading:
+        """Return what the cells tell of the statistic."""
+        classes = 1 if self.columns.label is None else 2
+        return OrderReading(SampleReadout(self._statistic, self.axes[0], classes, n))
+
+
+class RankCells(Cells):
+    """Cells of two columns, for the correlation of their ranks."""
+
+    def lay(self) -> tuple[Axis, ...]:
+        """Return the cells of both columns."""
+        return self.columns.axes(powers=1)
+
+    def lay_blocks(self) -> list[Block]:
+        """Return one table of both columns."""
+        return [Block(self.axes, (0, 1))]
+
+    def reading(self, n: float) -> OrderReading:
+        """Return what the cells tell of the correlation."""
+        return OrderReading(RankTable(Table(self.axes[0], self.axes[1], n)))
+
+
+def cells_of_kernel(columns: Columns, kernel: Kernel | Combination) -> Cells:
+    """Return what is added up for a kernel that has a sketch."""
+    asked = set(formulas(kernel))
+    for kind, parts in (
+        (_Variance, {Formula.VARIANCE}),
+        (_Scatter, {Formula.SCATTER_SQUARED}),
+        (_OneColumn, OF_ONE_COLUMN),
+        (_Scores, OF_SCORES),
+        (_Distances, {Formula.DISTANCE}),
+    ):
+        if asked <= parts:
+            return kind(columns, kernel)
+    return _Order(columns, kernel)

@@ -1,0 +1,154 @@
+"""What a site may contribute, and what members can read of single rows from a sum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.peer.spec.spec import Spec, parse_spec, program_for
+from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
+from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.sketches.grids import Grid
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import kernel_spec, sums_text
+
+RNG = np.random.default_rng(4)
+LEARN = sums_text('loss = "auc-logistic"', ["a", "b"], "l")
+
+
+def scored(rows: int, positives: int) -> np.ndarray:
+    labels = (np.arange(rows) < positives).astype(float)
+    return np.column_stack([RNG.random(rows), RNG.random(rows), labels])
+
+
+def check(spec: Spec, rows: np.ndarray, least_rows: int = 10, *allowed: str) -> None:
+    check_own_rows(spec, rows.reshape(len(rows), -1), least_rows, allowed)
+
+
+@pytest.mark.parametrize(
+    ("spec", "rows", "sentence"),
+    [
+        (kernel_spec("variance", ["a"]), RNG.random(9), "This site has 9 rows, which totals"),
+        (kernel_spec("gini-coefficient", ["a"]), RNG.random(1), "This site has 1 row, which"),
+        (
+            kernel_spec("within-cluster-scatter", ["a", "b"], "l"),
+            scored(40, 4),
+            "This site has 4 rows with 'l' 1, which totals are over, and least_rows is 10",
+        ),
+        (parse_spec(LEARN), scored(40, 1), "This site has 1 row with 'l' 1"),
+        (
+            parse_spec(LEARN),
+            np.column_stack([np.arange(40) < 3, RNG.random(40), np.arange(40) % 2]),
+            "This site has 3 rows in which 'a' is not at its most common value",
+        ),
+        (
+            kernel_spec("gini-coefficient", ["a"]),
+            np.append(np.full(30, 1e-3), 0.9),
+            "One row of this site makes up more than half of the sum of 'a', which would show it",
+        ),
+    ],
+)
+def test_few_rows_behind_a_total_are_refused(spec: Spec, rows: np.ndarray, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        check(spec, rows.astype(float))
+
+
+def test_enough_rows_and_counts_alone_are_not_refused() -> None:
+    check(kernel_spec("variance", ["a"]), RNG.random(10))
+    check(kernel_spec("variance", ["a"]), np.array([0.1, 0.2, 0.8, 0.9]), 4)
+    check(kernel_spec("auc", ["a"], "l"), scored(3, 1)[:, [0, 2]])  # no total
+    check(kernel_spec("gini", ["a"]), RNG.random(2))
+    check(kernel_spec("within-cluster-scatter", ["a", "b"], "l"), scored(20, 0))  # none of a class
+    check(parse_spec(LEARN), scored(40, 12))
+    check(parse_spec(LEARN.replace('"sums"', '"exchange"')), scored(2, 1))
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        (kernel_spec("distance", ["a", "b"]), "distance"),
+        (parse_spec(LEARN.replace("logistic", "hinge")), "auc-hinge"),
+    ],
+)
+def test_counts_along_directions_need_permission(spec: Spec, name: str) -> None:
+    rows = scored(60, 30)[:, : len(spec.observed)]
+    with pytest.raises(InputError, match=rf"allow it at this site with allow = \[\"{name}\"\]"):
+        check(spec, rows)
+    check(spec, rows, 10, name)
+    check(kernel_spec("distance", ["a"]), rows[:, 0])
+
+
+def test_small_cells_are_told() -> None:
+    spec = kernel_spec("auc", ["a"], "l")
+    rows = np.array([[0.01, 0.0], [0.5, 1.0], *[[0.99, 1.0]] * 6])
+    told = describe_small_cells(spec, rows)
+    assert told is not None and "rows in 3 cells, of which 2 hold fewer than 5" in told
+    assert describe_small_cells(spec, rows[2:]) is None
+    assert describe_small_cells(parse_spec(LEARN), scored(40, 12)) is None
+    noisy = kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1")
+    assert describe_small_cells(noisy, rows) is None
+
+
+# Attacks on version 0.2.0, in which a count came with the sum of the rows' places in their cell.
+
+
+def read_lone_rows(spec: Spec, parts: list[np.ndarray]) -> list[tuple[float, float]]:
+    """Return what a member can say of every row that is alone in its cell: between two edges."""
+    cells, axis = cells_of(spec), cells_of(spec).axes[0]
+    assert isinstance(axis, Grid)
+    totals: list[np.ndarray] = []
+    run_programs(start_programs(spec, parts), totals)
+    counts = cells.read_sums(totals[0], 43).tables[0].reshape(axis.bins, -1)
+    lone = np.flatnonzero((counts == 1).any(axis=1))
+    return [(float(axis.edges[at]), float(axis.edges[at + 1])) for at in lone]
+
+
+def test_a_lone_row_is_known_no_better_than_its_cell() -> None:
+    """AUC of 5 x 60 rows: 7 of 300 were read exactly, with their class."""
+    spec, rows = kernel_spec("auc", ["a"], "l"), scored(300, 120)[:, [0, 2]]
+    rows[:, 0] = rows[:, 0] ** 3
+    lone = read_lone_rows(spec, deal(rows, 5))
+    assert lone and all(high - low == pytest.approx(1 / 64) for low, high in lone)
+    # Every place in the cell gives the same sum, so that no reading of it can do better.
+    (low, high), *_ = lone
+    totals = []
+    for share in (0.1, 0.9):
+        moved, inside = rows.copy(), (rows[:, 0] >= low) & (rows[:, 0] < high)
+        moved[inside, 0] = low + share * (high - low)
+        seen: list[np.ndarray] = []
+        run_programs(start_programs(spec, deal(moved, 5)), seen)
+        totals.append(seen[0].tobytes())
+    assert totals[0] == totals[1]
+
+
+def test_the_largest_income_is_known_no_better_than_its_cell() -> None:
+    """Of 40 runs, 23 told the largest income exactly."""
+    spec = kernel_spec("gini", ["a"], ranges=(100, 1_000_000))  # type: ignore[arg-type]
+    lone = [
+        cell
+        for seed in range(10)
+        for cell in read_lone_rows(
+            spec, deal(1000 * (1 + np.random.default_rng(seed).pareto(2.5, 300)), 5)
+        )
+    ]
+    ratio = pytest.approx(10_000 ** (1 / 64), rel=1e-6)
+    assert lone and all(high / low == ratio for low, high in lone)
+
+
+def test_claimed_rows_narrow_nobody_s_cells() -> None:
+    """A member that claimed 1,000,000 rows it did not have made 512 bins of 32."""
+    spec, rows = kernel_spec("auc", ["a"], "l"), scored(60, 20)[:, [0, 2]]
+    own = tuple(map(tuple, rows.tolist()))
+    asks = [
+        program_for(spec, own, {"me": 60, "liar": claimed}).ask() for claimed in (60, 1_000_000)
+    ]
+    assert asks[0] == asks[1]
+
+
+def test_accuracy_of_counts_is_that_of_the_rows() -> None:
+    rows = scored(700, 300)[:, [0, 2]]
+    rows[:, 0] = np.clip(rows[:, 0] * 0.7 + 0.2 * rows[:, 1], 0, 1)
+    result = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), deal(rows, 5)))
+    assert result.value == pytest.approx(pg.exact(rows, "auc"), abs=2e-3)

@@ -1,0 +1,211 @@
+"""Sums that no rows have are refused, whoever contributed what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.spec.spec import Spec, noise_law_for, parse_spec
+from pairgossip.peer.sums.noise import NoiseLaw
+from pairgossip.peer.sums.programs import SumsProgram
+from pairgossip.peer.sums.statistics import cells_of
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import kernel_spec, sums_text
+
+RNG = np.random.default_rng(1)
+N = 120
+LABELS = (RNG.random(N) < 0.4).astype(float)
+SCORES = RNG.random(N) * 0.8 + 0.1 * LABELS
+SCORED = np.column_stack([SCORES, LABELS])
+BOTH = np.column_stack([SCORES, RNG.random(N), LABELS])
+NARROW = BOTH * [0.2, 0.2, 1.0]
+AUC = kernel_spec("auc", ["a"], "l")
+VARIANCE = kernel_spec("variance", ["a"])
+SCATTER = kernel_spec("within-cluster-scatter", ["a", "b"], "l")
+PAIR = kernel_spec("auc-difference", ["a", "b"], "l")
+EVENTS = kernel_spec("concordance", ["a", "b", "e"])
+Lie = Callable[[np.ndarray], None]
+
+
+def take_after(spec: Spec, rows: np.ndarray, lie: Lie) -> SumsProgram:
+    """Let one of three members add a lie to its contribution, and the first take the sum."""
+    programs = start_programs(spec, deal(rows, 3))
+    ask = programs[0].ask()
+    assert ask is not None
+    total: Words = np.sum([one.contribute(ask) for one in programs], axis=0, dtype=np.uint64)
+    lie(total.view(np.int64))
+    programs[0].take(ask, total)
+    return programs[0]
+
+
+def add(*places: int, by: int = 1) -> Lie:
+    """Add a number at each of these places of the sum."""
+
+    def change(words: np.ndarray) -> None:
+        for place in places:
+            words[place] += by
+
+    return change
+
+
+def move(taken: int, added: int, by: int) -> Lie:
+    def change(words: np.ndarray) -> None:
+        words[taken] -= by
+        words[added] += by
+
+    return change
+
+
+def last_of(spec: Spec, by: int) -> Lie:
+    """Change the last number, which is a total."""
+    return add(cells_of(spec).words - 1, by=by)
+
+
+@pytest.mark.parametrize(
+    ("spec", "rows", "lie", "sentence"),
+    [
+        (AUC, SCORED, add(0), "120 rows by their list, but counted 121"),
+        (AUC, SCORED, add(1, 30), "cells hold 122 rows, and members have 120"),
+        (AUC, SCORED, move(1, 5, 1000), "fewer rows than none"),
+        (AUC, SCORED, move(1, 2, N), "fewer rows than none"),
+        (AUC, SCORED, add(1, by=1 << 40), "rows, and members have 120"),
+        # A row less in one class and more in the other, in the table of the second score alone.
+        (PAIR, BOTH, move(1 + 128 + 20, 1 + 128 + 21, 1), "another number of rows in one table"),
+        (EVENTS, BOTH, add(*range(257, 513), by=9), "more events than rows"),
+        (VARIANCE, SCORES, last_of(VARIANCE, 1 << 60), "the sum of its squares is beyond"),
+        (VARIANCE, SCORES, last_of(VARIANCE, -(1 << 60)), "the sum of its squares is beyond"),
+        # Within the range of so many rows, and yet not where the cells say that they are.
+        (VARIANCE, SCORES, add(65, by=40 << 50), "the sum of 'a' is beyond"),
+        (SCATTER, NARROW, last_of(SCATTER, -(20 << 50)), "less than no variance"),
+        (SCATTER, BOTH, add(3, by=1 << 60), "the sum of 'a' is beyond"),
+    ],
+)
+def test_impossible_sums_are_refused(spec: Spec, rows: np.ndarray, lie: Lie, sentence: str) -> None:
+    with pytest.raises(Disagreement, match=sentence):
+        take_after(spec, rows, lie)
+
+
+def test_possible_sums_are_taken() -> None:
+    """A lie that rows could have told is not noticed: a member may have any rows."""
+    honest = take_after(AUC, SCORED, lambda words: None).result
+    moved = take_after(AUC, SCORED, move(int(np.argmax(counts_of(AUC, SCORED))) + 1, 1, 1)).result
+    assert honest is not None and moved is not None and honest.value != moved.value
+
+
+def counts_of(spec: Spec, rows: np.ndarray) -> np.ndarray:
+    """Return the counts of the first class, 0 elsewhere."""
+    counts = cells_of(spec).add_up(rows, 43)[1:].copy()
+    counts[1::2] = 0
+    return counts
+
+
+@pytest.mark.parametrize(
+    "value", [np.full(40, 0.3), np.full(40, 1.0), np.zeros(40), 0.5 + 1e-9 * np.arange(40)]
+)
+def test_rows_that_are_all_alike_are_no_lie(value: np.ndarray) -> None:
+    result = run_programs(start_programs(VARIANCE, deal(value, 4)))
+    assert result.value == pytest.approx(value.var(), abs=1e-12)
+
+
+LEARN = sums_text('loss = "auc-logistic"', ["a", "b"], "l")
+HINGE = LEARN.replace("logistic", "hinge")
+
+
+def learn_until(loss: str, name: bytes, lie: Lie) -> SumsProgram:
+    """Learn honestly up to a question of this name, and then add a lie."""
+    programs = start_programs(parse_spec(loss), deal(BOTH, 3))
+    while (ask := programs[0].ask()) is not None:
+        total = np.sum([one.contribute(ask) for one in programs], axis=0, dtype=np.uint64)
+        is_reached = name in ask.public[:12]
+        if is_reached:
+            lie(total.view(np.int64))
+        for one in programs:
+            one.take(ask, total)
+        assert not is_reached, "the lie was taken"
+    return programs[0]
+
+
+@pytest.mark.parametrize(
+    ("loss", "name", "lie", "sentence"),
+    [
+        (LEARN, b"moments", add(0, by=8 << 52), "classes have 128 rows, and members have 120"),
+        (LEARN, b"moments", add(0, by=1 << 50), "a part of a row"),
+        (LEARN, b"moments", add(1, by=1 << 61), "the sum of a feature is beyond"),
+        (LEARN, b"moments", add(3, by=-(35 << 52)), "less than no variance"),
+        (LEARN, b"scores", add(0, by=-(1 << 52)), "another number of rows than before"),
+        (LEARN, b"scores", add(2, by=1 << 61), "the sum of a polynomial of scores is beyond"),
+        (HINGE, b"scores", add(7, by=1 << 50), "a part of a row"),
+        (LEARN, b"gradient", add(0, by=1 << 62), "steeper than the loss"),
+    ],
+)
+def test_impossible_sums_of_learning_are_refused(
+    loss: str, name: bytes, lie: Lie, sentence: str
+) -> None:
+    with pytest.raises(Disagreement, match=sentence):
+        learn_until(loss, name, lie)
+
+
+NOISY = kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1")
+
+
+@pytest.mark.parametrize(
+    ("lie", "sentence"),
+    [
+        (add(1, by=-500), "farther from those of rows than noise"),
+        (add(1, by=500), "farther from those of rows than noise"),
+        (add(*range(1, 129), by=6), "do not add up to the rows, by more than noise"),
+    ],
+)
+def test_noise_does_not_hide_what_it_never_does(lie: Lie, sentence: str) -> None:
+    with pytest.raises(Disagreement, match=sentence):
+        take_after(NOISY, SCORED, lie)
+
+
+@pytest.mark.parametrize(("epsilon", "members", "honest"), [(1.0, 3, 2), (0.1, 5, 1)])
+def test_noise_reaches_about_as_far_as_it_may(epsilon: float, members: int, honest: int) -> None:
+    law = NoiseLaw(epsilon, 1, honest)
+    drawn = np.sum([law.draw(50_000) for _ in range(members)], axis=0)
+    for chance in (1e-2, 1e-3):
+        beyond = float((np.abs(drawn) > law.reach(members, 1, chance)).mean())
+        assert beyond <= 2 * chance
+    assert law.reach(members, 1, 1e-9) < 60 * np.sqrt(law.variance(members))
+    several = drawn.reshape(-1, 50).sum(axis=1)
+    assert (np.abs(several) <= law.reach(members, 50, 1e-6)).all()
+
+
+def test_honest_noise_is_never_refused() -> None:
+    for _ in range(20):
+        assert run_programs(start_programs(NOISY, deal(SCORED, 3))).noise is not None
+    assert noise_law_for(NOISY, 3).reach(3, 1, 1e-9 / 129) < 300
+
+
+def test_random_words_are_refused() -> None:
+    """Masks that do not cancel leave words that are no sum of rows."""
+
+    def scramble(words: np.ndarray) -> None:
+        words[1:] = RNG.integers(-(2**62), 2**62, len(words) - 1)
+
+    for spec, rows in ((AUC, SCORED), (VARIANCE, SCORES), (PAIR, BOTH), (NOISY, SCORED)):
+        with pytest.raises(Disagreement):
+            take_after(spec, rows, scramble)
+
+
+def test_a_value_is_within_its_bracket() -> None:
+    for name in ("gini", "gini-coefficient", "auc", "kendall-b", "median"):
+        label = "l" if name == "auc" else None
+        columns = ["a", "b"] if name == "kendall-b" else ["a"]
+        rows = {"auc": SCORED, "kendall-b": BOTH[:, :2]}.get(name, SCORES)
+        spec = kernel_spec(name, columns, label, algorithm="bins = 3")
+        for seed in range(5):
+            part = rows[np.random.default_rng(seed).choice(N, 9, replace=False)]
+            result = run_programs(start_programs(spec, [part]))
+            if result.value is None or result.bracket is None:
+                continue
+            assert result.bracket[0] <= result.value <= result.bracket[1]
+            if name != "median":
+                exact = pg.exact(part, name)
+                assert result.bracket[0] <= exact <= result.bracket[1]
