@@ -15,8 +15,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss, as_loss
 from pairgossip.peer.sums.cells import Totals
-from pairgossip.peer.sums.learning import is_smooth
-from pairgossip.peer.sums.questions import find_order_question, label_values
+from pairgossip.peer.sums.questions import find_order_question, is_smooth, label_values
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.text import format_count
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proximal
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.loss import Margin
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
 from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
-from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
+from pairgossip.peer.sums.questions import check_labels, count_grades, is_smooth, label_values
 from pairgossip.peer.sums.results import known
 from pairgossip.solvers.bins import LARGEST_BINS
 from pairgossip.solvers.polynomials import LARGEST_ORDER
@@ -258,11 +258,6 @@ def most_words(spec: Spec) -> int:
 def largest_sketch(phi: Margin) -> int:
     """Return how many numbers tell the scores of a grade at most."""
     return LARGEST_ORDER if is_smooth(phi) else LARGEST_BINS
-
-
-def is_smooth(phi: Margin) -> bool:
-    """Return whether totals of polynomials tell the scores, and not counts in cells."""
-    return phi.code in (Phi.LOGISTIC, Phi.SQUARED)
 
 
 def _proximal(spec: Spec) -> Proximal:

@@ -23,10 +23,10 @@ from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.questions import find_order_question
 from pairgossip.peer.sums.readings import Found
 from pairgossip.sketches.grids import Grid
-from pairgossip.solvers.moments import GradeMoments
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
+    from pairgossip.solvers.moments import GradeMoments
 
 _CHANCE = 1e-9
 """Probability at most that noise alone makes a sum look impossible."""
