@@ -38,13 +38,13 @@ EVENTS = BOTH
         ("auc-difference", BOTH, ["a", "b"], "l", 2e-3),
         ("gini", SCORES, ["a"], None, 1e-3),
         ("gini-coefficient", SCORES, ["a"], None, 1e-3),
-        ("variance", SCORES, ["a"], None, 1e-9),
+        ("variance", SCORES, ["a"], None, 2e-4),
         ("kendall", TWO, ["a", "b"], None, 5e-3),
         ("kendall-b", TWO, ["a", "b"], None, 5e-3),
         ("somers-d", TWO, ["a", "b"], None, 5e-3),
         ("ranking-risk", SCORED, ["a"], "l", 2e-3),
         ("distance", TWO, ["a", "b"], None, 1e-2),
-        ("within-cluster-scatter", BOTH, ["a", "b"], "l", 1e-9),
+        ("within-cluster-scatter", BOTH, ["a", "b"], "l", 3e-4),
         ("concordance", TWO, ["a", "b"], None, 5e-3),
         ("concordance", EVENTS, ["a", "b", "e"], None, 5e-3),
     ],
@@ -135,6 +135,7 @@ def test_sums_are_those_of_all_rows_bit_for_bit() -> None:
         ("gini", SCORES[:, None], ["a"], None),
         ("gini-coefficient", SCORES[:, None], ["a"], None),
         ("variance", SCORES[:, None], ["a"], None),
+        ("within-cluster-scatter", BOTH, ["a", "b"], "l"),
         ("auc", SCORED, ["a"], "l"),
         ("auc-difference", BOTH, ["a", "b"], "l"),
         ("ranking-risk", SCORED, ["a"], "l"),
@@ -153,7 +154,7 @@ def test_a_value_that_moves_within_its_cell_changes_no_count(
     label: str | None,
     ranges: tuple[float, float],
 ) -> None:
-    """Byte for byte: nothing but a total depends on where in its cell a row is."""
+    """Byte for byte: nothing depends on where in its cell a row is."""
     spec = kernel_spec(kernel, columns, label, ranges=ranges)  # type: ignore[arg-type]
     cells = cells_of(spec)
     kept = [at for at in range(rows.shape[1]) if at >= len(columns) or columns[at] == "e"]
@@ -166,9 +167,7 @@ def test_a_value_that_moves_within_its_cell_changes_no_count(
         shares = np.random.default_rng(at).uniform(0.05, 0.95, N)
         moved[:, at] = axis.edges[place] + shares * axis.widths[place]
     assert (moved != rows).any()
-    counted = slice(None, 1 + cells.counts)
-    before, after = (cells.add_up(one, 43)[counted].tobytes() for one in (rows, moved))
-    assert before == after
+    assert cells.add_up(rows).tobytes() == cells.add_up(moved).tobytes()
 
 
 def test_counts_are_those_of_the_rows() -> None:
@@ -253,11 +252,14 @@ def test_one_row_has_no_pairs_of_different_rows() -> None:
     assert run_programs(start_programs(spec, [SCORES[:1]])).value is None
 
 
-def test_wide_ranges_cost_few_digits() -> None:
+def test_a_variance_lies_in_its_bracket_however_wide_the_range() -> None:
     rows = 3.3 + np.arange(40) % 2 / 10
-    spec = kernel_spec("variance", ["a"], ranges=(0, 10**6))  # type: ignore[arg-type]
-    result = run_programs(start_programs(spec, deal(rows, 3)))
-    assert result.value == pytest.approx(rows.var(), abs=2e-4)
+    for high in (10, 1e3, 1e6):
+        spec = kernel_spec("variance", ["a"], ranges=(0, high))  # type: ignore[arg-type]
+        result = run_programs(start_programs(spec, deal(rows, 3)))
+        assert result.bracket is not None and result.value is not None
+        assert result.bracket[0] <= rows.var() <= result.bracket[1]
+        assert result.bracket[0] <= result.value <= result.bracket[1]
 
 
 def test_a_result_is_followed_if_it_is_the_same_but_for_rounding_and_version() -> None:

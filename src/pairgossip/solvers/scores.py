@@ -29,6 +29,8 @@ _TOLERANCES = {
 _EXPECTED_SLOPE = 1e-3
 """The mean slope taken for granted before the first is known."""
 _FEWEST_BINS = 256
+SPARING_ORDER = 64
+"""Largest number of polynomials of scores where few numbers are asked for."""
 _ROWS_THAT_TELL = 1 << 13
 """From about this many rows on, some tell how the loss bends, which only speeds up steps."""
 
@@ -62,8 +64,9 @@ class ScoreRows:
         The function of differences of scores.
     count
         How many grades there are.
-    counts_only
-        Whether bins of scores tell how many there are, and nothing of where in the bin.
+    is_sparing
+        Whether bins of scores tell how many there are and not where in the bin, and polynomials
+        are of a low order.
     """
 
     def __init__(
@@ -75,10 +78,10 @@ class ScoreRows:
         nodes: int,
         phi: Margin,
         count: int,
-        counts_only: bool = False,
+        is_sparing: bool = False,
     ) -> None:
         self.features, self.weights, self.phi = features, weights, phi
-        self._bins = CountBins if counts_only else ScoreBins
+        self._is_sparing = is_sparing
         self.grades, self.owner, self.nodes = grades, owner, nodes
         self.count = count
         self.members = members_of(grades, count)
@@ -119,13 +122,15 @@ class ScoreRows:
         """
         if self.phi.code in (Phi.LOGISTIC, Phi.SQUARED):
             known = _EXPECTED_SLOPE if slope is None else slope
-            return choose_order(self.phi, half, max(0.3 * self.tolerance * known, 1e-11))
+            order = choose_order(self.phi, half, max(0.3 * self.tolerance * known, 1e-11))
+            return min(order, SPARING_ORDER) if self._is_sparing else order
         return choose_bins(max(before, _FEWEST_BINS), error, self.tolerance)
 
     def sketch(self, agreed: Agreement) -> Polynomials | ScoreBins:
         """Return the sketch of scores in this range."""
         smooth = self.phi.code in (Phi.LOGISTIC, Phi.SQUARED)
-        return (Polynomials if smooth else self._bins)(self.phi, *agreed)
+        bins = CountBins if self._is_sparing else ScoreBins
+        return (Polynomials if smooth else bins)(self.phi, *agreed)
 
 
 class ScoreSketch:

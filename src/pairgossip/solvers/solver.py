@@ -121,8 +121,9 @@ class Solver:
     step
         Models are evaluated at multiples of this, and ranges of scores are rounded too, so that
         nodes that compute apart agree; 0 for wherever they are.
-    counts_only
-        Whether bins of scores tell how many there are, and nothing of where in the bin.
+    is_sparing
+        Whether to ask for as few numbers as will do: bins of scores tell how many there are and not
+        where in the bin, polynomials are of a low order, and no curvature is averaged.
     """
 
     def __init__(
@@ -134,9 +135,9 @@ class Solver:
         tolerance: float,
         slack: float,
         step: float = 0.0,
-        counts_only: bool = False,
+        is_sparing: bool = False,
     ) -> None:
-        self._step, self._counts_only = step, counts_only
+        self._step, self._is_sparing = step, is_sparing
         self._given, self._grades = rows, grade_count
         self._phi, self._proximal = phi, proximal
         self._tolerance, self._slack = tolerance, slack
@@ -147,7 +148,7 @@ class Solver:
         yield from self._scale_features()
         moments = yield from self._average_moments()
         squared, self._penalty = split_penalty(self._proximal, self._half)
-        self._squared = squared
+        self._squared, self._moments = squared, moments
         self._zero = moments.weight * float(self._phi.value(np.zeros(1))[0])
         if self._phi.code is Phi.SQUARED and moments.products.ndim == 3:
             yield self._report(self._minimize_quadratic(moments))
@@ -175,7 +176,7 @@ class Solver:
             rows.nodes,
             self._phi,
             self._grades,
-            self._counts_only,
+            self._is_sparing,
         )
 
     def _average_moments(self) -> _Asked:
@@ -204,13 +205,16 @@ class Solver:
                 return
             at = self._round(known.models if decision == _REPEAT else models)
             is_bent = solver is None or self._dimension <= _BENT_EACH_TIME
+            is_bent = is_bent and not self._is_sparing
             known, tried, bent = yield from self._evaluate(
                 at,
                 self._widen(Agreement(-agreed[0], agreed[1], int(agreed[2]))),
                 self._layout if is_bent else None,
             )
             if solver is None:
-                ahead = QuasiNewton(tried, bent, self._penalty, self._slack)
+                ahead = QuasiNewton(
+                    tried, bent or self._guess_curvature(known), self._penalty, self._slack
+                )
             else:
                 ahead = solver.advance(tried, bent)
             models = ahead.propose()
@@ -219,6 +223,12 @@ class Solver:
             state = np.where(ahead.length < _SHORT, _DONE, state)
             if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
+
+    def _guess_curvature(self, known: _Known) -> Metric:
+        """Return the curvature of a loss that bends as much as it slopes, as the logistic does."""
+        assert known.slope is not None
+        slopes = np.full(len(known.models), 2.0 * known.slope)
+        return self._moments.curvature(slopes, self._squared)
 
     def _round(self, models: FloatArray) -> FloatArray:
         return np.rint(models / self._step) * self._step if self._step else models

@@ -46,7 +46,7 @@ def _describe_cells(spec: Spec) -> list[str]:
     sentences = [
         f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
         f"value that is read from it: how many rows of all members lie in each of "
-        f"{_describe_tables(cells, spec)}{_describe_totals(spec, cells)}.",
+        f"{_describe_tables(cells, spec)}.",
         _MASKED,
     ]
     if spec.noise is None:
@@ -72,14 +72,6 @@ def _describe_block(block: Block, spec: Spec) -> str:
     ]
     events = "" if block.only is None else f", where '{spec.observed[block.only]}' is 1"
     return " by ".join(parts) + events
-
-
-def _describe_totals(spec: Spec, cells: Cells) -> str:
-    """Name the totals over all rows of a site, or of each class at a site."""
-    if cells.totals is None:
-        return ""
-    by_class = "" if cells.totals.classes is None else f" with each value of '{spec.label}'"
-    return f"; and over all rows{by_class} {join_names(cells.totals.names)}"
 
 
 def _describe_learning(spec: Spec) -> list[str]:

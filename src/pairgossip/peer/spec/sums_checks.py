@@ -111,18 +111,8 @@ def _check_cells(spec: Spec) -> None:
             f"A sum would have {cells.words:,} numbers, which is too long to send: lower "
             "algorithm.bins, or leave a column out of whole."
         )
-    if not cells.axes and spec.algorithm.bins is not None:
-        raise InputError(
-            f"kernel '{spec.kernel}' is read from totals, which have no cells: remove "
-            "algorithm.bins."
-        )
     if spec.noise is None:
         return
-    if cells.needs_totals:
-        raise InputError(
-            f"[privacy]: kernel '{spec.kernel}' is read from totals, and noise is for counts: "
-            "choose another kernel, such as 'gini', or remove the table."
-        )
     if not LEAST_EPSILON <= spec.noise.epsilon <= MOST_EPSILON:
         raise InputError(
             f"privacy.epsilon is {spec.noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."

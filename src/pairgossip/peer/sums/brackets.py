@@ -42,28 +42,25 @@ def bracket_of(
     mean: FloatArray,
     *,
     is_noisy: bool = False,
-    is_mean_known: bool = False,
 ) -> Ends:
     """Return the ends between which the statistic lies, whatever rows are in each cell.
 
-    NaN if they are not known. ``is_mean_known`` says that the mean of the column is exact.
+    NaN if they are not known.
     """
-    low, high = _bracket_of(sketch, kernel, mean, is_mean_known=is_mean_known)
+    low, high = _bracket_of(sketch, kernel, mean)
     if is_noisy:
         return low, high  # noise knows no limits
     least, most = POSSIBLE[kernel.interval_scale]
     return min(max(low, least), most), min(max(high, least), most)
 
 
-def _bracket_of(
-    sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_mean_known: bool
-) -> Ends:
+def _bracket_of(sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
     part = sketch.part if isinstance(sketch, Combined) else sketch
     if isinstance(part, GiniLabels):
         value = float(sketch.readout(mean))
         return value, value  # every value is known
     if isinstance(part, GiniBins):
-        return _of_one_column(part, kernel, mean, is_mean_known=is_mean_known)
+        return _of_one_column(part, kernel, mean)
     if isinstance(part, AucPair):
         tables = zip((part.first, part.second), part.split(mean)[:2], strict=True)
         one, other = (_as_ends(table.bracket(held)) for table, held in tables)
@@ -77,15 +74,16 @@ def _as_ends(ends: tuple[FloatArray, FloatArray]) -> Ends:
     return float(ends[0]), float(ends[1])
 
 
-def _of_one_column(
-    part: GiniBins, kernel: Kernel | Combination, mean: FloatArray, *, is_mean_known: bool
-) -> Ends:
+def _of_one_column(part: GiniBins, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
     asked = formulas(kernel)
     ends = np.repeat(part.averages(mean, asked)[None], 2, axis=0)
     ends[:, asked.index(Formula.GINI)] = _count_differences(part, mean)
-    if Formula.MIDPOINT in asked and not is_mean_known:  # the lowest value has the highest mean
-        reach = float(_shares(part, mean) @ part.grid.widths) / 2
-        ends[:, asked.index(Formula.MIDPOINT)] += (reach, -reach)
+    if Formula.MIDPOINT in asked:  # the lowest value has the highest mean
+        shares = _shares(part, mean)
+        ends[:, asked.index(Formula.MIDPOINT)] = (
+            shares @ part.grid.edges[1:],
+            shares @ part.grid.edges[:-1],
+        )
     low, high = kernel.combine(ends)
     return float(low), float(high)
 

@@ -1,8 +1,8 @@
-"""What a member contributes for a statistic: counts of rows per cell, and totals over all its rows.
+"""What a member contributes for a statistic: how many of its rows lie in each cell.
 
 A contribution holds nothing else. A count tells in which cell rows lie and not where in it, so a
-row that is alone in its cell is known no better than the cell is wide. A total is a sum over all
-rows of a site, or of a class at that site; `disclosure` sees to it that they are enough.
+row that is alone in its cell is known no better than the cell is wide. Totals of a column would
+tell more: with heavy tails they are mostly the largest row's.
 
 Cells follow from the agreed text alone: neither numbers of rows nor earlier sums move an edge, for
 a member could claim rows in order to narrow the cells of others.
@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
+from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.peer.protocol.program import Words
-from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.readings import Reading
 from pairgossip.sketches.grids import Grid, Labels, Range
 
@@ -29,8 +28,10 @@ MOST_CELLS = 1024
 """Largest number of cells of one column."""
 _LOG_SPAN = 100.0
 """A positive range that spans more than this factor has cells of equal ratio."""
-_EVENLY = np.array([1.0, 0.0, 1 / 12])
+_EVEN_POWERS = np.array([1.0, 0.0, 1 / 12])
 """Mean powers of the offset of numbers that are spread evenly over a cell."""
+_MOST_POWERS = np.array([1.0, 1 / 6, 1 / 12])
+"""The most they are if the density is straight."""
 _STEPS = 26
 """Edges are rounded to this many binary digits, of the range or of themselves.
 
@@ -42,7 +43,6 @@ Members' machines compute them with other last digits, yet all must have the sam
 class Columns:
     """What a specification says of the columns: their ranges, and the classes of the label."""
 
-    names: tuple[str, ...]
     ranges: tuple[Range, ...]
     """Ranges of all columns but a label whose values are known."""
     whole: tuple[bool, ...]
@@ -51,8 +51,6 @@ class Columns:
     bins: int
     """How many cells a column has."""
     target: str = "v"
-    is_noisy: bool = False
-    """Whether noise is added to counts; totals, which have none, are left out then."""
 
     def scale(self, n: float) -> float:
         """Return the factor of the target's kind; NaN if there is no pair of different rows."""
@@ -128,65 +126,26 @@ def cell_of(axis: Axis, values: FloatArray) -> IntArray:
     return np.clip(within, 0, axis.bins - 1)
 
 
-@dataclass(frozen=True)
-class Totals:
-    """Sums over all rows of a site, or of each of its classes; every measure is -1 to 1."""
-
-    names: tuple[str, ...]
-    """What is summed up, in words."""
-    measure: Callable[[FloatArray], FloatArray]
-    """Returns the measures of rows, shape (m, totals)."""
-    squared: FloatArray | None = None
-    """If the last is a sum of squares, the weights of the other measures' squares in it."""
-    classes: Labels | None = None
-    """The classes that are summed up apart."""
-    class_column: int = -1
-
-    @property
-    def is_square(self) -> BoolArray:
-        """Which measures are squares, and so 0 to 1."""
-        return np.array([False] * (len(self.names) - 1) + [self.squared is not None])
-
-    @property
-    def size(self) -> int:
-        """How many totals there are."""
-        return len(self.names) * (1 if self.classes is None else self.classes.bins)
-
-    def parts(self, rows: FloatArray) -> list[FloatArray]:
-        """Return the measures of the rows of every class, shape (m, totals) each."""
-        measures = self.measure(rows)
-        if self.classes is None:
-            return [measures]
-        place = cell_of(self.classes, rows[:, self.class_column])
-        return [measures[place == one] for one in range(self.classes.bins)]
-
-    def add_up(self, rows: FloatArray, bits: int) -> Words:
-        """Return the totals as whole numbers, one class after the other."""
-        ones = np.ones(len(self.names))
-        return np.concatenate([encode(part, ones, bits) for part in self.parts(rows)])
-
-
 class Sums(NamedTuple):
-    """A sum over all members: how many rows, how many in each cell, and the totals."""
+    """A sum over all members: how many rows there are, and how many in each cell."""
 
     n: float
     tables: tuple[FloatArray, ...]
     """The counts of every block, in the shape of its axes."""
-    totals: FloatArray
-    """Shape (classes, totals); without classes (1, totals)."""
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of rows in every cell of all tables."""
+        return np.concatenate([one.ravel() for one in self.tables]) / self.n
 
 
 class Cells(ABC):
     """What members add up for one statistic, and what the sums tell."""
 
-    needs_totals: ClassVar[bool] = False
-    """Whether counts alone do not tell the statistic."""
-
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.axes = self.lay()
         self.blocks = tuple(self.lay_blocks())
-        self.totals = None if columns.is_noisy else self.lay_totals()
 
     @property
     def column_axes(self) -> tuple[Axis, ...]:
@@ -200,10 +159,6 @@ class Cells(ABC):
     @abstractmethod
     def lay_blocks(self) -> Sequence[Block]:
         """Return the tables of counts."""
-
-    def lay_totals(self) -> Totals | None:
-        """Return what is summed up over all rows; None for counts alone."""
-        return None
 
     @abstractmethod
     def reading(self, n: float) -> Reading:
@@ -220,53 +175,64 @@ class Cells(ABC):
 
     @property
     def words(self) -> int:
-        """How many numbers a member contributes: the rows, the counts and the totals."""
-        return 1 + self.counts + (0 if self.totals is None else self.totals.size)
+        """How many numbers a member contributes: that of its rows, and the counts."""
+        return 1 + self.counts
 
-    def add_up(self, rows: FloatArray, bits: int) -> Words:
+    def add_up(self, rows: FloatArray) -> Words:
         """Return what a member with these rows contributes; noise is not in it."""
         prepared = self.prepare(rows)
         parts = [np.array([len(rows)]), *(block.tabulate(prepared) for block in self.blocks)]
-        counted = np.concatenate(parts).astype(np.int64).view(np.uint64)
-        if self.totals is None:
-            return counted
-        return np.concatenate([counted, self.totals.add_up(rows, bits)])
+        return np.concatenate(parts).astype(np.int64).view(np.uint64)
 
-    def read_sums(self, total: Words, bits: int) -> Sums:
-        """Return the numbers of a sum over all members."""
-        whole = total.view(np.int64)
-        ends = np.cumsum([1, *(math.prod(block.shape) for block in self.blocks)])
-        first, *tables, rest = np.split(whole, ends)
+    def read_sums(self, total: Words) -> Sums:
+        """Return the counts of a sum over all members."""
+        ends = np.cumsum([1, *(math.prod(block.shape) for block in self.blocks)])[:-1]
+        first, *tables = np.split(total.view(np.int64).astype(np.float64), ends)
         shaped = (one.reshape(block.shape) for one, block in zip(tables, self.blocks, strict=True))
-        totals = decode(rest.view(np.uint64), np.ones(1), bits)
-        named = 1 if self.totals is None else len(self.totals.names)
-        return Sums(
-            float(first[0]),
-            tuple(one.astype(np.float64) for one in shaped),
-            totals.reshape(-1, named),
-        )
-
-    def means(self, sums: Sums) -> FloatArray:
-        """Return mean features of rows, as if those of a cell were spread evenly over it."""
-        return self.spread(np.concatenate([one.ravel() for one in sums.tables]) / sums.n)
+        return Sums(float(first[0]), tuple(shaped))
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Return mean features given the share of rows in every cell, shape (..., counts)."""
+        """Return mean features given the share of rows in every cell, shape (..., counts).
+
+        Rows are spread over their cell as the cells beside it suggest.
+        """
         ends = np.cumsum([math.prod(block.shape) for block in self.blocks])[:-1]
-        forms = (_kron([_expansion(axis) for axis in block.axes]) for block in self.blocks)
-        parts = zip(np.split(shares, ends, axis=-1), forms, strict=True)
-        return np.concatenate([part @ form for part, form in parts], axis=-1)
+        parts = zip(self.blocks, np.split(shares, ends, axis=-1), strict=True)
+        return np.concatenate([_spread(block, part) for block, part in parts], axis=-1)
 
 
-def _kron(parts: Sequence[FloatArray]) -> FloatArray:
-    product: FloatArray = np.ones((1, 1))
-    for part in parts:
-        product = np.asarray(np.kron(product, part), dtype=np.float64)
-    return product
+def _spread(block: Block, shares: FloatArray) -> FloatArray:
+    """Return features of rows that are spread over their cells, nowhere with less than none."""
+    axes, tables = block.axes, shares.reshape(*shares.shape[:-1], *block.shape)
+    even = _apply([_expand_alone(axis, _EVEN_POWERS) for axis in axes], tables)
+    sloped = _apply([_expansion(axis) for axis in axes], tables)
+    most = [_expand_alone(axis, _MOST_POWERS) for axis in axes]
+    limits = _apply(most, np.maximum(tables, 0.0))
+    spread = even + np.clip(sloped - even, -limits, limits)
+    return spread.reshape(*shares.shape[:-1], -1)
+
+
+def _apply(forms: Sequence[FloatArray], tables: FloatArray) -> FloatArray:
+    """Turn the last axes of tables by a matrix each."""
+    for at, form in enumerate(forms, tables.ndim - len(forms)):
+        tables = np.moveaxis(np.tensordot(tables, form, axes=(at, 0)), -1, at)
+    return tables
 
 
 def _expansion(axis: Axis) -> FloatArray:
-    """Return the mean features of the rows in each cell, if they are spread evenly."""
+    """Return the mean features of all cells, by the number of rows in each.
+
+    The density of rows in a cell is straight, with the slope that the cells beside it suggest.
+    """
+    form = _expand_alone(axis, _EVEN_POWERS)
+    if isinstance(axis, Grid) and axis.bins > 1:
+        slopes = np.gradient(np.diag(1 / axis.widths), axis.middles, axis=1)
+        form[:, 1 :: axis.powers + 1] = slopes * axis.widths**2 / 12
+    return form
+
+
+def _expand_alone(axis: Axis, powers: FloatArray) -> FloatArray:
+    """Return the features of all cells if each depends on its own rows only."""
     if isinstance(axis, Labels):
         return np.eye(axis.bins)
-    return np.kron(np.eye(axis.bins), _EVENLY[: axis.powers + 1])
+    return np.asarray(np.kron(np.eye(axis.bins), powers[: axis.powers + 1]))

@@ -1,12 +1,14 @@
 """What a site may contribute: enough rows behind every total, and nothing that locates a row.
 
 Everything here is decided at home, from this site's rows and its operator's settings, before
-anything is told to anybody.
+anything is told to anybody. A statistic is read from counts per cell, which need no rule of their
+own. Learning asks for totals over the rows of each class, at one model after the other: many totals
+over few rows can be solved for the rows, if all other members put together what they know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +16,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss, as_loss
-from pairgossip.peer.sums.cells import Totals
-from pairgossip.peer.sums.questions import find_order_question, is_smooth, label_values
+from pairgossip.peer.sums.questions import is_smooth, label_values
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.text import format_count
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 _FEW = 5
 """Cells that hold fewer rows are told to the operator."""
-_LARGEST_PART = 0.5
-"""Largest part of one row in a total."""
+_LARGEST_LEVERAGE = 0.5
+"""Largest part of one row in a total of its class, or in any combination of such totals."""
 
 
 def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Collection[str]) -> None:
@@ -44,77 +45,83 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
     """
     if not spec.is_sums:
         return
-    _check_allowed(spec, allowed)
-    if spec.loss is not None:
-        _check_learning(spec, rows, least_rows)
+    if spec.loss is None:
+        if spec.kernel == "distance" and len(spec.columns) > 1:
+            _require_permission(spec, allowed, "it counts rows along many directions")
         return
-    totals = cells_of(spec).totals
-    if totals is not None:
-        _check_totals(spec, totals, rows, least_rows)
+    _check_classes(spec, rows, least_rows)
+    loss = as_loss(spec.loss)
+    if isinstance(loss, Loss) and not is_smooth(loss.phi):
+        _require_permission(spec, allowed, "it counts scores at one model after the other")
+    if spec.loss not in allowed:
+        _check_enough_rows(spec, rows)
+        _check_leverage(spec, rows)
 
 
-def needs_permission(spec: Spec) -> bool:
-    """Return whether counts along many directions are asked for, which together locate a row."""
-    if spec.loss is not None:
-        loss = as_loss(spec.loss)
-        return isinstance(loss, Loss) and not is_smooth(loss.phi)
-    is_kernel = find_order_question(str(spec.kernel)) is None
-    return is_kernel and spec.kernel == "distance" and len(spec.columns) > 1
-
-
-def _check_allowed(spec: Spec, allowed: Collection[str]) -> None:
+def _require_permission(spec: Spec, allowed: Collection[str], reason: str) -> None:
     name = spec.kernel or spec.loss
-    if needs_permission(spec) and name not in allowed:
+    if name not in allowed:
         raise InputError(
-            f"'{name}' counts rows along many directions, and such counts together can tell where "
-            f'a single row is: choose another, or allow it at this site with allow = ["{name}"] '
-            "in peer.toml (peer init --allow)."
+            f"'{name}' can tell all other members together where a single row is, since {reason}: "
+            f'choose another, or allow it at this site with allow = ["{name}"] in peer.toml (peer '
+            "init --allow)."
         )
 
 
-def _check_totals(spec: Spec, totals: Totals, rows: FloatArray, least_rows: int) -> None:
-    for part, which in zip(totals.parts(rows), _name_classes(spec, totals), strict=True):
-        _check_number(len(part), least_rows, f"{which}, which totals are over")
-        for name, measures, is_square in zip(totals.names, part.T, totals.is_square, strict=True):
-            above = measures if is_square else measures + 1.0
-            if len(part) and above.max() > _LARGEST_PART * above.sum() > 0:
-                raise InputError(
-                    f"One row of this site makes up more than half of {name}{which}, which would "
-                    "show it: narrow the range or the rows, or choose a kernel that is read from "
-                    "counts alone, such as 'gini'."
-                )
-
-
-def _name_classes(spec: Spec, totals: Totals) -> list[str]:
-    if totals.classes is None:
-        return [""]
-    return [f" with '{spec.label}' {one}" for one in _names_of(spec, totals.classes.values)]
-
-
-def _names_of(spec: Spec, values: Iterable[float]) -> list[str]:
-    return list(spec.classes or [f"{one:g}" for one in values])
+def _check_classes(spec: Spec, rows: FloatArray, least_rows: int) -> None:
+    """Refuse classes and features that few rows have: totals are functions of their values."""
+    values = label_values(spec)
+    names = spec.classes or [f"{one:g}" for one in values]
+    for value, name in zip(values, names, strict=True):
+        count = int((rows[:, -1] == value).sum())
+        _check_number(count, least_rows, f"with '{spec.label}' {name}, which totals are over")
+    for column_name, column in zip(spec.columns, rows[:, :-1].T, strict=True):
+        _, counts = np.unique(column, return_counts=True)
+        different = len(column) - int(counts.max(initial=0))
+        which = f"in which '{column_name}' is not at its most common value"
+        _check_number(different, least_rows, which)
 
 
 def _check_number(rows: int, least_rows: int, which: str) -> None:
     if 0 < rows < least_rows:
         raise InputError(
-            f"This site has {format_count(rows, 'row')}{which}, and least_rows is {least_rows}: "
-            "leave these rows out, wait for more, or set least_rows in peer.toml (peer init "
-            "--least-rows)."
+            f"This site has {format_count(rows, 'row')} {which}, and least_rows is {least_rows}: "
+            "leave these rows or the column out, wait for more rows, or set least_rows in "
+            "peer.toml (peer init --least-rows)."
         )
 
 
-def _check_learning(spec: Spec, rows: FloatArray, least_rows: int) -> None:
-    """Refuse classes and features that few rows have: gradients are functions of their values."""
-    labels = label_values(spec)
-    for value, name in zip(labels, _names_of(spec, labels), strict=True):
-        count = int((rows[:, -1] == value).sum())
-        _check_number(count, least_rows, f" with '{spec.label}' {name}, which totals are over")
-    for name, column in zip(spec.columns, rows[:, :-1].T, strict=True):
-        _, counts = np.unique(column, return_counts=True)
-        different = len(column) - int(counts.max(initial=0))
-        which = f" in which '{name}' is not at its most common value"
-        _check_number(different, least_rows, which)
+def _check_enough_rows(spec: Spec, rows: FloatArray) -> None:
+    """Refuse to tell as many numbers about a class as its rows have, unless that is allowed."""
+    from pairgossip.peer.sums.learning import count_told
+
+    smallest = min((len(part) for part in _split(spec, rows)), default=0)
+    own, told = smallest * len(spec.columns), count_told(spec)
+    if 0 < own < told:
+        _require_permission(
+            spec,
+            (),
+            f"up to {told:,} totals would be told of a class whose rows at this site have {own:,} "
+            "numbers (fewer algorithm.rounds tell fewer)",
+        )
+
+
+def _check_leverage(spec: Spec, rows: FloatArray) -> None:
+    """Refuse rows that dominate a total of their class, or any combination of such totals."""
+    for part in _split(spec, rows):
+        table = np.column_stack([np.ones(len(part)), part[:, :-1]])
+        scaled = table / np.maximum(np.abs(table).max(axis=0), 1e-300)
+        vectors, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
+        kept = vectors[:, sizes > 1e-9 * sizes.max()]
+        if (kept**2).sum(axis=1).max() > _LARGEST_LEVERAGE:
+            reason = "a row of this site makes up more than half of a combination of its totals"
+            _require_permission(spec, (), reason)
+
+
+def _split(spec: Spec, rows: FloatArray) -> list[FloatArray]:
+    """Return the rows of every class that has any."""
+    parts = (rows[rows[:, -1] == value] for value in label_values(spec))
+    return [part for part in parts if len(part)]
 
 
 def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:

@@ -1,4 +1,4 @@
-"""Which cells and totals each kernel, or statistic of order, is read from."""
+"""Which cells each kernel, or statistic of order, is read from."""
 
 from __future__ import annotations
 
@@ -9,17 +9,8 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.order_statistics.statistics import Statistic
-from pairgossip.peer.sums.cells import (
-    Axis,
-    Block,
-    Cells,
-    Columns,
-    Sums,
-    Totals,
-    lay_cells,
-    rounding_step,
-)
-from pairgossip.peer.sums.readings import MomentReading, OrderReading, PairReading
+from pairgossip.peer.sums.cells import Axis, Block, Cells, Columns, lay_cells, rounding_step
+from pairgossip.peer.sums.readings import OrderReading, PairReading, SpreadReading
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import (
     OF_ONE_COLUMN,
@@ -34,12 +25,10 @@ from pairgossip.sketches.samples import RankTable, SampleReadout
 from pairgossip.sketches.sketch import combine_averages, formulas
 from pairgossip.sketches.smooth import Projections, spread_directions
 from pairgossip.sketches.tables import Table, sketch_order
-from pairgossip.text import join_names
 
 _DIRECTIONS = 32
 _JOINT_CELLS = 16
 """Cells of each of two scores together, which tell how sure their difference is."""
-_MOMENTS = np.arange(1, 5)
 
 
 class _PairCells(Cells):
@@ -66,37 +55,13 @@ class _PairCells(Cells):
 
 
 class _OneColumn(_PairCells):
-    """Counts of one column, and its total where the mean is asked for."""
+    """Counts of one column."""
 
     def lay_blocks(self) -> list[Block]:
         return [Block(self.axes, (0,))]
 
-    def lay_totals(self) -> Totals | None:
-        asks_mean = Formula.MIDPOINT in formulas(self.kernel)
-        if not asks_mean or isinstance(self.axes[0], Labels):
-            return None  # whole numbers tell their mean
-        return _powers_of(self.columns, 1)
-
-    def means(self, sums: Sums) -> FloatArray:
-        """Return mean features, with all rows moved in their cells so that the mean is right."""
-        means = super().means(sums)
-        axis = self.axes[0]
-        if self.totals is None or not isinstance(axis, Grid):
-            return means
-        low, high = self.columns.ranges[0]
-        mean = (low + high) / 2 + (high - low) / 2 * float(sums.totals[0, 0]) / sums.n
-        parts = means.reshape(axis.bins, -1)
-        reach = float(parts[:, 0] @ axis.widths)
-        offset = (mean - float(parts[:, 0] @ axis.middles)) / reach if reach > 0 else 0.0
-        moved = np.array([1.0, offset, offset**2 + max(1 - 4 * offset**2, 0.0) / 12])
-        return (parts[:, :1] * moved).ravel()
-
     def sketch(self, n: float, scale: float) -> Sketch:
         return sketch_column(self.kernel, self.axes[0], n, scale)
-
-    def reading(self, n: float) -> PairReading:
-        found = super().reading(n)
-        return found if self.totals is None else found.with_mean()
 
 
 class _Scores(_PairCells):
@@ -193,101 +158,32 @@ class _Distances(_PairCells):
         return combine_averages(Projections(self._directions, parts), self.kernel)
 
 
-class _Variance(_PairCells):
-    """Totals of a column and of its square, which tell the variance; counts tell its error."""
-
-    needs_totals = True
+class _Variances(_PairCells):
+    """Counts of every column, by class where there are any: scatter adds up over columns."""
 
     def lay_blocks(self) -> list[Block]:
-        return [Block(self.axes, (0,))]
-
-    def lay_totals(self) -> Totals:
-        return _powers_of(self.columns, 2)
+        label, d = self.columns.label, len(self.axes)
+        if label is None:
+            return [Block(self.axes, (0,))]
+        return [Block((label, axis), (d, at)) for at, axis in enumerate(self.axes)]
 
     @property
-    def _middle(self) -> float:
-        low, high = self.columns.ranges[0]
-        return (low + high) / 2
-
-    def means(self, sums: Sums) -> FloatArray:
-        """Return the mean and the mean square by the totals, then four moments by the cells."""
-        low, high = self.columns.ranges[0]
-        exact = sums.totals[0] / sums.n * ((high - low) / 2) ** _MOMENTS[:2]
-        shares = sums.tables[0] / sums.n
-        return np.concatenate([exact, _cell_moments(self.axes[0], self._middle) @ shares])
+    def _middles(self) -> FloatArray:
+        return np.array(self.columns.ranges).mean(axis=1)
 
     def sketch(self, n: float, scale: float) -> Sketch:
-        part = sketch_variance(self._middle, scale, errors=True)
+        label, middles = self.columns.label, self._middles
+        if label is None:
+            part: Scatter = sketch_variance(float(middles[0]), scale, errors=True)
+        else:
+            part = Scatter(middles, len(middles), label.values, 2 * scale)
         return combine_averages(part, self.kernel)
 
-    def reading(self, n: float) -> MomentReading:
-        sketch = self.sketch(n, self.columns.scale(n))
-        return MomentReading(sketch, self.kernel, self.columns.target, n, None)
-
-
-def _cell_moments(axis: Axis, middle: float) -> FloatArray:
-    """Return four moments about the middle of numbers spread evenly over each cell, (4, cells)."""
-    if isinstance(axis, Labels):
-        return np.asarray((axis.values - middle) ** _MOMENTS[:, None])
-    ends = (axis.edges - middle) ** (_MOMENTS[:, None] + 1)
-    return np.diff(ends, axis=1) / ((_MOMENTS[:, None] + 1) * axis.widths)
-
-
-class _Scatter(_PairCells):
-    """For every class its count, and the totals of the columns and of their squared length."""
-
-    needs_totals = True
-
-    @property
-    def column_axes(self) -> tuple[Axis, ...]:
-        return ()
-
-    def lay(self) -> tuple[Axis, ...]:
-        low, high = np.array(self.columns.ranges).T
-        self._center, self._half = (low + high) / 2, (high - low) / 2
-        return ()
-
-    @property
-    def _label(self) -> Labels:
-        assert self.columns.label is not None
-        return self.columns.label
-
-    def lay_blocks(self) -> list[Block]:
-        return [Block((self._label,), (len(self._center),))]
-
-    def lay_totals(self) -> Totals:
-        d, center, half = len(self._center), self._center, self._half
-
-        def measure(rows: FloatArray) -> FloatArray:
-            scaled = (rows[:, :d] - center) / half
-            lengths = ((rows[:, :d] - center) ** 2).sum(axis=1) / float(half @ half)
-            return np.column_stack([scaled, lengths])
-
-        sums = [f"the sum of '{name}'" for name in self.columns.names]
-        squares = f"the sum of the squares of {join_names(self.columns.names)}"
-        names = (*sums, squares if d == 1 else f"{squares} together")
-        return Totals(names, measure, half**2 / float(half @ half), self._label, d)
-
-    def means(self, sums: Sums) -> FloatArray:
-        scales = np.append(self._half, float(self._half @ self._half))
-        return np.column_stack([sums.tables[0], sums.totals * scales]).ravel() / sums.n
-
-    def sketch(self, n: float, scale: float) -> Sketch:
-        part = Scatter(self._center, len(self._center), self._label.values, 2 * scale)
-        return combine_averages(part, self.kernel)
-
-
-def _powers_of(columns: Columns, highest: int) -> Totals:
-    """Return the totals of powers of the only column, in units of half its range."""
-    low, high = columns.ranges[0]
-    powers = np.arange(1, highest + 1)
-
-    def measure(rows: FloatArray) -> FloatArray:
-        return np.asarray(((rows[:, :1] - (low + high) / 2) / ((high - low) / 2)) ** powers)
-
-    name = columns.names[0]
-    names = (f"the sum of '{name}'", "the sum of its squares")[:highest]
-    return Totals(names, measure, np.ones(1) if highest > 1 else None)
+    def reading(self, n: float) -> SpreadReading:
+        sketch, label = self.sketch(n, self.columns.scale(n)), self.columns.label
+        columns = tuple(zip(self.axes, self._middles.tolist(), strict=True))
+        classes = None if label is None else label.bins
+        return SpreadReading(sketch, self.kernel, self.columns.target, n, None, columns, classes)
 
 
 class SampleCells(Cells):
@@ -333,8 +229,8 @@ def cells_of_kernel(columns: Columns, kernel: Kernel | Combination) -> Cells:
     """Return what is added up for a kernel that has a sketch."""
     asked = set(formulas(kernel))
     for kind, parts in (
-        (_Variance, {Formula.VARIANCE}),
-        (_Scatter, {Formula.SCATTER_SQUARED}),
+        (_Variances, {Formula.VARIANCE}),
+        (_Variances, {Formula.SCATTER_SQUARED}),
         (_OneColumn, OF_ONE_COLUMN),
         (_Scores, OF_SCORES),
         (_Distances, {Formula.DISTANCE}),

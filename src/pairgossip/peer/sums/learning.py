@@ -16,7 +16,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proximal
-from pairgossip.losses.loss import Margin
+from pairgossip.losses.loss import Margin, Phi
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
@@ -24,8 +24,7 @@ from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
 from pairgossip.peer.sums.questions import check_labels, count_grades, is_smooth, label_values
 from pairgossip.peer.sums.results import known
 from pairgossip.solvers.bins import LARGEST_BINS
-from pairgossip.solvers.polynomials import LARGEST_ORDER
-from pairgossip.solvers.scores import Agreement
+from pairgossip.solvers.scores import SPARING_ORDER, Agreement
 from pairgossip.solvers.solver import (
     Agreeing,
     At,
@@ -97,7 +96,7 @@ class LearningProgram(SumsProgram):
         own = Rows(features, _grades(spec, rows[:, -1]), np.ones(len(rows)), None, 1)
         proximal = _proximal(spec)
         self._asking = Solver(
-            own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP, counts_only=True
+            own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP, is_sparing=True
         ).run()
         self._name, self._at = "moments", At(np.zeros((1, 0)), Agreement(0.0, 0.0, 0))
         self._counts: IntArray = np.zeros(0, dtype=np.int64)
@@ -252,12 +251,22 @@ def most_words(spec: Spec) -> int:
     loss, grades, d = as_loss(spec.loss), count_grades(spec), len(spec.columns)
     assert isinstance(loss, Loss)
     moments = choose_moments(grades, d, 1).size
-    return max(moments + d + 3, grades * largest_sketch(loss.phi))
+    return max(moments, d + 3, grades * largest_sketch(loss.phi))
+
+
+def count_told(spec: Spec) -> int:
+    """Return how many totals become known of one class at most: moments, scores and gradients."""
+    loss, d = as_loss(spec.loss), len(spec.columns)
+    assert isinstance(loss, Loss) and spec.algorithm.rounds is not None
+    moments = choose_moments(1, d, 1)
+    if loss.phi.code is Phi.SQUARED and moments.full:
+        return moments.size  # which tell the minimum
+    return moments.size + (spec.algorithm.rounds - 1) // 2 * (largest_sketch(loss.phi) + d + 3)
 
 
 def largest_sketch(phi: Margin) -> int:
     """Return how many numbers tell the scores of a grade at most."""
-    return LARGEST_ORDER if is_smooth(phi) else LARGEST_BINS
+    return SPARING_ORDER if is_smooth(phi) else LARGEST_BINS
 
 
 def _proximal(spec: Spec) -> Proximal:

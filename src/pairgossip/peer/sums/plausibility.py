@@ -17,12 +17,11 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.brackets import POSSIBLE
-from pairgossip.peer.sums.cells import Block, Cells, Sums, Totals
+from pairgossip.peer.sums.cells import Block, Cells, Sums
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.questions import find_order_question
 from pairgossip.peer.sums.readings import Found
-from pairgossip.sketches.grids import Grid
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -44,8 +43,6 @@ def check_sums(cells: Cells, sums: Sums, generation: Generation, law: NoiseLaw |
         _check_noisy_counts(cells, sums, law, len(generation.members))
         return
     _check_counts(cells, sums)
-    if cells.totals is not None:
-        _check_totals(cells, cells.totals, sums)
 
 
 def _check_counts(cells: Cells, sums: Sums) -> None:
@@ -77,32 +74,6 @@ def _class_counts(cells: Cells, sums: Sums) -> list[FloatArray]:
             others = tuple(at for at in range(table.ndim) if at != places[0])
             counts.append(np.asarray(table.sum(axis=others)))
     return counts
-
-
-def _check_totals(cells: Cells, totals: Totals, sums: Sums) -> None:
-    by_class = _class_counts(cells, sums)
-    rows = np.array([sums.n]) if totals.classes is None else by_class[0]
-    slack = _ROUNDING * sums.n
-    least = np.where(totals.is_square, 0.0, -rows[:, None])
-    _refuse_outside(sums.totals, least - slack, rows[:, None] + slack, totals.names)
-    if totals.classes is None and isinstance(axis := cells.axes[0], Grid):
-        low, high = _bound_by_cells(axis.edges, totals)
-        counts = sums.tables[0]
-        _refuse_outside(sums.totals, counts @ low - slack, counts @ high + slack, totals.names)
-    if totals.squared is not None:
-        least = (sums.totals[:, :-1] ** 2 @ totals.squared) - 4 * slack * sums.n
-        if (sums.totals[:, -1] * rows < least).any():
-            raise Disagreement("columns have less than no variance")
-
-
-def _bound_by_cells(edges: FloatArray, totals: Totals) -> tuple[FloatArray, FloatArray]:
-    """Return the least and largest measures of a row in each cell, shape (cells, totals) each."""
-    at_edges = totals.measure(edges[:, None])
-    low = np.minimum(at_edges[:-1], at_edges[1:])
-    high = np.maximum(at_edges[:-1], at_edges[1:])
-    crosses = at_edges[:-1, 0] * at_edges[1:, 0] < 0  # the least square lies inside
-    low[np.ix_(crosses, totals.is_square)] = 0.0
-    return low, high
 
 
 def _refuse_outside(

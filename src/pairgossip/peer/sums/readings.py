@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
@@ -13,7 +15,10 @@ from pairgossip.peer.sums.brackets import UNKNOWN, Ends, at_edges, bracket_of, i
 from pairgossip.peer.sums.results import LEVEL
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.errors import find_points, sampling_errors
+from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.moments import Scatter
 from pairgossip.sketches.samples import RankTable, SampleReadout
+from pairgossip.sketches.sketch import Combined
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
@@ -53,12 +58,6 @@ class PairReading:
     n: float
     classes: BoolArray | None
     """Which features count the rows of each of two classes, shape (2, r)."""
-    is_mean_known: bool = False
-    """Whether a total has told the mean of the column."""
-
-    def with_mean(self) -> PairReading:
-        """Return the same where the mean of the column is known."""
-        return replace(self, is_mean_known=True)
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features, shape (..., r)."""
@@ -68,15 +67,16 @@ class PairReading:
         """Return the statistic with its errors; noise has this standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
-        bracket = bracket_of(
-            self.sketch, self.kernel, mean, is_noisy=is_noisy, is_mean_known=self.is_mean_known
-        )
+        bracket = self._bracket(mean, is_noisy=is_noisy)
         if not is_noisy and not math.isnan(bracket[0]):
             value = min(max(value, bracket[0]), bracket[1])  # rows spread over cells may lie beyond
         spread, freedom = math.hypot(error, noise), self._freedom(mean)
         ends = interval_about(bracket, value, spread, LEVEL, scale, freedom)
         # A bracket of noisy counts holds nothing for certain.
         return Found(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
+
+    def _bracket(self, mean: FloatArray, *, is_noisy: bool) -> Ends:
+        return bracket_of(self.sketch, self.kernel, mean, is_noisy=is_noisy)
 
     def _error(self, mean: FloatArray) -> float:
         try:
@@ -93,20 +93,61 @@ class PairReading:
         return max(float((self.classes @ mean).min() * self.n) - 1, 1.0)
 
 
-class MomentReading(PairReading):
-    """A variance by the totals of a column and its square; cells tell how sure it is.
+@dataclass(frozen=True)
+class SpreadReading(PairReading):
+    """A variance, or the scatter within classes: moments of points that stand for the rows."""
 
-    Means are the two that totals tell, and then four moments by the cells.
-    """
+    columns: tuple[tuple[Grid | Labels, float], ...] = ()
+    """The cells of every column, and the number that moments are about."""
+    of_classes: int | None = None
+    """How many classes are apart; None for the variance of one column."""
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features, shape (..., r)."""
-        return self.sketch.readout(mean[..., :2])
+        return self.sketch.readout(self._moments(mean))
+
+    def _moments(self, mean: FloatArray) -> FloatArray:
+        """Return the mean powers that the sketch asks for."""
+        classes, parts = self.of_classes or 1, []
+        sizes = np.cumsum([classes * axis.size for axis, _ in self.columns])[:-1]
+        for (axis, middle), part in zip(self.columns, np.split(mean, sizes, axis=-1), strict=True):
+            tables = part.reshape(*mean.shape[:-1], classes, axis.size)
+            powers = (axis.points - middle)[:, None] ** np.arange(5)
+            parts.append(tables @ axis.point_inverse @ powers)
+        if self.of_classes is None:
+            return np.asarray(parts[0][..., 0, 1:])
+        shares, sums = parts[0][..., :1], [one[..., 1:2] for one in parts]
+        squares = np.sum([one[..., 2:3] for one in parts], axis=0)
+        return np.concatenate([shares, *sums, squares], axis=-1).reshape(*mean.shape[:-1], -1)
 
     def _error(self, mean: FloatArray) -> float:
-        by_cells, error = float(self.sketch.readout(mean[2:])), super()._error(mean[2:])
-        # Cells that are wide for their rows make variance and error larger alike.
-        return error * float(self.readout(mean)) / by_cells if by_cells > 0 else math.nan
+        return math.nan if self.of_classes else super()._error(self._moments(mean))
+
+    def _bracket(self, mean: FloatArray, *, is_noisy: bool) -> Ends:
+        """Move every row by up to half of its cell: standard deviations change by no more.
+
+        The root of the scatter is a length, so the same holds for it.
+        """
+        classes, reach = self.of_classes or 1, 0.0
+        sizes = np.cumsum([classes * axis.size for axis, _ in self.columns])[:-1]
+        middle = mean.copy()
+        for (axis, _), part in zip(self.columns, np.split(middle, sizes), strict=True):
+            if isinstance(axis, Labels):
+                continue
+            table = part.reshape(classes, axis.bins, -1)
+            shares = np.maximum(table[..., 0], 0.0)
+            table[..., 1:] = 0.0  # all rows at the middles
+            by_class = shares.sum(axis=1) if self.of_classes else np.ones(1)
+            reach += float(by_class @ (shares @ axis.widths**2)) / 4
+        scale = self._scale
+        value, moved = math.sqrt(max(float(self.readout(middle)), 0.0)), math.sqrt(scale * reach)
+        return max(value - moved, 0.0) ** 2, (value + moved) ** 2
+
+    @property
+    def _scale(self) -> float:
+        part = self.sketch.part if isinstance(self.sketch, Combined) else self.sketch
+        assert isinstance(part, Scatter)
+        return part.factor
 
 
 @dataclass(frozen=True)

@@ -81,18 +81,18 @@ class StatisticsProgram(SumsProgram):
         return msgspec.msgpack.encode(_Question("cells", edges)), self._cells.words
 
     def _add_up(self) -> Words:
-        """Return the number of rows, their counts, with noise if there is any, and totals."""
-        total, counts = self._cells.add_up(self._rows, self._bits), self._cells.counts
+        """Return the number of rows, and their counts, with noise if there is any."""
+        total = self._cells.add_up(self._rows)
         if self._noise is not None:
-            drawn = self._noise(self._question()[0], counts)
-            total[1 : 1 + counts] += drawn.astype(np.int64).view(np.uint64)
+            drawn = self._noise(self._question()[0], self._cells.counts)
+            total[1:] += drawn.astype(np.int64).view(np.uint64)
         return total
 
     def _follow(self, public: bytes) -> None:
         raise Disagreement("cells that are elsewhere")
 
     def _take(self, total: Words) -> None:
-        sums = self._cells.read_sums(total, self._bits)
+        sums = self._cells.read_sums(total)
         law = None if self._noise is None else noise_law(self._spec, len(self._generation.members))
         check_sums(self._cells, sums, self._generation, law)
         self._conclude(sums)
@@ -101,7 +101,7 @@ class StatisticsProgram(SumsProgram):
         reading = self._cells.reading(sums.n)
         noise = self._describe_noise(reading, sums)
         error = 0.0 if noise is None else math.nan if noise.error is None else noise.error
-        found = reading.find(self._cells.means(sums), error)
+        found = reading.find(self._cells.spread(sums.shares), error)
         if noise is None:
             check_value(self._spec, found)
         self.result = self._state(
@@ -119,7 +119,7 @@ class StatisticsProgram(SumsProgram):
         if asked is None:
             return None
         law, n = noise_law(self._spec, members), sums.n
-        shares = np.concatenate([one.ravel() for one in sums.tables]) / n
+        shares = sums.shares
         variance = law.variance(members)
         step = max(1.0, math.sqrt(variance)) / n
         moved = [shares + side * step * np.eye(len(shares)) for side in (1, -1)]
@@ -146,7 +146,7 @@ def columns_of(spec: Spec) -> Columns:
     ranges = tuple(spec.ranges[name] for name in names)
     whole = tuple(name in (spec.whole or ()) for name in names)
     bins = spec.algorithm.bins or default_cells(spec)
-    return Columns(names, ranges, whole, label, bins, spec.target, spec.noise is not None)
+    return Columns(ranges, whole, label, bins, spec.target)
 
 
 def default_cells(spec: Spec) -> int:
