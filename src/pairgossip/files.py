@@ -36,6 +36,10 @@ _TOML_TOKEN = re.compile(
 """Every character belongs to one token, and no text is scanned twice."""
 _NOT_OFFERED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
 """What a file system answers that knows only the usual way of syncing."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What a file system answers that has no room left, or none left for this user."""
+_LEAST_SPACE = 1 << 16
+"""Bytes; a disk with less than this has no room for a database to work in."""
 
 
 def read_bytes(path: Path, largest: int | None = None) -> bytes:
@@ -61,6 +65,31 @@ def unreadable(path: Path, problem: OSError) -> InputError:
     if isinstance(problem, IsADirectoryError):
         return InputError(f"{path} is a folder: give a file.")
     return InputError(f"Cannot read {path}: {problem.strerror}.")
+
+
+def unwritable(path: Path, problem: OSError) -> InputError:
+    """Return the error for a file that cannot be written, and is left as it was."""
+    if is_full(problem):
+        return InputError(
+            f"The disk is full: {path} could not be written; what was there before is intact, so "
+            "free some space."
+        )
+    return InputError(f"Cannot write {path}: {problem.strerror or type(problem).__name__}.")
+
+
+def is_full(problem: OSError) -> bool:
+    """Return whether something failed because the disk, or this user's part of it, is full."""
+    return problem.errno in _FULL
+
+
+def has_space(folder: Path) -> bool:
+    """Return whether a folder's disk has room for a few more blocks and files."""
+    try:
+        disk = os.statvfs(folder)
+    except (OSError, AttributeError):  # AttributeError: not on Windows
+        return True
+    has_names = disk.f_files == 0 or disk.f_favail > 0  # some file systems do not count them
+    return has_names and disk.f_bavail * disk.f_frsize >= _LEAST_SPACE
 
 
 def refuse_open_link(what: str, path: Path) -> None:
@@ -261,8 +290,7 @@ def _explain_failure(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        why = problem.strerror or type(problem).__name__
-        raise InputError(f"Cannot write {path}: {why}.") from None
+        raise unwritable(path, problem) from None
 
 
 @contextlib.contextmanager

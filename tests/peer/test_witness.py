@@ -235,6 +235,6 @@ def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(InputError, match="No space left on device"):
+    with pytest.raises(InputError, match="The disk is full"):
         Witness(path, 0, 0)
     assert service._count_descriptors() == before

@@ -136,7 +136,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("numpy.savez_compressed", full_disk)
-    with pytest.raises(InputError, match="No space left on device"):
+    with pytest.raises(InputError, match="The disk is full"):
         example().save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

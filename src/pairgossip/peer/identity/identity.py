@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, refuse_open_link, sync_descriptor
+from pairgossip.files import read_bytes, refuse_open_link, sync_descriptor, unwritable
 from pairgossip.peer.identity.certificates import (
     LARGEST_CERTIFICATE,
     Agree,
@@ -113,7 +113,7 @@ def write_new(file: Path, content: bytes, mode: int) -> None:
     except FileExistsError:
         raise InputError(f"{file} exists already: choose another folder.") from None
     except OSError as problem:
-        raise InputError(f"Cannot write {file}: {problem.strerror}.") from None
+        raise unwritable(file, problem) from None
 
 
 def _load_key(file: Path) -> Ed25519PrivateKey:

@@ -14,9 +14,11 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from pairgossip.errors import InputError
+from pairgossip.files import is_full, unwritable
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import (
@@ -190,7 +192,7 @@ class PeerService:
         except InputError as problem:
             return self._fail(str(problem), EXIT_FAILED)
         except OSError as problem:
-            return self._fail(f"The system refused something: {problem}.", EXIT_FAILED)
+            return self._fail(_explain_refusal(problem), EXIT_FAILED)
         self._report(is_last=True)
         self._log.info("stopped", **self._reporter.progress())
         return 0
@@ -324,6 +326,12 @@ class PeerService:
             f"{known}the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
+
+
+def _explain_refusal(problem: OSError) -> str:
+    if is_full(problem):
+        return str(unwritable(Path(problem.filename or "a file of this peer"), problem))
+    return f"The system refused something: {problem}."
 
 
 @contextlib.contextmanager

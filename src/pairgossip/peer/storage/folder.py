@@ -119,10 +119,18 @@ class Home:
             except BlockingIOError:
                 raise self._already_running() from None
             except OSError as problem:
+                if files.is_full(problem):
+                    raise files.unwritable(self.lock_file, problem) from None
                 raise InputError(f"Cannot lock {self.lock_file}: {problem.strerror}.") from None
+            self._note_process(descriptor)
+            yield
+
+    def _note_process(self, descriptor: int) -> None:
+        try:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-            yield
+        except OSError as problem:
+            raise files.unwritable(self.lock_file, problem) from None
 
     def is_running(self) -> bool:
         """Return whether some process holds the folder."""
@@ -267,7 +275,7 @@ def request_eviction(home: Home, member: str) -> Path:
         for place in (home.evictions, home.folder):
             sync(place)
     except OSError as problem:
-        raise InputError(f"Cannot write {file}: {problem.strerror}.") from None
+        raise files.unwritable(file, problem) from None
     return file
 
 

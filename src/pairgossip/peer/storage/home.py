@@ -231,6 +231,8 @@ def _scaffold(target: Path) -> Iterator[Path]:
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as problem:
+        if files.is_full(problem):
+            raise files.unwritable(target, problem) from None
         raise InputError(f"Cannot write in {target.parent}: {problem.strerror}.") from None
     try:
         yield draft
@@ -241,6 +243,8 @@ def _scaffold(target: Path) -> Iterator[Path]:
     except BaseException as problem:
         shutil.rmtree(draft, ignore_errors=True)
         if isinstance(problem, OSError):
+            if files.is_full(problem):
+                raise files.unwritable(target, problem) from None
             raise InputError(f"Cannot make {target}: {problem.strerror}.") from None
         raise
 
@@ -395,7 +399,7 @@ def _rename(file: Path, name: Path) -> None:
         os.replace(file, name)
         sync(name.parent)
     except OSError as problem:
-        raise InputError(f"Cannot write {name}: {problem.strerror}.") from None
+        raise files.unwritable(name, problem) from None
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
+from pairgossip.files import unwritable
 from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
@@ -231,7 +232,7 @@ def _make(path: Path) -> None:
         if path.stat().st_size:
             return
     except OSError as problem:
-        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
+        raise unwritable(path, problem) from None
     create_witness(path)
     with explain_failures(path):
         base = _opened(path)

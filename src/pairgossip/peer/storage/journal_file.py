@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from pairgossip.errors import InputError
+from pairgossip.files import has_space
 from pairgossip.peer.protocol.messages import (
     BadFrame,
     Contribution,
@@ -137,7 +138,9 @@ def as_text(content: bytes) -> str:
 def _explain(problem: sqlite3.Error, path: Path) -> InputError:
     """Say what a failure of the database means and what to do."""
     text = "".join(letter if letter.isprintable() else " " for letter in str(problem)[:200])
-    if text == "database or disk is full":
+    is_usable = isinstance(problem, sqlite3.OperationalError)
+    # On a full disk sqlite may also fail to open the database, or name an error of the disk.
+    if text == "database or disk is full" or (is_usable and not has_space(path.parent)):
         return InputError(
             f"The disk is full: {path} could not be written; what it held is intact, so free "
             f"some space and start the peer again."
@@ -147,7 +150,7 @@ def _explain(problem: sqlite3.Error, path: Path) -> InputError:
             f"{path} cannot be written: make the folder and the file writable for this user, and "
             f"start the peer again."
         )
-    if isinstance(problem, sqlite3.OperationalError):
+    if is_usable:
         return InputError(
             f"{path} could not be used ({text}): repair that and start the peer again."
         )

@@ -104,7 +104,7 @@ class Witness:
         try:
             yield
         except OSError as problem:
-            raise InputError(f"Cannot write {self._path}: {problem.strerror}.") from None
+            raise files.unwritable(self._path, problem) from None
 
     def close(self) -> None:
         """Write what was noted to the disk, and close the file."""
