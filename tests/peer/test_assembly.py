@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import math
 import random
 import sqlite3
@@ -266,8 +267,27 @@ def test_a_state_of_another_run_is_refused(homes: list[Home]) -> None:
 
 def test_an_expired_certificate_is_told(homes: list[Home], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembly_module, "is_expired", lambda certificate: True)
-    with pytest.raises(InputError, match=r"cert\.pem expired on 20\d\d-"):
+    with pytest.raises(
+        InputError,
+        match=r"cert\.pem expired on 20\d\d-.* clock says 20\d\d-.*: set the clock if it is off",
+    ):
         assemble(homes[0])
+
+
+def test_a_certificate_that_is_not_valid_yet_keeps_no_peer_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of a device may be set a while after the start."""
+    ahead = datetime.timedelta(days=2500)
+    monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", -ahead)
+    assembly = assemble(make_pair(tmp_path, [1.0], [2.0])[0])
+    assembly.close()
+    assert assembly.problems == (), "the reporter asks the clock anew"
+    own, theirs = assembly_module.untimely_certificates(assembly.context)
+    assert own.startswith("This peer's own certificate is valid from ")
+    assert theirs.startswith("The certificate of 'bob' is valid from ")
+    evicted = {member.id for member in assembly.members.listed}
+    assert assembly_module.untimely_certificates(assembly.context, evicted) == [own]
 
 
 def test_a_total_that_does_not_fit_is_a_problem(tmp_path: Path) -> None:

@@ -25,12 +25,14 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import (
     expiry,
     id_of_certificate,
+    is_early,
     is_expired,
     is_id,
     is_name,
     is_signed,
     name_in_certificate,
     sealing_key_of,
+    start,
 )
 from pairgossip.peer.identity.identity import create_identity, load_identity
 
@@ -72,7 +74,9 @@ def test_the_certificate_tells_the_id_and_the_name(tmp_path: Path) -> None:
 def test_a_certificate_is_valid_for_so_many_years(tmp_path: Path) -> None:
     identity = create_identity(tmp_path, "a", years=2)
     now = datetime.datetime.now(datetime.UTC)
-    assert not is_expired(identity.certificate)
+    assert not is_expired(identity.certificate) and not is_early(identity.certificate)
+    assert is_early(identity.certificate, start(identity.certificate) - datetime.timedelta(hours=1))
+    assert not is_early(identity.certificate, start(identity.certificate))
     assert not is_expired(identity.certificate, now + datetime.timedelta(days=729))
     assert is_expired(identity.certificate, now + datetime.timedelta(days=732))
     assert is_expired(identity.certificate, expiry(identity.certificate))

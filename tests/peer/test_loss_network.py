@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from pairgossip.peer.service.reporter import NEVER_AGAIN
 from pairgossip.peer.service.status import read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -57,7 +58,7 @@ def test_two_peers_go_on_when_the_third_is_killed(tmp_path: Path) -> None:
         assert until(lambda: complains(homes["a"], "c") and complains(homes["b"], "c"))
         problem = next(one for one in problems(homes["a"]) if "'c'" in one)
         assert "exchanges with the others go on" in problem
-        assert problem.endswith("If it is gone for good, run: pairgossip peer evict c.")
+        assert "(not connected)" in problem and problem.endswith(NEVER_AGAIN)
         before = {name: exchanges(homes[name]) for name in "ab"}
         assert until(lambda: all(exchanges(homes[name]) > before[name] + 50 for name in "ab"))
         processes["c"] = launched(homes["c"])

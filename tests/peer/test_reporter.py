@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
+import re
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import Members
 from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.service import assembly
+from pairgossip.peer.service import reporter as reporter_module
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log, write_logs
+from pairgossip.peer.service.reporter import NEVER_AGAIN
+from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text
 
-from .homes import exchanges, introduce_each_other, make_home, make_pair
+from .homes import exchanges, introduce, introduce_each_other, make_home, make_pair
 from .test_service import FAST, Switchboard, running
 from .zenoh_people import until
+
+
+def advice(name: str) -> str:
+    """What a peer that waits is told: an eviction comes last, and is only pointed to."""
+    return f"Nothing is lost, and it goes on once '{name}' runs; ask its operator. {NEVER_AGAIN}"
 
 
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,13 +66,13 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
     [
         (
             1,
-            "No answer from 'bob' for 12 s: the only row of this peer waits for it, and the peer "
-            "stands still until then. ",
+            "No answer from 'bob' for 12 s (not connected): the only row of this peer waits for "
+            "it, and the peer stands still until then. ",
         ),
         (
             3,
-            "No answer from 'bob' for 12 s: one of 3 rows waits for it; exchanges with the others "
-            "go on. ",
+            "No answer from 'bob' for 12 s (not connected): one of 3 rows waits for it; exchanges "
+            "with the others go on. ",
         ),
     ],
 )
@@ -75,9 +88,7 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
         reporter = ExchangeReporter(parts, exchange, Log("ann"))
         reporter.report({}, set(), {}, {them: 12.3}, is_last=False)
         assert reporter.status is not None
-        assert reporter.status.problems == (
-            sentence + "If it is gone for good, run: pairgossip peer evict bob.",
-        )
+        assert reporter.status.problems == (sentence + advice("bob"),)
         assert reporter.status.pending == 1
         reporter.report({}, set(), {}, {them: 1.0}, is_last=False)
         assert not reporter.status.problems
@@ -99,16 +110,18 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
         for seconds in (0.1, 12.3):
             reporter.report({}, set(), {}, {bob: 12.3, carl: seconds}, is_last=False)
             assert reporter.status is not None
-            told.append(sorted(one.partition(" s: ")[2] for one in reporter.status.problems))
-    advice = "If it is gone for good, run: pairgossip peer evict"
+            told.append(sorted(one.partition("): ")[2] for one in reporter.status.problems))
     going_on = "exchanges with the others go on"
     stuck = "all 2 rows of this peer wait for answers, and the peer stands still"
     assert told == [
-        [f"{going_on}. {advice} dora.", f"one of 2 rows waits for it; {going_on}. {advice} bob."],
         [
-            f"{stuck}. {advice} bob.",
-            f"{stuck}. {advice} carl.",
-            f"no row of this peer is free for the others either. {advice} dora.",
+            f"{going_on}. {advice('dora')}",
+            f"one of 2 rows waits for it; {going_on}. {advice('bob')}",
+        ],
+        [
+            f"{stuck}. {advice('bob')}",
+            f"{stuck}. {advice('carl')}",
+            f"no row of this peer is free for the others either. {advice('dora')}",
         ],
     ]
 
@@ -126,8 +139,8 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
         reporter.report({}, set(), {}, {}, is_last=False)
         assert reporter.status is not None
         assert reporter.status.problems == (
-            "'bob' is away, and was not heard of for 0 s: no other neighbor is there. If it is "
-            "gone for good, run: pairgossip peer evict bob.",
+            "'bob' is away, and was not heard of for 0 s (not connected): no other neighbor is "
+            f"there. {advice('bob')}",
         )
 
 
@@ -144,7 +157,9 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
         reporter.report({}, set(), {}, {}, is_last=False)
         assert reporter.status is not None
         (problem,) = reporter.status.problems
-        assert problem.startswith("'carl' is away, and was not heard of for 0 s: exchanges with")
+        assert problem.startswith(
+            "'carl' is away, and was not heard of for 0 s (not connected): exchanges with"
+        )
 
 
 def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
@@ -210,6 +225,137 @@ def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
         with running(homes[1], board=board):
             assert until(lambda: not ann.status().neighbors["bob"].away)
             assert until(lambda: not ann.status().problems)
+
+
+# A clock that is off
+
+
+def make_early(monkeypatch: pytest.MonkeyPatch, days: float) -> None:
+    """Let peers from now on be made with a clock that is ahead."""
+    ahead = datetime.timedelta(days=days)
+    monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", -ahead)
+
+
+def report_of(home: Home, connected: set[str], **waiting: float) -> tuple[str, ...]:
+    """Return the problems of a peer that waits for members, by name, for so many seconds."""
+    with closing(assemble(home)) as parts:
+        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
+        ids = {name: member for member, name in parts.members.names().items()}
+        waits = {ids[name]: seconds for name, seconds in waiting.items()}
+        reporter.report({}, {ids[name] for name in connected}, {}, waits, is_last=False)
+        assert reporter.status is not None
+        return reporter.status.problems
+
+
+def test_a_certificate_that_is_not_valid_yet_is_blamed_on_a_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = make_home(tmp_path, "ann", [1.0])
+    make_early(monkeypatch, 900)
+    bob = make_home(tmp_path, "bob", [2.0])
+    introduce_each_other([ann, bob])
+    early, waits = report_of(ann, set(), bob=12.0)
+    assert re.fullmatch(
+        r"The certificate of 'bob' is valid from 20\d\d-\d\d-\d\d \d\d:\d\d UTC, and this "
+        r"machine's clock says 20\d\d-\d\d-\d\d \d\d:\d\d UTC: set the clock of this machine, or "
+        r"of 'bob', whichever is off\. .*",
+        early,
+    )
+    cause = "(not connected, since certificates are not valid by this machine's clock)"
+    assert waits.startswith(f"No answer from 'bob' for 12 s {cause}: ")
+    (own,) = report_of(bob, set())
+    assert own.startswith("This peer's own certificate is valid from 20")
+    assert own.endswith(
+        "UTC: set the clock of this machine. Nothing is lost, and the peer goes on by itself once "
+        "the clock is right."
+    )
+    for sentence in (early, own):
+        assert not any(word in sentence for word in ("expired", "evict", "join", "folder"))
+
+
+def test_many_certificates_that_are_not_valid_yet_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_early(monkeypatch, 900)
+    homes = [make_home(tmp_path, f"p{number}", [1.0]) for number in range(9)]
+    for other in homes[1:]:
+        introduce(homes[0], other)
+    own, *others, rest = report_of(homes[0], set())
+    assert own.startswith("This peer's own certificate") and len(others) == 5
+    assert rest == "And 3 more certificates are not valid yet by this clock."
+
+
+def test_a_clock_that_goes_on_is_logged_once_and_then_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_early(monkeypatch, 900)
+    ann, _ = make_pair(tmp_path, [1.0], [10.0])
+    written = io.StringIO()
+    minutes = iter(datetime.datetime(2020, 1, 1, 0, minute) for minute in range(60))
+    monkeypatch.setattr(assembly, "_now", lambda: next(minutes))
+    with closing(assemble(ann)) as parts, write_logs(written):
+        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
+        for _ in range(5):
+            reporter.report({}, set(), {}, {}, is_last=False)
+        assert reporter.status is not None and len(reporter.status.problems) == 2
+        assert "clock says 2020-01-01 00:09 UTC" in reporter.status.problems[0]
+        # Somebody sets the clock.
+        for place in (assembly, reporter_module):
+            monkeypatch.setattr(place, "is_early", lambda certificate: False)
+        reporter.report({}, set(), {}, {}, is_last=False)
+        assert reporter.status.problems == ()
+    assert written.getvalue().count("This peer's own certificate is valid from") == 1
+    assert written.getvalue().count("The certificate of 'bob' is valid from") == 1
+
+
+def test_an_expired_certificate_may_be_a_clock_that_is_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = make_pair(tmp_path, [1.0], [10.0])
+    theirs = load_identity(bob.folder).certificate
+    monkeypatch.setattr(assembly, "is_expired", lambda certificate: certificate == theirs)
+    (problem,) = report_of(ann, set())
+    assert re.fullmatch(
+        r"The certificate of 'bob' expired on 20\d\d-\d\d-\d\d, and this machine's clock says "
+        r"20\d\d-\d\d-\d\d: set the clock if it is off; if it is right, let 'bob' join again from "
+        r"a new folder\.",
+        problem,
+    )
+
+
+# Names that do not resolve
+
+
+def give_name(home: Home, name: str) -> None:
+    """Let the only neighbor of a peer have an address with this name."""
+    (listed,) = home.read_members().listed
+    Members((replace(listed, address=f"tls/{name}:7447"),)).save(home.members)
+
+
+def test_a_name_that_does_not_resolve_is_told_while_its_neighbor_is_not_connected(
+    tmp_path: Path,
+) -> None:
+    ann, bob = make_pair(tmp_path, [1.0], [10.0])
+    them = load_identity(bob.folder).id
+    give_name(ann, "clinic-b.invalid")
+    with closing(assemble(ann)) as parts:
+        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
+
+        def problems(connected: set[str]) -> tuple[str, ...]:
+            reporter.report({}, connected, {}, {them: 12.0}, is_last=False)
+            assert reporter.status is not None
+            return reporter.status.problems
+
+        sentence = (
+            "The name clinic-b.invalid in the address of 'bob' does not resolve on this machine: "
+            "check the name in members.json, or this machine's name service."
+        )
+        assert until(lambda: problems(set())[0] == sentence)
+        (waits,) = problems(set())[1:]
+        cause = "(not connected, since the name in its address does not resolve here)"
+        assert waits.startswith(f"No answer from 'bob' for 12 s {cause}: ")
+        (waits,) = problems({them})
+        assert waits.startswith("No answer from 'bob' for 12 s (connected): ")
 
 
 class Terminal(io.StringIO):

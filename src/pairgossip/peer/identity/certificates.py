@@ -76,6 +76,7 @@ class _Contents(NamedTuple):
     common_name: str
     names: tuple[str, ...]
     is_authority: bool
+    start: datetime.datetime
     expiry: datetime.datetime
     is_own: bool
     """Whether it is signed by the key that it tells."""
@@ -109,6 +110,16 @@ def name_in_certificate(pem: str) -> str:
     if len(names) != 1:
         raise InputError("The certificate names no peer: make it again.")
     return check_name(names[0])
+
+
+def start(pem: str) -> datetime.datetime:
+    """Return from when on a certificate is valid."""
+    return _read(pem).start
+
+
+def is_early(pem: str, now: datetime.datetime | None = None) -> bool:
+    """Whether a certificate is not valid yet: a clock is off, here or where it was made."""
+    return start(pem) > (now or datetime.datetime.now(datetime.UTC))
 
 
 def expiry(pem: str) -> datetime.datetime:
@@ -170,7 +181,8 @@ def _read(pem: str) -> _Contents:
         certificate = x509.load_pem_x509_certificate(pem.encode())
         key = certificate.public_key()
         names, is_authority, sealing_key = _extensions(certificate)
-        common_name, until = _common_name(certificate), certificate.not_valid_after_utc
+        common_name = _common_name(certificate)
+        since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         is_own = _is_own(certificate)
         whole = certificate.public_bytes(Encoding.PEM).decode()
     except Exception:
@@ -181,7 +193,7 @@ def _read(pem: str) -> _Contents:
         raise InputError("The certificate has other text before, in or after it: remove that.")
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
-    return _Contents(key, common_name, names, is_authority, until, is_own, sealing_key)
+    return _Contents(key, common_name, names, is_authority, since, until, is_own, sealing_key)
 
 
 def _common_name(certificate: x509.Certificate) -> str:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.certificates import expiry, is_expired
+from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.messages import Rows
@@ -23,6 +24,9 @@ from pairgossip.peer.storage.home import noise_ledger, rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.rows import digest
+
+_MOST_EARLY = 5
+"""Members whose certificates are not valid yet that are named; more are only counted."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,10 @@ class Assembly(PeerSnapshot):
     settings: OperatorSettings
     journal: SqliteJournal
     problems: tuple[str, ...]
-    """What does not keep the peer from running but needs attention, a sentence each."""
+    """What does not keep the peer from running but needs attention, a sentence each.
+
+    Certificates are not among them: what the clock says of them may change while the peer runs.
+    """
 
     def close(self) -> None:
         """Let go of the database."""
@@ -82,8 +89,9 @@ def assemble(home: Home) -> Assembly:
     identity = load_identity(home.folder)
     if is_expired(identity.certificate):
         raise InputError(
-            f"The certificate {home.cert} expired on {expiry(identity.certificate):%Y-%m-%d}: "
-            f"join again from a new folder."
+            f"The certificate {home.cert} expired on {expiry(identity.certificate):%Y-%m-%d}, and "
+            f"this machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is "
+            "right, join again from a new folder."
         )
     spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
     _check_members(home, identity, members)
@@ -164,7 +172,6 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."
         )
-    problems += expired_certificates(context.members)
     if context.me in state.evicted:
         problems.append("This peer was evicted: join again from a new folder.")
     if all(neighbor in state.evicted for neighbor in context.neighbors):
@@ -172,13 +179,48 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
     return problems
 
 
-def expired_certificates(members: Members) -> list[str]:
-    """Say which members cannot connect any more."""
-    return [
-        f"The certificate of '{member.name}' has expired: let it join again from a new folder."
-        for member in members.listed
-        if is_expired(member.certificate)
+def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -> list[str]:
+    """Say whose certificates are not valid by this machine's clock, this peer's own first.
+
+    A certificate that is not valid yet keeps no peer from running: a device without a battery for
+    its clock has the right time only a while after its start, and TLS asks the clock anew whenever
+    two peers connect.
+    """
+    listed = [one for one in context.members.listed if one.id not in evicted]
+    early = [_early(one.name, one.certificate) for one in listed if is_early(one.certificate)]
+    if (more := len(early) - _MOST_EARLY) > 0:
+        early[_MOST_EARLY:] = [f"And {more} more certificates are not valid yet by this clock."]
+    own = context.identity.certificate
+    if is_early(own):
+        early.insert(0, _own_early(own))
+    return early + [
+        f"The certificate of '{one.name}' expired on {expiry(one.certificate):%Y-%m-%d}, and this "
+        f"machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is right, let "
+        f"'{one.name}' join again from a new folder."
+        for one in listed
+        if is_expired(one.certificate)
     ]
+
+
+def _own_early(certificate: str) -> str:
+    return (
+        f"This peer's own certificate is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
+        f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine. "
+        "Nothing is lost, and the peer goes on by itself once the clock is right."
+    )
+
+
+def _early(name: str, certificate: str) -> str:
+    return (
+        f"The certificate of '{name}' is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
+        f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine, or "
+        f"of '{name}', whichever is off. Nothing is lost, and the two connect by themselves once "
+        "the certificate is valid."
+    )
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
 
 
 def read_snapshot(home: Home) -> PeerSnapshot:

@@ -12,7 +12,13 @@ from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import Assembly
 from pairgossip.peer.service.errors import population_error, rows_of_others
 from pairgossip.peer.service.log import Log
-from pairgossip.peer.service.reporter import LONELY, UNANSWERED, Reporter, last_status
+from pairgossip.peer.service.reporter import (
+    LONELY,
+    NEVER_AGAIN,
+    UNANSWERED,
+    Reporter,
+    last_status,
+)
 from pairgossip.peer.service.status import Status, follow, status_of
 
 
@@ -86,14 +92,18 @@ class ExchangeReporter(Reporter):
             never = LONELY if is_missed else math.inf
             since = now - self._heard_at.get(neighbor, self._started_at)
             name = self._names.get(neighbor, neighbor)
-            advice = f"If it is gone for good, run: pairgossip peer evict {name}."
+            cause = self._cause(neighbor, versions)
+            advice = (
+                f"Nothing is lost, and it goes on once '{name}' runs; ask its operator. "
+                f"{NEVER_AGAIN}"
+            )
             if waiting.get(neighbor, 0.0) > UNANSWERED:
-                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
+                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s ({cause}): "
                 sentences.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
             elif neighbor in versions:
                 continue  # it is there, and the version is what to look at
             elif since > (UNANSWERED if neighbor in self._exchange.away else never):
-                said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
+                said = f"'{name}' is away, and was not heard of for {since:.0f} s ({cause}): "
                 sentences.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
         return sentences
 

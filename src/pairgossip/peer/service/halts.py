@@ -31,7 +31,9 @@ def explain_halt(halt: Halt, name: Callable[[str], str]) -> str:
         case "repeated":
             return (
                 f"{who} {asks} for something else than the others in one round after another: "
-                f"{_SAME_VERSION}, or evict whoever does not."
+                f"{_SAME_VERSION}. What was contributed stands, so that only a new generation "
+                "goes on: ask their operators first; pairgossip peer evict --help says what an "
+                "eviction means."
             )
         case "list":
             return (
@@ -42,8 +44,8 @@ def explain_halt(halt: Halt, name: Callable[[str], str]) -> str:
         case "version":
             return (
                 "This peer has contributed to the present round what another version of pairgossip "
-                f"computes ({clean_text(halt.detail, 200)}): run that version again, or let the "
-                "others evict this peer."
+                f"computes ({clean_text(halt.detail, 200)}): run that version again; until then "
+                "the others wait, and nothing is lost."
             )
         case "disagreement":
             return _explain_disagreement(who, asks, clean_text(halt.detail, 200))

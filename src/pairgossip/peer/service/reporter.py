@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
+from pairgossip.peer.identity.certificates import is_early, is_expired
 from pairgossip.peer.identity.members import PeerContext
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, SaveSums, Standing
-from pairgossip.peer.service.assembly import Assembly, expired_certificates
+from pairgossip.peer.service.addresses import NameLookup, host_name
+from pairgossip.peer.service.assembly import Assembly, untimely_certificates
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.status import (
     NeighborStatus,
@@ -42,12 +44,14 @@ LONELY = 30.0
 """Seconds without any frame after which the operator should look."""
 UNANSWERED = 5.0
 """Seconds without a frame from a neighbor that should answer, or has gone away."""
+NEVER_AGAIN = "If a member will never run again, pairgossip peer evict --help says what that means."
+"""All that is said of an eviction to somebody who waits: it cannot be undone."""
 _MOST_UNANSWERED = 5
 _MOST_DIFFERENCES = 5
 _MOST_LOGGED = 8
 """Entries of an estimate in one line of the log."""
-_COUNT = re.compile(r"(?<= )\d+(?= )")
-"""A number of seconds or rows; digits in a name are not set off by spaces."""
+_COUNT = re.compile(r"(?<= )(?:\d+|\d\d:\d\d)(?= )")
+"""A number of seconds or rows, or a time; digits in a name are not set off by spaces."""
 
 
 class Reporter(ABC):
@@ -69,6 +73,10 @@ class Reporter(ABC):
         self._logged: set[str] = set()
         self._agreed: set[str] = set()
         self._refused = 0
+        self._connected: set[str] = set()
+        self._lookup = NameLookup()
+        self._unresolved: dict[str, str] = {}
+        """The names that do not resolve, by the neighbors in whose addresses they are."""
         self._server: MetricsServer | None = None
         self._unwritten: str | None = None
         self._written = 0.0
@@ -169,6 +177,8 @@ class Reporter(ABC):
         messages; the runtime, for how many seconds others have not answered.
         """
         now = time.monotonic()
+        self._connected = connected
+        self._unresolved = self._find_unresolved()
         problems = self._problems(now, versions, waiting)
         all_counts = {**self._protocol.counts, **counts}
         self.status = self._describe(
@@ -231,27 +241,71 @@ class Reporter(ABC):
     def _problems(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
     ) -> tuple[str, ...]:
-        expired = expired_certificates(self._parts.members)
-        problems = list(dict.fromkeys((*self._parts.problems, *expired)))
+        problems = list(self._parts.problems)
+        problems += untimely_certificates(self._context, self._protocol.state.evicted)
+        problems += self._unresolved_names()
         problems += [self._other_version(*one) for one in sorted(versions.items())]
-        silences = self._silences(now, versions, waiting)
+        # A peer that ends on its own account waits for nobody.
+        silences = [] if self._fatal is not None else self._silences(now, versions, waiting)
         problems += silences[:_MOST_UNANSWERED]
         if (more := len(silences) - _MOST_UNANSWERED) > 0:
             problems.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
         for neighbor, text in self._protocol.disagreeing.items():
             problems.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
-        is_alone = now - last > LONELY and not self._is_quiet
+        is_alone = now - last > LONELY and not self._is_quiet and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
             lonely = (
                 f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
                 "they have joined this peer and not evicted it, and that the addresses in "
-                "members.json are right."
+                "members.json and the clocks of all machines are right."
             )
             problems.append(lonely.replace("No ", "No other ", 1) if versions else lonely)
         if self._unwritten is not None:
             problems.append(self._unwritten)
         return (*problems, *([] if self._fatal is None else [self._fatal]))
+
+    def _find_unresolved(self) -> dict[str, str]:
+        """Find the neighbors that are not connected and have a name that does not resolve."""
+        gone = {*self._connected, *self._protocol.state.evicted}
+        names = {
+            one.id: name
+            for one in self._parts.members.neighbors()
+            if one.id not in gone and (name := host_name(one.address)) is not None
+        }
+        unresolved = self._lookup.find_unresolved(set(names.values()))
+        return {one: name for one, name in names.items() if name in unresolved}
+
+    def _unresolved_names(self) -> list[str]:
+        sentences = [
+            f"The name {name} in the address of '{self._names.get(one, one)}' does not resolve on "
+            "this machine: check the name in members.json, or this machine's name service."
+            for one, name in self._unresolved.items()
+        ]
+        if (more := len(sentences) - _MOST_UNANSWERED) > 0:
+            sentences[_MOST_UNANSWERED:] = [f"And {more} more names do not resolve."]
+        return sentences
+
+    def _cause(self, member: str, versions: Mapping[str, int]) -> str:
+        """Say in a few words what is known about a member that is waited for."""
+        if member in versions:
+            return "it speaks another version of the messages"
+        if member not in self._protocol.context.neighbors:
+            return "not a neighbor of this peer"
+        if member in self._protocol.disagreeing:
+            return "it runs another specification"
+        if member in self._connected:
+            return self._connected_cause()
+        certificate, own = self._context.certificate_of(member), self._context.identity.certificate
+        if is_early(certificate) or is_early(own) or is_expired(certificate):
+            return "not connected, since certificates are not valid by this machine's clock"
+        if member in self._unresolved:
+            return "not connected, since the name in its address does not resolve here"
+        return "not connected"
+
+    def _connected_cause(self) -> str:
+        """Say why a member may be silent although it is connected."""
+        return "connected"
 
     def _other_version(self, neighbor: str, theirs: int) -> str:
         name = self._names.get(neighbor, neighbor)

@@ -11,13 +11,9 @@ from pairgossip.peer.protocol.state import SaveSums
 from pairgossip.peer.service.assembly import Assembly
 from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
 from pairgossip.peer.service.log import Log
-from pairgossip.peer.service.reporter import UNANSWERED, Reporter
+from pairgossip.peer.service.reporter import NEVER_AGAIN, UNANSWERED, Reporter
 from pairgossip.peer.service.status import Status, sums_status
 from pairgossip.text import clean_text, join_names
-
-_AGREEING = (
-    " If one runs, its operator may not have agreed to the eviction yet: see peer status there."
-)
 
 
 class SumsReporter(Reporter):
@@ -72,16 +68,32 @@ class SumsReporter(Reporter):
         sentences += [self._other_list(*one) for one in sorted(self._rounds.other_lists.items())]
         late = {one: since for one, since in waiting.items() if since > UNANSWERED}
         if late and not sentences:
-            names = [f"'{self._name(one)}'" for one in sorted(late)]
-            more = len(names) - MOST_NAMED
-            said = join_names(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
             sentences.append(
-                f"Round {self._rounds.round} has waited for {said} for {max(late.values()):.0f} s: "
-                "nothing is lost, and it goes on once they run. If one is gone for good, run: "
-                f"pairgossip peer evict {self._name(min(late))}."
-                f"{_AGREEING if self._rounds.state.evicted else ''}"
+                f"Round {self._rounds.round} has waited for {self._quote(sorted(late))} for "
+                f"{max(late.values()):.0f} s ({self._causes(sorted(late), versions)}): nothing is "
+                "lost, and it goes on once they run; ask their operators, whose peer status may "
+                f"say more. {NEVER_AGAIN}"
             )
         return sentences
+
+    def _quote(self, members: list[str]) -> str:
+        """Name members, and count those that are too many to name."""
+        names, more = [f"'{self._name(one)}'" for one in members], len(members) - MOST_NAMED
+        return join_names(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    def _causes(self, members: list[str], versions: Mapping[str, int]) -> str:
+        """Say what is known about each of these members, those of one cause together."""
+        causes = dict[str, list[str]]()
+        for one in members:
+            causes.setdefault(self._cause(one, versions), []).append(one)
+        if len(causes) == 1:
+            return next(iter(causes))
+        return "; ".join(f"{self._quote(some)}: {cause}" for cause, some in causes.items())
+
+    def _connected_cause(self) -> str:
+        if self._rounds.state.evicted or self._rounds.state.grown:
+            return "connected; its operator may have to agree to a change (pairgossip peer agree)"
+        return "connected"
 
     def _name(self, member: str) -> str:
         mine = {self._parts.identity.id: self._parts.settings.name}

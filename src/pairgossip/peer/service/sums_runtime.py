@@ -25,12 +25,14 @@ class RoundsRuntime(Runtime[Rounds]):
     _wait: float = _FIRST_CONTACT
     _has_news: bool = False
     """Whether something has come since the last contact."""
-    _round: tuple[int, int] = (-1, -1)
-    _since: float = 0.0
-    """Since when this round has lasted."""
+    _round: tuple[object, int] | None = None
+    """Generation and number of the round whose beginning is noted."""
+    _since: float = math.inf
+    """When this round began, or the peer started in it; never, before the peer has started."""
 
     def start(self, now: float) -> None:
         """Begin, or go on after a restart."""
+        self._since = now  # also if nothing can be carried out, such as on a full disk
         self._carry_out(self.protocol.start(), now)
 
     def received(self, sender: str, frame: bytes, now: float) -> None:
@@ -62,7 +64,8 @@ class RoundsRuntime(Runtime[Rounds]):
     def waiting(self, now: float) -> dict[str, float]:
         """Return how long this round has waited for each member."""
         me = self.protocol.context.me
-        return {one: now - self._since for one in self.protocol.awaited if one != me}
+        lasted = max(0.0, now - self._since)
+        return {one: lasted for one in self.protocol.awaited if one != me}
 
     def _schedule(self, action: ContactSoon, now: float) -> None:
         self._wait, self._has_news = _FIRST_CONTACT, True

@@ -80,7 +80,10 @@ class Site:
 
 
 def admissible(neighbors: Sequence[Member], evicted: Collection[str]) -> tuple[Member, ...]:
-    """Return the neighbors that may connect now: neither evicted nor expired."""
+    """Return the neighbors that may connect now: neither evicted nor expired.
+
+    One whose certificate is not valid yet is among them: it connects as soon as the clocks agree.
+    """
     return tuple(
         one for one in neighbors if one.id not in evicted and not is_expired(one.certificate)
     )

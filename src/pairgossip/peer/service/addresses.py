@@ -1,0 +1,78 @@
+"""Whether this machine can resolve the names in the addresses of neighbors.
+
+A name that does not resolve looks like a neighbor that is off: Zenoh tries again forever and says
+nothing. So the names of neighbors that are not connected are looked up here as well, in a thread of
+their own, because the system's lookup may take half a minute where the name service is silent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+
+Resolve = Callable[[str], object]
+"""``resolve(name)``: raise `OSError` if this machine cannot resolve a name."""
+
+_SECONDS_BETWEEN_LOOKUPS = 60.0
+"""Age of an answer, in seconds, beyond which a name that is asked about is looked up again."""
+
+
+def host_name(address: str | None) -> str | None:
+    """Return the name in ``tls/HOST:PORT``; None for a number, and for a member without address."""
+    if address is None:
+        return None
+    host = address.removeprefix("tls/").rpartition(":")[0]
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return host
+    return None
+
+
+class NameLookup:
+    """Looks names up in the background, and remembers the answers."""
+
+    def __init__(
+        self, resolve: Resolve | None = None, interval: float = _SECONDS_BETWEEN_LOOKUPS
+    ) -> None:
+        self._resolve = _resolve if resolve is None else resolve
+        self._interval = interval
+        self._answers: dict[str, tuple[float, bool]] = {}
+        """When each name was last looked up, and whether it resolved; written by the thread."""
+        self._thread: threading.Thread | None = None
+
+    def find_unresolved(self, names: Collection[str]) -> set[str]:
+        """Return which of these names did not resolve when last looked up; this never waits.
+
+        Names without an answer, or with an old one, are looked up for the calls to come, one
+        after another in a single thread, however long that takes.
+        """
+        is_busy = self._thread is not None and self._thread.is_alive()
+        if not is_busy and (due := sorted(set(filter(self._is_due, names)))):
+            # A daemon, since a lookup that hangs must not keep the peer from ending.
+            self._thread = threading.Thread(target=self._look_up, args=(due,), daemon=True)
+            with contextlib.suppress(RuntimeError):  # no thread can be had now: later, then
+                self._thread.start()
+        return {name for name in names if not self._answers.get(name, (0.0, True))[1]}
+
+    def _is_due(self, name: str) -> bool:
+        answer = self._answers.get(name)
+        return answer is None or time.monotonic() - answer[0] > self._interval
+
+    def _look_up(self, names: Iterable[str]) -> None:
+        for name in names:
+            try:
+                self._resolve(name)
+            except (OSError, UnicodeError):  # UnicodeError: a label that no name can have
+                is_resolved = False
+            else:
+                is_resolved = True
+            self._answers[name] = time.monotonic(), is_resolved
+
+
+def _resolve(name: str) -> object:
+    return socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
