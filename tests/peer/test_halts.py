@@ -23,6 +23,13 @@ def test_every_reason_is_told_in_a_sentence_that_says_what_to_do(reason: str) ->
     assert ("bins that are elsewhere" in said) == (reason in ("disagreement", "version"))
 
 
+@pytest.mark.parametrize("reason", get_args(get_type_hints(Halt)["reason"]))
+def test_an_eviction_is_advised_to_nobody_but_for_a_proven_lie(reason: str) -> None:
+    said = told(Halt(reason, ("1",), "bins"))  # type: ignore[arg-type]
+    assert ("evict clinic-a" in said) == (reason == "lie")
+    assert "evict" not in said.replace("peer evict --help", "") or reason in ("lie", "repeated")
+
+
 def test_one_member_asks_and_two_ask() -> None:
     for reason in ("repeated", "disagreement"):
         assert told(Halt(reason, ("1",))).startswith("'clinic-a' asks for something else")

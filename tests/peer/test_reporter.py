@@ -297,7 +297,7 @@ def test_a_clock_that_goes_on_is_logged_once_and_then_forgotten(
         reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
         for _ in range(5):
             reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status is not None and len(reporter.status.problems) == 2
+        assert reporter.status is not None
         assert "clock says 2020-01-01 00:09 UTC" in reporter.status.problems[0]
         # Somebody sets the clock.
         for place in (assembly, reporter_module):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import threading
 import time
@@ -420,6 +422,27 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
     assert alone.status().problems == (
         "The system refused something: [Errno 24] Too many open files.",
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "sentence"),
+    [
+        (errno.ENOSPC, "/peer/noise.json", "The disk is full: /peer/noise.json could not be"),
+        (errno.EDQUOT, None, "The disk is full: a file of this peer could not be written"),
+    ],
+)
+def test_a_full_disk_is_told_wherever_it_is_met(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str | None, sentence: str
+) -> None:
+    def refusing(*_: object) -> None:
+        raise OSError(number, os.strerror(number), name)
+
+    monkeypatch.setattr("pairgossip.peer.service.service.take_up_rows", refusing)
+    ann, _ = make_pair(tmp_path, [1.0], [10.0])
+    with running(ann) as (alone,):
+        assert alone.wait() == EXIT_FAILED
+    (problem,) = alone.status().problems
+    assert problem.startswith(sentence)
 
 
 def test_rows_of_members_that_are_no_neighbors_are_covered(tmp_path: Path) -> None:

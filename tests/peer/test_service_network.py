@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import signal
 import socket
@@ -130,6 +131,30 @@ def test_a_neighbor_whose_certificate_expires_meanwhile_is_shut_out(
         assert until(lambda: len(intruder.overheard) > 20)
         expired.add(load_identity(homes[2].folder).certificate)
         check_shut_out(intruder, homes)
+
+
+def test_peers_connect_by_themselves_once_a_certificate_is_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS asks the clock at every attempt, so nothing but the time is needed."""
+    a = make_home(tmp_path, "a", [10.0, 50.0], FAST, listen=free_address())
+    ahead = datetime.timedelta(seconds=10)
+    monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", -ahead)
+    b = make_home(tmp_path, "b", [11.0, 51.0], FAST, listen=free_address())
+    introduce_each_other([a, b])
+    with running(a, b) as (first, second):
+        assert until(lambda: a.status.exists() and b.status.exists())
+        assert [
+            one.status().problems[0].partition(" is valid from ")[0] for one in (first, second)
+        ] == [
+            "The certificate of 'b'",
+            "This peer's own certificate",
+        ]
+        assert not any(
+            one.status().neighbors[name].connected for one, name in ((first, "b"), (second, "a"))
+        )
+        assert until(lambda: exchanges(a) > 10 and exchanges(b) > 10)
+        assert until(lambda: first.status().problems == second.status().problems == ())
 
 
 def test_who_is_evicted_is_told_before_it_is_shut_out(homes: list[Home]) -> None:
