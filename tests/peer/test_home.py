@@ -36,7 +36,7 @@ def test_a_new_home_has_all_its_parts(home: Home) -> None:
     }  # fmt: skip
     assert mode(home.folder) == 0o700
     assert mode(home.key) == mode(home.data) == mode(home.state) == 0o600
-    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447")
+    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447", least_rows=0)
     assert home.read_rows() == ((3.5,), (7.25,))
     assert home.read_members().listed == ()
     assert load_identity(home.folder).name == "ann"
@@ -75,8 +75,12 @@ def test_settings_are_kept(tmp_path: Path) -> None:
         "tls/[::1]:99",
         power_safe=False,
         metrics="127.0.0.1:9464",
+        least_rows=25,
+        allow=("distance",),
     )
-    assert home.read_settings() == OperatorSettings("a", "tls/[::1]:99", False, "127.0.0.1:9464")
+    assert home.read_settings() == OperatorSettings(
+        "a", "tls/[::1]:99", False, "127.0.0.1:9464", least_rows=25, allow=("distance",)
+    )
 
 
 def test_a_home_may_have_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

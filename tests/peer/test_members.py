@@ -51,10 +51,10 @@ def test_a_list_reads_back_as_it_was_saved(tmp_path: Path, three: list[Member]) 
     assert [one.id for one in members.neighbors()] == sorted(one.id for one in three[:2])
 
 
-def test_two_members_never_share_a_name(three: list[Member]) -> None:
-    members = Members().with_member(three[0])
+def test_two_members_never_share_a_name(tmp_path: Path, three: list[Member]) -> None:
+    members, other = Members().with_member(three[0]), create_identity(tmp_path, "ann")
     with pytest.raises(InputError, match="Another member is called 'ann' already"):
-        members.with_member(replace(three[1], name="ann"))
+        members.with_member(replace(three[0], id=other.id, certificate=other.certificate))
 
 
 def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
@@ -67,6 +67,7 @@ def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
     ("change", "sentence"),
     [
         ({"name": "../x"}, "'../x' is not a valid name of a member"),
+        ({"name": "bob"}, "Member 'bob' is called 'ann' in its certificate: use that name, or ask"),
         ({"id": "0" * 64}, "The certificate of member 'ann' is not that of its id."),
         ({"certificate": "x"}, "Member 'ann': The certificate cannot be read"),
         ({"rows": 0}, "Member 'ann' has 0 rows: it must have 1 to 1000000."),

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from pairgossip.cli.console import tell, write_line
-from pairgossip.cli.options import Flag, HomeFolder
-from pairgossip.errors import InputError
-from pairgossip.text import format_count
+from pairgossip.cli.options import Flag, HomeFolder, Whole
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import Invitation
-    from pairgossip.peer.storage.folder import Home
+    from pairgossip.peer.storage.folder import Home, OperatorSettings
+    from pairgossip.peer.storage.old_folder import OldFolder
 
 
 def init_command(
     *,
-    name: str,
+    name: str | None = None,
     data: Path,
     spec: Path,
     listen: str | None = None,
@@ -29,6 +33,9 @@ def init_command(
     fast: Flag = False,
     ledger: Path | None = None,
     budget: float | None = None,
+    least_rows: Whole | None = None,
+    allow: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),
+    from_: Annotated[Path | None, Parameter(name="--from")] = None,
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
@@ -40,6 +47,7 @@ def init_command(
     For example:
 
         pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
+        pairgossip peer init --from clinic-a --home clinic-a-new --data scores.csv --spec auc.toml
 
     Parameters
     ----------
@@ -68,30 +76,50 @@ def init_command(
         Under privacy, how much epsilon a row may spend in all; by default as much as its first
         report costs, or one run on sums. A new generation of sums costs epsilon again: allow it
         with budget in peer.toml.
+    least_rows
+        Where sums are computed, the least number of this peer's rows (of one class, if there are
+        classes) that a total may be about, and of rows that all members but the largest have
+        together; by default 10.
+    allow
+        Where sums are computed, a kernel or loss whose sums can locate single rows, and which is
+        refused unless it is named here, such as distance; repeat it, or separate names by commas.
+    from_
+        The folder of a peer of pairgossip 0.2, which is left as it is: the new one takes its key,
+        certificate, name, settings of peer.toml and signed result; nothing else.
     """
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.peer.spec.spec import read_spec
-    from pairgossip.peer.storage.folder import DEFAULT_LISTEN
-    from pairgossip.peer.storage.home import accounts, create_home
+    from pairgossip.peer.storage.folder import Home
+    from pairgossip.peer.storage.home import accounts, make_folder
+    from pairgossip.peer.storage.old_folder import read_old_folder
 
-    agreed = read_spec(spec)
-    leaves = agreed.leaves()
-    if not yes:
-        _ask(leaves)
-    made = create_home(
-        home or _named_home() or Path(name),
-        name,
+    old = None if from_ is None else read_old_folder(from_)
+    old_ledgers = () if old is None else tuple(accounts(Home(old.folder)))
+    settings = _settings(
+        old,
+        name=name,
+        listen=listen,
+        power_safe=False if fast else None,
+        metrics=metrics,
+        least_rows=least_rows,
+        allow=_allowed(allow) or None,
+    )
+    leaves: list[str] = []
+    made = make_folder(
+        home or _named_home() or Path(settings.name),
+        settings,
         spec,
         data,
-        listen or DEFAULT_LISTEN,
-        power_safe=not fast,
-        metrics=metrics,
         ledger=ledger,
         budget=budget,
+        old=old,
+        confirm=leaves.extend if yes else _confirm_leaves,
     )
     tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
-    for sentence in leaves if yes else ():
+    for sentence in leaves:
         tell(sentence)
+    if old is not None:
+        tell(_describe_taken(old, old_ledgers))
+    agreed = made.read_spec()
     for kept in accounts(made):
         tell(
             f"It holds reports of them only. Keep {kept} with the data: it knows every report."
@@ -102,16 +130,69 @@ def init_command(
     write_line(load_identity(made.folder).id)
 
 
-def _ask(leaves: list[str]) -> None:
+def _settings(old: OldFolder | None, *, name: str | None, **given: Any) -> OperatorSettings:
+    """Return the settings of a new peer: those given, else those of an old folder, or defaults."""
+    from msgspec.structs import replace
+
+    from pairgossip.peer.storage.folder import OperatorSettings
+
+    if old is not None:
+        settings = old.settings
+        if name not in (None, settings.name):
+            raise InputError(
+                f"The certificate in {old.folder} names its peer '{settings.name}': leave --name "
+                "out, or make a new peer without --from."
+            )
+    elif name is None:
+        raise InputError("The peer needs a name that others call it by: give --name.")
+    else:
+        settings = OperatorSettings(name)
+    changes = {key: value for key, value in given.items() if value is not None}
+    return replace(settings, **changes)
+
+
+def _allowed(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the kernels and losses that an operator allows, as the catalogs spell them."""
+    from pairgossip import kernels, losses
+
+    known = {*kernels.CATALOG, *losses.CATALOG}
+    allowed = [part for text in names for part in text.split(",")]
+    for one in allowed:
+        if canonical(one) not in known:
+            raise unknown_name("kernel or loss in --allow", one.strip(), known)
+    return tuple(sorted(set(map(canonical, allowed))))
+
+
+def _describe_taken(old: OldFolder, ledgers: Sequence[str]) -> str:
+    """Say what a new folder has of an old one, and what is to be done about the rest."""
+    names = [f"results/{name}" for name in sorted(old.results)]
+    result = (
+        f"signed result ({join_names(names)})"
+        if names
+        else "no result, since not all members have signed one"
+    )
+    ledger = f" (pass --ledger {ledgers[0]} as before)" if ledgers else ""
+    return (
+        f"It has the key, certificate, settings and {result} of {old.folder}, and nothing else: "
+        f"its rows are those of --data, exchange invitations again, keep a ledger with its data"
+        f"{ledger}, and do not run {old.folder} any more."
+    )
+
+
+def _confirm_leaves(leaves: list[str]) -> None:
     """Say what will leave this machine, and go on only if somebody agrees."""
     if not sys.stdin.isatty():
         raise InputError(
             f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
         )
-    for sentence in leaves:
-        tell(sentence)
-    if input("Make this peer? [y/N] ").strip().lower() not in ("y", "yes"):
+    if not _is_answered_yes(leaves, "Make this peer?"):
         raise InputError("Nothing was made: answer y, or give --yes, to make the peer.")
+
+
+def _is_answered_yes(sentences: Iterable[str], question: str) -> bool:
+    for sentence in sentences:
+        tell(sentence)
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def find_home(folder: Path | None) -> Home:
@@ -187,13 +268,21 @@ def _listening(listen: str) -> str:
     return listen
 
 
-def join_command(*invitations: str, home: HomeFolder = None, not_a_neighbor: Flag = False) -> None:
+def join_command(
+    *invitations: str,
+    home: HomeFolder = None,
+    not_a_neighbor: Flag = False,
+    yes: Flag = False,
+) -> None:
     """Add members by their invitations, as neighbors or as members whose records may pass.
 
     Both sides of a link must join each other. Every other member of the network must be joined
     too, with --not-a-neighbor: records of those that are not listed are refused. Name, number of
     rows and id are printed; compare the id with what the other side sees. Of several invitations
     either all are taken or none.
+
+    Let everybody join before the first sum. A peer that has contributed to one says what a longer
+    list means for it, and asks first.
 
     For example:
 
@@ -205,6 +294,8 @@ def join_command(*invitations: str, home: HomeFolder = None, not_a_neighbor: Fla
         What `peer invite` printed, or files that hold it; as many as there are.
     not_a_neighbor
         Let their records pass, but do not talk to them.
+    yes
+        Do not ask.
     """
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.identity.members import add_invited
@@ -213,9 +304,12 @@ def join_command(*invitations: str, home: HomeFolder = None, not_a_neighbor: Fla
     if not invitations:
         raise InputError("There is nothing to join: name one or more files with invitations.")
     me, spec, members = load_identity(place.folder), place.read_spec(), place.read_members()
+    listed = members.names()
     all_invited = [_read(text, len(invitations)) for text in invitations]
     for invited in all_invited:
         members = add_invited(members, me, spec, invited, is_neighbor=not not_a_neighbor)
+    if not yes:
+        _confirm_longer_list(place, [one.name for one in all_invited if one.id not in listed])
     members.save(place.members)
     role = "member" if not_a_neighbor else "neighbor"
     for invited in all_invited:
@@ -223,6 +317,29 @@ def join_command(*invitations: str, home: HomeFolder = None, not_a_neighbor: Fla
         write_line(f"{role} {invited.name}, {rows}, {invited.id}")
     if place.is_running():
         tell("Warning: This peer is running and knows of that after a restart only.")
+
+
+def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
+    """Ask before members are added to a list over which this peer has contributed to a sum."""
+    from pairgossip.peer.protocol.state import SumsState
+    from pairgossip.peer.storage.journal_file import read_saved_state
+
+    state, _ = read_saved_state(place.state)
+    if not new or not isinstance(state, SumsState) or not state.summed:
+        return
+    names = join_names([f"'{name}'" for name in new])
+    meaning = (
+        "This peer has contributed to a sum: its result so far is kept, but with "
+        f"{names} on the list it contributes to no further sum of this folder, since the "
+        "difference would show what new members contribute."
+    )
+    if not sys.stdin.isatty():
+        raise InputError(
+            f"{meaning} Nobody was taken up, since there is no terminal to ask on: give --yes, or "
+            "let all members begin again from new folders."
+        )
+    if not _is_answered_yes([meaning], "Take them up all the same?"):
+        raise InputError("Nobody was taken up: answer y, or give --yes, to take them up.")
 
 
 def _read(text: str, count: int) -> Invitation:

@@ -28,6 +28,7 @@ from pairgossip.peer.identity.certificates import (
     id_of_certificate,
     is_name,
     is_signed,
+    name_in_certificate,
     sealing_key_of,
 )
 from pairgossip.peer.identity.identity import Identity
@@ -146,11 +147,17 @@ def _check_member(member: Member) -> None:
         raise InputError(f"{member.name[:64]!r} is not a valid name of a member.")
     try:
         its_id = id_of_certificate(member.certificate)
+        its_name = name_in_certificate(member.certificate)
         sealing_key_of(member.certificate)
     except InputError as problem:
         raise InputError(f"Member '{member.name}': {problem}") from None
     if its_id != member.id:
         raise InputError(f"The certificate of member '{member.name}' is not that of its id.")
+    if its_name != member.name:
+        raise InputError(
+            f"Member '{member.name}' is called '{its_name}' in its certificate: use that name, or "
+            "ask for a new invitation."
+        )
     if not 1 <= member.rows <= MOST_ROWS:
         raise InputError(
             f"Member '{member.name}' has {member.rows} rows: it must have 1 to {MOST_ROWS}."

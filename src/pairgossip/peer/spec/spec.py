@@ -237,8 +237,8 @@ def read_spec(path: str | PathLike[str]) -> Spec:
         raise InputError(f"{file}: {problem}") from None
 
 
-def parse_spec(text: str) -> Spec:
-    """Make a specification of TOML text."""
+def parse_unchecked(text: str) -> Spec:
+    """Make a canonical specification of TOML text, whether or not this version would run it."""
     table = parse_toml(text)
     chosen = choose_algorithm(table)
     is_sums = chosen == SUMS
@@ -257,7 +257,12 @@ def parse_spec(text: str) -> Spec:
         spec = msgspec.convert(table, Spec)
     except msgspec.ValidationError as problem:
         raise wrong_kind(problem) from None
-    spec = _canonical(spec)
+    return _canonical(spec)
+
+
+def parse_spec(text: str) -> Spec:
+    """Make a specification of TOML text."""
+    spec = parse_unchecked(text)
     check_meaning(spec)
     if spec.is_sums:
         from pairgossip.peer.spec.sums_checks import check_sums

@@ -27,13 +27,14 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
@@ -44,13 +45,20 @@ from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.spec.spec import Spec, read_spec
-from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, OperatorSettings, check_settings
+from pairgossip.peer.storage.folder import (
+    DEFAULT_LISTEN,
+    Home,
+    OperatorSettings,
+    change_by_environment,
+    check_settings,
+)
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_about
 from pairgossip.peer.storage.rows import copy_text, digest, read_copy, read_rows
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.ledger import Account
+    from pairgossip.peer.storage.old_folder import OldFolder
 
 
 _LARGEST_LIST = 1 << 20
@@ -63,13 +71,14 @@ def _contributed_rows(
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
     home: Home | None = None,
+    approve: Callable[[Rows], None] = lambda _: None,
 ) -> Rows:
     """Read a data file and return what of it may circulate.
 
-    Under privacy every row has been reported once, and its report is on the disk, before this
-    returns; the same file gives the same reports again. A peer's folder, if there is one, knows
-    which ledgers there must be. Where noise is added to sums, rows stay as they are, and a ledger
-    is there that can pay for it.
+    Nothing is written before ``approve``, which may refuse the rows. Under privacy every row has
+    been reported once, and its report is on the disk, before this returns; the same file gives the
+    same reports again. A peer's folder, if there is one, knows which ledgers there must be. Where
+    noise is added to sums, rows stay as they are, and a ledger is there that can pay for it.
     """
     data = Path(data_path)
     if spec.privacy is None and spec.noise is None:
@@ -79,6 +88,7 @@ def _contributed_rows(
     rows = read_rows(data, spec)
     if len(rows) > MOST_ROWS:
         raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
+    approve(rows)
     if spec.noise is not None and home is None:
         _open_account(place, rows, spec, budget, is_default=ledger is None)
     if spec.privacy is None:
@@ -93,6 +103,18 @@ def _contributed_rows(
         refuse_renamed(place, known, spec.observed)
     reports = reports_of(place, known, declared(spec), budget)
     return tuple(tuple(map(float, report)) for report in reports)
+
+
+def _check_contribution(spec: Spec, rows: Rows, settings: OperatorSettings) -> list[str]:
+    """Refuse rows of which sums would say too much; return what the operator should know."""
+    if not spec.is_sums:
+        return []  # and nothing of sums is loaded into a small device
+    from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
+
+    matrix = np.array(rows, dtype=np.float64)
+    check_own_rows(spec, matrix, settings.least_rows, settings.allow)
+    small_cells = describe_small_cells(spec, matrix)
+    return [] if small_cells is None else [small_cells]
 
 
 def _open_account(
@@ -194,18 +216,58 @@ def create_home(
     years: int = 10,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
+    least_rows: int | None = None,
+    allow: tuple[str, ...] = (),
 ) -> Home:
     """Make the folder of a new peer: key, certificate, copies of rows and spec, first state.
 
     Under privacy the copy is of the reports, and nothing in the folder tells the rows.
     """
+    settings = OperatorSettings(name, listen, power_safe, metrics, allow=allow)
+    if least_rows is not None:
+        settings = msgspec.structs.replace(settings, least_rows=least_rows)
+    return make_folder(folder, settings, spec_path, data_path, years, ledger=ledger, budget=budget)
+
+
+def make_folder(
+    folder: str | PathLike[str],
+    settings: OperatorSettings,
+    spec_path: str | PathLike[str],
+    data_path: str | PathLike[str],
+    years: int = 10,
+    *,
+    ledger: str | PathLike[str] | None = None,
+    budget: float | None = None,
+    old: OldFolder | None = None,
+    confirm: Callable[[list[str]], None] = lambda _: None,
+) -> Home:
+    """Make the folder of a new peer with these settings.
+
+    Parameters
+    ----------
+    folder, settings, spec_path, data_path, years
+        The folder, what its operator decides, the specification, the rows, and how long a new
+        certificate is valid.
+    ledger, budget
+        Under privacy, where spending is accounted for, and how much of it there may be.
+    old
+        A folder of an earlier version, whose key, certificate and signed results are taken.
+    confirm
+        Called before anything is made, with the sentences about what leaves this machine; it
+        raises `InputError` if that may not be.
+    """
     target = Path(os.path.abspath(folder))
-    settings = check_settings(OperatorSettings(name, listen, power_safe, metrics))
+    check_settings(settings)
     spec = read_spec(spec_path)
     _refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
-    rows = _contributed_rows(data_path, spec, ledger, budget)
+    in_force = change_by_environment(settings, os.environ)
+
+    def approve(rows: Rows) -> None:
+        confirm([*spec.leaves(), *_check_contribution(spec, rows, in_force)])
+
+    rows = _contributed_rows(data_path, spec, ledger, budget, approve=approve)
     with _scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
@@ -214,7 +276,10 @@ def create_home(
             _note_ledger(home, data_path, ledger)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
         Members().save(home.members)
-        identity = create_identity(draft, name, years)
+        if old is None:
+            identity = create_identity(draft, settings.name, years)
+        else:
+            identity = old.copy_to(home)
         _write_first_state(home, identity, spec, rows)
         _check_copies(home, spec, rows)
     return Home(folder)
@@ -304,8 +369,12 @@ def request_growth(
         before = read_copy(file, spec) if file.exists() else home.read_rows()
         if spec.noise is not None:
             _refuse_other_ledger(home, Path(data_path), ledger)
+
+        def approve(more: Rows) -> None:
+            _check_contribution(spec, (*before, *more), home.read_settings())
+
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
-        more = _contributed_rows(data_path, spec, ledger, budget, home)
+        more = _contributed_rows(data_path, spec, ledger, budget, home, approve)
         rows = (*before, *more)
         if len(rows) > MOST_ROWS:
             raise InputError(
