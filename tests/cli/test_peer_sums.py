@@ -1,4 +1,4 @@
-"""`peer evict` and `peer add` where sums are computed: what a difference tells is said first."""
+"""`peer evict`, `add` and `join` where sums are computed: what a difference tells is said first."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import invitation
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.storage.folder import Home
 from tests.cli.running import CommandLine
-from tests.peer.test_sums_service import make_homes
+from tests.peer.homes import make_home
+from tests.peer.test_sums_service import SUMS, make_homes
 
 ADDING = "every member can tell the sums over the added rows, by difference"
 
@@ -81,3 +84,51 @@ def test_adding_rows_after_a_sum_is_asked_about(
 def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
     change_state(home, summed=())
     assert cli("peer", "add", str(home.folder), "--data", "more.csv").code == 0
+
+
+JOINING = (
+    "This peer has contributed to a sum: its result so far is kept, but with 'late' on the list it "
+    "contributes to no further sum of this folder, since the difference would show what new "
+    "members contribute."
+)
+
+
+def invite(home: Home) -> str:
+    return invitation(load_identity(home.folder), home.read_spec(), 1, "tls/127.0.0.1:7460")
+
+
+def test_joining_after_a_sum_is_asked_about(
+    cli: CommandLine, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join = ("peer", "join", invite(make_home(tmp_path, "late", [7.5], SUMS)))
+    where, before = ("--home", str(home.folder)), home.members.read_bytes()
+    assert cli.error(*join, *where) == (
+        f"{JOINING} Nobody was taken up, since there is no terminal to ask on: give --yes, or let "
+        "all members begin again from new folders."
+    )
+    for typed in ("n\n", ""):
+        monkeypatch.setattr(sys, "stdin", Terminal(typed))
+        answer = cli(*join, *where)
+        assert JOINING in answer.err and "Take them up all the same? [y/N] " in answer.err
+        assert "Nobody was taken up: answer y, or give --yes" in answer.err
+        assert (answer.code == 0, home.members.read_bytes()) == (False, before)
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    answer = cli(*join, *where)
+    assert (answer.code, "late" in answer.out) == (0, True)
+    assert "late" in home.read_members().names().values()
+    home.members.write_bytes(before)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert cli(*join, *where, "--yes").code == 0
+
+
+def test_joining_is_not_asked_about_without_a_sum_or_a_new_member(
+    cli: CommandLine, home: Home, tmp_path: Path
+) -> None:
+    listed = replace(home.read_members().listed[0], address="tls/127.0.0.1:9999")
+    other = Home(tmp_path / listed.name)
+    again = invitation(load_identity(other.folder), other.read_spec(), listed.rows, listed.address)
+    assert cli("peer", "join", again, "--home", str(home.folder)).code == 0
+    assert home.read_members().listed[0] == listed
+    change_state(home, summed=())
+    late = invite(make_home(tmp_path, "late", [7.5], SUMS))
+    assert cli("peer", "join", late, "--home", str(home.folder)).code == 0

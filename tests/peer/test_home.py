@@ -5,17 +5,21 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.state import State
+from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage import home as founding
 from pairgossip.peer.storage.folder import Home, OperatorSettings, open_home
-from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.home import create_home, make_folder, request_growth
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
+from pairgossip.peer.sums import disclosure
 from tests.peer.homes import AUC, GINI, make_home
 
 
@@ -174,6 +178,86 @@ def test_a_home_needs_a_folder_to_be_in(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("income\n1\n")
     with pytest.raises(InputError, match=r"There is no folder .*absent: make it first"):
         create_home(tmp_path / "absent" / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv")
+
+
+# What sums say about single rows
+
+
+SUMS = GINI.replace('algorithm.name = "exchange"', 'algorithm.name = "sums"')
+NOISY = SUMS + "[privacy]\nepsilon = 1.0\n"
+
+
+class Checks:
+    """Stands in for what is checked of a site's rows; refuses on demand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: list[tuple[list[list[float]], int, tuple[str, ...]]] = []
+        self.refuses = False
+        monkeypatch.setattr(disclosure, "check_own_rows", self.check)
+        monkeypatch.setattr(disclosure, "describe_small_cells", lambda *_: "Two cells are small.")
+
+    def check(self, spec: Spec, rows: FloatArray, least_rows: int, allowed: Any) -> None:
+        self.seen.append((rows.tolist(), least_rows, tuple(allowed)))
+        if self.refuses:
+            raise InputError("Too few rows.")
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
+    return Checks(monkeypatch)
+
+
+def test_rows_are_checked_before_anything_is_made(
+    tmp_path: Path, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run.toml").write_text(NOISY)
+    (tmp_path / "data.csv").write_text("income\n1\n2\n")
+    files = tmp_path / "run.toml", tmp_path / "data.csv"
+    settings = OperatorSettings("a", least_rows=2, allow=("distance",))
+    said: list[str] = []
+    checks.refuses = True
+    with pytest.raises(InputError, match=r"Too few rows\."):
+        make_folder(tmp_path / "a", settings, *files, confirm=said.extend)
+    assert (said, sorted(file.name for file in tmp_path.iterdir())) == (
+        [],
+        ["data.csv", "run.toml"],
+    )
+    checks.refuses = False
+
+    def refuse(sentences: list[str]) -> None:
+        said.extend(sentences)
+        raise InputError("No.")
+
+    with pytest.raises(InputError, match=r"No\."):
+        make_folder(tmp_path / "a", settings, *files, confirm=refuse)
+    assert "No row leaves this machine" in said[0] and said[-1] == "Two cells are small."
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "run.toml"]
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "7")  # as it will be when the peer runs
+    make_folder(tmp_path / "a", settings, *files)
+    rows = [[1.0], [2.0]]
+    assert checks.seen == [(rows, least, ("distance",)) for least in (2, 2, 7)]
+
+
+def test_rows_that_are_added_are_checked_with_those_there_are(
+    tmp_path: Path, checks: Checks
+) -> None:
+    home = make_home(tmp_path, "ann", [3.5, 7.25], SUMS)
+    (tmp_path / "more.csv").write_text("income\n9\n")
+    checks.refuses = True
+    with pytest.raises(InputError, match=r"Too few rows\."):
+        request_growth(home, tmp_path / "more.csv")
+    assert not home.next_data.exists()
+    checks.refuses = False
+    request_growth(home, tmp_path / "more.csv")
+    assert home.next_data.exists()
+    assert checks.seen[-1] == ([[3.5], [7.25], [9.0]], 0, ())
+
+
+def test_rows_that_travel_are_not_checked_for_sums(tmp_path: Path, checks: Checks) -> None:
+    home = make_home(tmp_path, "ann", [3.5, 7.25])
+    (tmp_path / "more.csv").write_text("income\n9\n")
+    request_growth(home, tmp_path / "more.csv")
+    assert checks.seen == []
 
 
 # Opening

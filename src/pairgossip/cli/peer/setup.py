@@ -192,7 +192,9 @@ def _confirm_leaves(leaves: list[str]) -> None:
 def _is_answered_yes(sentences: Iterable[str], question: str) -> bool:
     for sentence in sentences:
         tell(sentence)
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def find_home(folder: Path | None) -> Home:
