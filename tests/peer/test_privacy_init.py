@@ -20,8 +20,9 @@ from pairgossip.cli import main
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.spec.spec import parse_spec, read_spec
+from pairgossip.peer.storage.contribution import contributed_rows
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.home import _contributed_rows, accounts, create_home, request_growth
+from pairgossip.peer.storage.home import accounts, create_home, request_growth
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.ledger import Account, account_of
 from pairgossip.peer.storage.rows import read_copy
@@ -201,7 +202,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(
         InputError, match=r"Cannot write .*rows.csv.ledger: Read-only file system. Give --ledger"
     ):
-        _contributed_rows(tmp_path / "rows.csv", parse_spec(PRIVATE))
+        contributed_rows(tmp_path / "rows.csv", parse_spec(PRIVATE))
 
 
 def test_nothing_is_drawn_for_a_peer_that_cannot_be_made(tmp_path: Path) -> None:
@@ -333,7 +334,7 @@ def test_a_draft_of_a_killed_process_is_discarded(tmp_path: Path) -> None:
     _, rows = written(tmp_path)
     draft = tmp_path / ".rows.csv.ledger.new"
     draft.write_text("half of")
-    _contributed_rows(rows, read_spec(tmp_path / "spec.toml"))
+    contributed_rows(rows, read_spec(tmp_path / "spec.toml"))
     assert not draft.exists()
 
 
@@ -402,17 +403,17 @@ def test_a_renamed_file_is_not_reported_anew(tmp_path: Path) -> None:
     spec = read_spec(tmp_path / "spec.toml")
     renamed = rows.rename(tmp_path / "renamed.csv")
     with pytest.raises(InputError, match=rf"rows.csv.ledger, which knows {len(RAW)} of these "):
-        _contributed_rows(renamed, spec)
+        contributed_rows(renamed, spec)
     assert not (tmp_path / "renamed.csv.ledger").exists()
-    assert _contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger") == first
+    assert contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger") == first
     renamed.write_text(renamed.read_text() + "55.0\n")
     with pytest.raises(InputError, match=rf"knows {len(RAW)} of these {len(RAW) + 1} rows"):
-        _contributed_rows(renamed, spec)
+        contributed_rows(renamed, spec)
     assert not (tmp_path / "renamed.csv.ledger").exists()
-    with_one_more = _contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger")
+    with_one_more = contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger")
     assert with_one_more[: len(first)] == first
     renamed.write_text("income\n" + "".join(f"{k + 0.25}\n" for k in range(50)))
-    assert len(_contributed_rows(renamed, spec)) == 50  # other rows are another file
+    assert len(contributed_rows(renamed, spec)) == 50  # other rows are another file
 
 
 def test_a_copied_file_with_one_more_row_is_not_reported_anew(tmp_path: Path) -> None:
@@ -421,7 +422,7 @@ def test_a_copied_file_with_one_more_row_is_not_reported_anew(tmp_path: Path) ->
     copied = tmp_path / "copied.csv"
     copied.write_text(rows.read_text() + "55.0\n")
     with pytest.raises(InputError, match=r"^Give --ledger .* rows of other people"):
-        _contributed_rows(copied, read_spec(tmp_path / "spec.toml"))
+        contributed_rows(copied, read_spec(tmp_path / "spec.toml"))
     assert not (tmp_path / "copied.csv.ledger").exists()
 
 
@@ -445,4 +446,4 @@ def test_rows_are_not_added_by_a_ledger_that_is_gone(tmp_path: Path) -> None:
 def test_standard_input_has_no_place_for_a_ledger(tmp_path: Path) -> None:
     written(tmp_path)
     with pytest.raises(InputError, match="Data from standard input has no place for its ledger"):
-        _contributed_rows("-", parse_spec(PRIVATE))
+        contributed_rows("-", parse_spec(PRIVATE))

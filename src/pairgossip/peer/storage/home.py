@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
@@ -45,6 +44,11 @@ from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.spec.spec import Spec, read_spec
+from pairgossip.peer.storage.contribution import (
+    check_contribution,
+    contributed_rows,
+    open_account,
+)
 from pairgossip.peer.storage.folder import (
     DEFAULT_LISTEN,
     Home,
@@ -54,7 +58,7 @@ from pairgossip.peer.storage.folder import (
 )
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_about
-from pairgossip.peer.storage.rows import copy_text, digest, read_copy, read_rows
+from pairgossip.peer.storage.rows import copy_text, digest, read_copy
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.ledger import Account
@@ -63,71 +67,6 @@ if TYPE_CHECKING:
 
 _LARGEST_LIST = 1 << 20
 """Bytes of the list of a peer's ledgers."""
-
-
-def _contributed_rows(
-    data_path: str | PathLike[str],
-    spec: Spec,
-    ledger: str | PathLike[str] | None = None,
-    budget: float | None = None,
-    home: Home | None = None,
-    approve: Callable[[Rows], None] = lambda _: None,
-) -> Rows:
-    """Read a data file and return what of it may circulate.
-
-    Nothing is written before ``approve``, which may refuse the rows. Under privacy every row has
-    been reported once, and its report is on the disk, before this returns; the same file gives the
-    same reports again. A peer's folder, if there is one, knows which ledgers there must be. Where
-    noise is added to sums, rows stay as they are, and a ledger is there that can pay for it.
-    """
-    data = Path(data_path)
-    if spec.privacy is None and spec.noise is None:
-        _refuse_options(ledger, budget)
-    elif spec.noise is None or home is None:
-        place = _ledger(data, ledger)
-    rows = read_rows(data, spec)
-    if len(rows) > MOST_ROWS:
-        raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
-    approve(rows)
-    if spec.noise is not None and home is None:
-        _open_account(place, rows, spec, budget, is_default=ledger is None)
-    if spec.privacy is None:
-        return rows
-    from pairgossip.peer.spec.mechanism import declared, ledger_rows
-    from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
-
-    if home is not None:
-        refuse_without(place, map(Path, _noted_ledgers(home)))
-    known = ledger_rows(rows, spec)
-    if ledger is None:
-        refuse_renamed(place, known, spec.observed)
-    reports = reports_of(place, known, declared(spec), budget)
-    return tuple(tuple(map(float, report)) for report in reports)
-
-
-def _check_contribution(spec: Spec, rows: Rows, settings: OperatorSettings) -> list[str]:
-    """Refuse rows of which sums would say too much; return what the operator should know."""
-    if not spec.is_sums:
-        return []  # and nothing of sums is loaded into a small device
-    from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
-
-    matrix = np.array(rows, dtype=np.float64)
-    check_own_rows(spec, matrix, settings.least_rows, settings.allow)
-    small_cells = describe_small_cells(spec, matrix)
-    return [] if small_cells is None else [small_cells]
-
-
-def _open_account(
-    place: Path, rows: Rows, spec: Spec, budget: float | None, *, is_default: bool
-) -> None:
-    """See that rows can pay for the noise of a run."""
-    from pairgossip.peer.spec.mechanism import ledger_rows
-    from pairgossip.peer.storage.kept_noise import check_account
-    from pairgossip.peer.storage.ledger import refuse_renamed
-
-    if is_default:
-        refuse_renamed(place, ledger_rows(rows, spec), spec.observed)
-    check_account(place, rows, spec, budget)
 
 
 def noise_ledger(home: Home) -> Path:
@@ -174,15 +113,6 @@ def accounts(home: Home) -> dict[str, Account | InputError]:
         except InputError as problem:
             by_path[path] = problem
     return by_path
-
-
-def _refuse_options(ledger: object, budget: object) -> None:
-    for option, given in (("--ledger", ledger), ("--budget", budget)):
-        if given is not None:
-            raise InputError(
-                f"{option} is for a specification with a table [privacy], and this one has none: "
-                f"leave it out."
-            )
 
 
 def _ledger(data: Path, ledger: str | PathLike[str] | None) -> Path:
@@ -265,9 +195,9 @@ def make_folder(
     in_force = change_by_environment(settings, os.environ)
 
     def approve(rows: Rows) -> None:
-        confirm([*spec.leaves(), *_check_contribution(spec, rows, in_force)])
+        confirm([*spec.leaves(), *check_contribution(spec, rows, in_force)])
 
-    rows = _contributed_rows(data_path, spec, ledger, budget, approve=approve)
+    rows = contributed_rows(data_path, spec, ledger, budget, approve=approve)
     with _scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
@@ -371,10 +301,10 @@ def request_growth(
             _refuse_other_ledger(home, Path(data_path), ledger)
 
         def approve(more: Rows) -> None:
-            _check_contribution(spec, (*before, *more), home.read_settings())
+            check_contribution(spec, (*before, *more), home.read_settings())
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
-        more = _contributed_rows(data_path, spec, ledger, budget, home, approve)
+        more = contributed_rows(data_path, spec, ledger, budget, _noted_ledgers(home), approve)
         rows = (*before, *more)
         if len(rows) > MOST_ROWS:
             raise InputError(
@@ -384,7 +314,7 @@ def request_growth(
         if spec.privacy is not None:
             _note_ledger(home, data_path, ledger)
         if spec.noise is not None:  # all rows pay again for the sums of a new generation
-            _open_account(noise_ledger(home), rows, spec, budget, is_default=False)
+            open_account(noise_ledger(home), rows, spec, budget, is_default=False)
         draft = file.with_name(f".{file.name}")
         draft.unlink(missing_ok=True)
         write_new(draft, copy_text(rows, spec).encode(), 0o600)
