@@ -184,6 +184,12 @@ def test_an_invitation_tells_what_a_neighbor_needs(ann: Identity, text: str) -> 
     assert "\n" not in text
 
 
+def test_an_invitation_has_the_name_of_its_certificate(ann: Identity, text: str) -> None:
+    renamed = sealed(replace(read_invitation(text), name="bob"), ann)
+    with pytest.raises(InputError, match="Member 'bob' is called 'ann' in its certificate: use"):
+        read_invitation(renamed)
+
+
 def test_it_may_come_by_file_and_with_broken_lines(tmp_path: Path, text: str) -> None:
     file = tmp_path / "ann.txt"
     file.write_text("\n".join(text[i : i + 76] for i in range(0, len(text), 76)) + "\n\n")

@@ -168,6 +168,12 @@ def test_a_proof_of_a_lie_leaves_no_result(old: Home) -> None:
     assert read_old_folder(old.folder).results == {}
 
 
+def test_a_peer_that_exchanged_rows_leaves_no_result(old: Home) -> None:
+    in_database("DELETE FROM rounds")(old)
+    found = read_old_folder(old.folder)
+    assert (found.results, found.identity.name) == ({}, "clinic-0")
+
+
 # Refusals
 
 

@@ -52,7 +52,8 @@ def init_command(
     Parameters
     ----------
     name
-        What others will call the peer: up to 32 letters, digits, dots, dashes, underscores.
+        What others will call the peer: up to 32 letters, digits, dots, dashes, underscores. With
+        --from it keeps its name.
     data
         A CSV file with the columns that the specification names; each row is one observation.
     spec

@@ -77,6 +77,7 @@ class Home:
         self.status = self.folder / "status.json"
         self.ledgers = self.folder / "ledgers.json"
         self.ended = self.folder / "ended.json"
+        self.results = self.folder / "results"
         self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
         self.evictions = self.folder / "evict"
