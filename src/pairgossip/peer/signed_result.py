@@ -4,13 +4,17 @@ The last round of a run is a statement: every member contributes the figures of 
 digest of all else in it, in clear, and signs that as it signs every contribution. So the signatures
 are there already; a file of the result holds them beside the certificates of the members. Nothing
 is handed on before all members have signed it.
+
+Files of version 1 are those of pairgossip 0.2, where the name of a generation was a number.
 """
 
 from __future__ import annotations
 
 import base64
+import datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -22,17 +26,24 @@ from pairgossip.peer.identity.certificates import (
     name_in_certificate,
 )
 from pairgossip.peer.identity.members import PeerContext
-from pairgossip.peer.protocol.messages import Contribution, signed_payload
+from pairgossip.peer.protocol.messages import MOST_ROUNDS, Contribution, signed_payload
 from pairgossip.peer.protocol.rounds import Rounds
+from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
+from pairgossip.peer.spec.canonical_text import find_positive_class
 from pairgossip.peer.spec.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.text import join_names
 
-_FORMAT = "pairgossip-signed-result"
-_VERSION = 1
+FORMAT = "pairgossip-signed-result"
+_VERSION = 2
+FIRST_VERSION = 1
+"""The version of the files of pairgossip 0.2, whose sums told more than counts."""
 _LARGEST = 1 << 26
+"""Bytes of a file; a longer one is refused."""
+_MOST_GENERATIONS = 1 << 32
+"""Generations; a result of a later one is refused."""
 
 
 class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,10 +57,15 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A result, and who has signed it."""
 
-    format: str = _FORMAT
+    format: str = FORMAT
     version: int = _VERSION
     result: Result
-    round: int
+    positive_class: str | float | None = None
+    """The class that high scores speak for, as the specification tells; None unless there are two
+    classes."""
+    kept: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
+    """When the peer that wrote this had all signatures, by its clock; nobody signs it."""
+    round: Annotated[int, msgspec.Meta(ge=0, le=MOST_ROUNDS)]
     """In which the result was stated."""
     transcript: str
     """The digest of everything before, in base 64: the same at all members."""
@@ -65,6 +81,10 @@ class Checked(NamedTuple):
     """The names of the members that have signed, by their ids."""
     missing: list[str]
     """The ids of members that have not."""
+    version: int = _VERSION
+    """That of the file."""
+    kept: datetime.datetime | None = None
+    """When the peer that wrote the file had all signatures, by its clock."""
 
     def require_all(self) -> None:
         """Raise `InputError` unless every member has signed."""
@@ -77,17 +97,21 @@ class Checked(NamedTuple):
             )
 
 
-def sign_result(context: PeerContext, rounds: Rounds) -> SignedResult:
+def sign_result(
+    context: PeerContext, rounds: Rounds, kept: datetime.datetime | None = None
+) -> SignedResult:
     """Put together what all members have stated in the last round.
 
     Raise `InputError` if not all of them have.
     """
     check_stated(context, rounds)
     assert isinstance(rounds.program, SumsProgram) and rounds.program.result is not None
-    last = rounds.round - 1
+    last, result = rounds.round - 1, rounds.program.result
     given = [rounds.state.contributions[last, member] for member in rounds.members]
     return SignedResult(
-        result=rounds.program.result,
+        result=result,
+        positive_class=find_positive_class(result.specification),
+        kept=kept,
         round=last,
         transcript=_text(given[0].transcript),
         signatures={
@@ -95,6 +119,20 @@ def sign_result(context: PeerContext, rounds: Rounds) -> SignedResult:
             for one in given
         },
     )
+
+
+def replay_rounds(context: PeerContext, state: SumsState) -> Rounds:
+    """Return the rounds of those who have contributed, whoever has joined since.
+
+    A list of members that grows after a sum halts the rounds, but not what they had come to.
+    """
+    rounds = Rounds(context, state)
+    if rounds.halt is None or rounds.halt.reason != "list":
+        return rounds
+    contributors = {member for _, member in state.contributions}
+    rows = {member: count for member, count in context.rows.items() if member in contributors}
+    before = Rounds(replace(context, rows=rows), state)
+    return before if before.halt is None and before.ask is None else rounds
 
 
 def check_stated(context: PeerContext, rounds: Rounds) -> None:
@@ -124,18 +162,23 @@ def write_signed(signed: SignedResult, path: Path) -> None:
 
 def check_signed(path: Path) -> Checked:
     """Read a signed result and check every signature, with nothing but the file."""
+    return check_signatures(read_signed(path), str(path))
+
+
+def read_signed(path: Path) -> SignedResult:
+    """Read a signed result; no signature is checked."""
     try:
         signed = msgspec.json.decode(read_bytes(path, _LARGEST), type=SignedResult)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(
             f"{path} is not a signed result: give a file that peer result --json has written."
         ) from None
-    if (signed.format, signed.version) != (_FORMAT, _VERSION):
+    if signed.format != FORMAT or not FIRST_VERSION <= signed.version <= _VERSION:
         raise InputError(
-            f"{path} is no signed result of version {_VERSION}: check it with the version of "
-            "pairgossip that has written it."
+            f"{path} is no signed result of version {FIRST_VERSION} to {_VERSION}: check it with "
+            "the version of pairgossip that has written it."
         )
-    return check_signatures(signed, str(path))
+    return signed
 
 
 def check_signatures(signed: SignedResult, where: str) -> Checked:
@@ -145,13 +188,29 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
         raise _altered(where, "it names no members")
     if hash_of(result.specification) != result.hash:
         raise _altered(where, "its specification is not that of its hash")
+    if signed.version > FIRST_VERSION and signed.positive_class != find_positive_class(
+        result.specification
+    ):
+        raise _altered(where, "its positive class is not that of its specification")
+    _check_generation(result, where)
     for member, given in signed.signatures.items():
         if member not in result.members:
             raise _altered(where, f"{member[:16]} has signed but is no member")
         if not _has_signed(signed, member, given):
             raise _altered(where, f"the signature of {member[:16]} is not of this result")
         names[member] = name_in_certificate(given.certificate)
-    return Checked(result, names, sorted(result.members.keys() - names.keys()))
+    missing = sorted(result.members.keys() - names.keys())
+    return Checked(result, names, missing, signed.version, signed.kept)
+
+
+def _check_generation(result: Result, where: str) -> None:
+    """Refuse a generation that is none, before anybody counts it."""
+    try:
+        is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
+    except ValueError:
+        is_sound = False
+    if not is_sound:
+        raise _altered(where, "its generation has no such name")
 
 
 def _altered(where: str, how: str) -> InputError:
@@ -160,19 +219,27 @@ def _altered(where: str, how: str) -> InputError:
 
 def _has_signed(signed: SignedResult, member: str, given: Signature) -> bool:
     """Return whether a member's key has signed these bytes."""
-    stated = Contribution(
-        signed.result.generation,
-        signed.round,
-        member,
-        _bytes(signed.transcript),
-        signed.result.state(),
-        b"",
-        _bytes(given.signature),
-    )
-    payload = signed_payload(stated, signed.result.hash)
+    try:
+        payload, signature = _payload(signed, member), _bytes(given.signature)
+    except OverflowError:  # numbers that no member can have written
+        return False
     return id_of_certificate(given.certificate) == member and is_signed(
-        given.certificate, payload, stated.signature
+        given.certificate, payload, signature
     )
+
+
+def _payload(signed: SignedResult, member: str) -> bytes:
+    """Return what a member signs, as the version of the file has it."""
+    result, transcript = signed.result, _bytes(signed.transcript)
+    generation: Any = result.generation  # text, but in files of version 1
+    if signed.version == FIRST_VERSION:
+        place = (result.hash, member, generation, signed.round)
+        content = (*place, transcript, result.state(), b"")
+        return b"pairgossip contribution 1\x00" + msgspec.msgpack.encode(content)
+    stated = Contribution(
+        generation, signed.round, member, transcript, result.state(), b"", signature=b""
+    )
+    return signed_payload(stated, result.hash)
 
 
 def _text(content: bytes) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SaveSums
 from pairgossip.peer.service.assembly import Assembly
@@ -13,6 +17,8 @@ from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import NEVER_AGAIN, UNANSWERED, Reporter
 from pairgossip.peer.service.status import Status, sums_status
+from pairgossip.peer.signed_result import SignedResult, replay_rounds, sign_result
+from pairgossip.peer.storage.kept_results import keep_result
 from pairgossip.text import clean_text, join_names
 
 
@@ -23,10 +29,40 @@ class SumsReporter(Reporter):
         super().__init__(parts, rounds, log)
         self._rounds = rounds
         self._round = rounds.round
+        self._signed: object = None
+        """The generation whose result all have signed; None if there is none."""
+        self._unkept: list[SignedResult] = []
+        """Results that are not on the disk yet."""
+        self._unwritable = ""
+        """Why they are not."""
+        self._keep_earlier_result()
         self._found = self._describe()
 
     def _describe(self, **more: Any) -> Status:
-        return sums_status(self._context, self._rounds, **more)
+        """Describe the peer; it is done once the result is on the disk for good."""
+        self._keep_result(self._rounds)
+        status = sums_status(self._context, self._rounds, **more)
+        return replace(status, done=status.done and not self._unkept)
+
+    def _keep_result(self, rounds: Rounds) -> None:
+        """Write the result once all members have signed it; a failure is tried again."""
+        generation = rounds.state.generation
+        is_stated = rounds.ask is None and rounds.halt is None
+        if is_stated and self._signed != generation:
+            now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+            self._unkept.append(sign_result(self._context, rounds, now))
+            self._signed = generation
+        try:
+            while self._unkept:
+                keep_result(self._parts.home, self._unkept[0])
+                del self._unkept[0]
+        except InputError as problem:
+            self._unwritable = f"{problem} What all members have signed is not kept yet."
+
+    def _keep_earlier_result(self) -> None:
+        """Write the result of the list of members as it was before others have joined."""
+        if self._rounds.halt is not None:
+            self._keep_result(replay_rounds(self._context, self._rounds.state))
 
     def progress(self) -> dict[str, int]:
         """Return in which round the peer is."""
@@ -60,7 +96,7 @@ class SumsReporter(Reporter):
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
     ) -> list[str]:
         """Say why the rounds do not go on, if they do not."""
-        sentences = []
+        sentences = [self._unwritable] if self._unkept else []
         if (refusal := self._rounds.refusal()) is not None:
             sentences.append(refusal)
         if self._rounds.halt is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
@@ -26,6 +27,9 @@ _CLOSE_MODEL = 1e-5
 """The same of models: where a feature is the sum of others, rounding moves them along it."""
 _WIDE = 8.0
 """An interval that is as many errors wide, which is twice what rows alone ask for."""
+_VERSION_TEXT = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
+"""How a version is written: all members sign the one that the lowest id gives."""
+_GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """What is in the units of the value."""
 
@@ -51,7 +55,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     members: dict[str, int]
     """How many rows of each member it covers."""
     rows: int
-    generation: int
+    generation: int | str
+    """Its name; a number in results of version 0.2."""
     specification: str
     hash: str
     versions: dict[str, str]
@@ -74,6 +79,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Whether the model is at its best. If not, rounds were used up, or the objective is None:
     scores may lie so far apart by the ranges that the sums do not tell it."""
 
+    @property
+    def ordinal(self) -> int:
+        """The generation as people count it: the first is 1. Raise `ValueError` for a bad name."""
+        name = self.generation
+        if isinstance(name, int):
+            return 1 + (name >> 32)
+        if _GENERATION.fullmatch(name) is None:
+            raise ValueError(f"{name[:16]!r} is not the name of a generation")
+        return 1 + int(name[:8], 16)
+
     def describe_lack(self) -> str:
         """Say why a model is not at its best, and what to do."""
         more = "agree on more with algorithm.rounds"
@@ -86,9 +101,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def advise_bins(self) -> str | None:
         """Say what to do if bins leave more open than rows do; None if they do not."""
-        advice = (
-            "agree on more algorithm.bins, on algorithm.refine = 2, or of whole numbers on whole"
-        )
+        advice = "agree on more algorithm.bins, or of whole numbers on whole"
         if self.interval is None or self.sampling_error is None:
             is_open = self.bracket is not None and self.bracket[1] - self.bracket[0] > _CLOSE
             return f"bins are too wide to tell: {advice}" if is_open else None
@@ -149,7 +162,17 @@ def decode_figures(public: bytes) -> Figures:
         raise Disagreement(f"a result that cannot be read ({problem})") from None
     if figures.encode() != public:
         raise Disagreement("a result that is not in its canonical form")
+    if not _are_versions(figures.versions):
+        raise Disagreement("a result that names something else than a version of pairgossip")
     return figures
+
+
+def _are_versions(versions: dict[str, str]) -> bool:
+    """Return whether this is the version of pairgossip, and no text of a member's choice."""
+    return (
+        versions.keys() == {"pairgossip"}
+        and _VERSION_TEXT.fullmatch(versions["pairgossip"]) is not None
+    )
 
 
 def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> Result:

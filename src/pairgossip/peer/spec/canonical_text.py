@@ -1,0 +1,129 @@
+"""Canonical texts read back: a signed result holds one, and nothing else of its specification.
+
+The text is JSON with all defaults filled in. People read TOML, and so do the checks of a
+specification: the text is written as the file that has it, which is then read as any other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.spec.algorithm import SUMS
+from pairgossip.peer.spec.differences import NOISE
+from pairgossip.peer.spec.spec import Spec, parse_spec
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LEFT_TO_SUMS = {"algorithm": ("mixing", "rate"), "learning": ("step",)}
+"""Keys that canonical texts of sums hold and files of sums must not."""
+
+
+def restore_spec(text: str) -> Spec:
+    """Make a specification of its canonical text; raise `InputError` if it is not a sound one."""
+    spec = parse_spec(write_toml(text))
+    if spec.text != text:
+        raise InputError("The specification is not in its canonical form.")
+    return spec
+
+
+def write_toml(text: str) -> str:
+    """Write a canonical text as the file that has it."""
+    table = _leave_out_defaults(_read_table(text))
+    tables = {name: part for name, part in table.items() if isinstance(part, Mapping)}
+    lines = [_write_entry(name, one) for name, one in table.items() if name not in tables]
+    for name, part in tables.items():
+        lines += ["", f"[{_quote_key(name)}]", *(_write_entry(*entry) for entry in part.items())]
+    return "\n".join(lines) + "\n"
+
+
+def find_positive_class(text: str) -> str | float | None:
+    """Return the class that high scores speak for, by a canonical text.
+
+    None where there are not two classes, or the text cannot be read.
+    """
+    try:
+        spec = msgspec.json.decode(text, type=Spec)
+        if not spec.has_two_classes or spec.label is None:
+            return None
+    except (msgspec.MsgspecError, RecursionError, InputError):
+        return None
+    if spec.classes is not None:
+        return spec.classes[-1] if spec.classes else None
+    return spec.ranges[spec.label][1] if spec.label in spec.ranges else None
+
+
+def _read_table(text: str) -> dict[str, Any]:
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        table = None
+    if not isinstance(table, dict):
+        raise InputError("The specification cannot be read.")
+    return table
+
+
+def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries that a file may hold, the measure first and tables last."""
+    noise, ranges = table.pop(NOISE, None), table.get("ranges")
+    if noise is not None:
+        table["privacy"] = noise
+    if table.get("classes") is not None:  # they tell the range of the label, and its classes
+        for part in (ranges, table.get("privacy")):
+            if isinstance(part, dict):
+                part.pop(table.get("label") if part is ranges else "classes", None)
+    algorithm = table.get("algorithm")
+    if isinstance(algorithm, dict) and algorithm.get("name") == SUMS:
+        for name, keys in _LEFT_TO_SUMS.items():
+            for key in keys:
+                (table.get(name) or {}).pop(key, None)
+    if isinstance(algorithm, dict) and algorithm.get("refine") == 1:
+        del algorithm["refine"]
+    order = ("kernel", "loss", "columns", "label", "classes", *sorted(table))
+    found = {name: _leave_out_nulls(table[name]) for name in order if name in table}
+    return {name: part for name, part in found.items() if part not in (None, {})}
+
+
+def _leave_out_nulls(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return {name: one for name, one in part.items() if one is not None}
+
+
+def _write_entry(name: str, value: Any) -> str:
+    return f"{_quote_key(name)} = {_write_value(value)}"
+
+
+def _write_value(value: Any) -> str:
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_write_value, value))}]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, int | float):
+        return repr(value)
+    raise InputError("The specification holds a value that no file has.")
+
+
+def _quote_key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _quote(name)
+
+
+def _quote(text: str) -> str:
+    """Quote text; characters that control how text is shown are spelled out."""
+    letters = []
+    for letter in text:
+        if letter in '"\\':
+            letters.append(f"\\{letter}")
+        elif letter.isprintable():
+            letters.append(letter)
+        else:
+            letters.append(f"\\U{ord(letter):08X}")
+    return f'"{"".join(letters)}"'

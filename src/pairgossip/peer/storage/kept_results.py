@@ -1,0 +1,114 @@
+"""Results that all members have signed, kept in a peer's folder for good: a file per generation.
+
+A generation's contributions go when the next one begins, and a list of members that has changed
+halts the rounds. So the result is written here as soon as all signatures are there, before the
+peer says that it is done. Nothing that begins afterward touches it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.files import sync
+from pairgossip.peer.signed_result import Checked, SignedResult, check_signatures, read_signed
+from pairgossip.peer.storage.folder import Home
+
+_ENDING = ".json"
+_EARLIEST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+"""Orders results of which nobody knows when they were kept before all others."""
+
+
+@dataclass(frozen=True)
+class KeptResult:
+    """A file of a signed result whose signatures are those of all members."""
+
+    path: Path
+    signed: SignedResult
+    checked: Checked
+
+    @property
+    def ordinal(self) -> int:
+        """The generation as people count it: the first is 1."""
+        return self.signed.result.ordinal
+
+
+def keep_result(home: Home, signed: SignedResult) -> Path:
+    """Write a signed result, on the disk before this returns; one that is sound stays as it is."""
+    path = path_of(home, signed.result.generation)
+    with contextlib.suppress(InputError):
+        read_kept(path)
+        return path
+    try:
+        home.results.mkdir(mode=0o700, exist_ok=True)
+        sync(home.folder)
+    except OSError as problem:
+        raise InputError(f"Cannot write {home.results}: {problem.strerror}.") from None
+    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
+    return path
+
+
+def path_of(home: Home, generation: int | str) -> Path:
+    """Return where the result of a generation is kept, by the generation's name."""
+    return home.results / f"{generation}{_ENDING}"
+
+
+def read_kept(path: Path) -> KeptResult:
+    """Read a kept result and check all its signatures; raise `InputError` if one is wrong."""
+    try:
+        signed = read_signed(path)
+        checked = check_signatures(signed, str(path))
+        checked.require_all()
+    except InputError as problem:
+        raise InputError(
+            f"{problem} Every member keeps the same result: put another's copy in its place."
+        ) from None
+    return KeptResult(path, signed, checked)
+
+
+def list_kept(home: Home) -> tuple[list[KeptResult], list[str]]:
+    """Return the kept results, the last generation last, and a sentence for each damaged file.
+
+    Of several results of generations with the same number, the one that was kept last is last.
+    """
+    results, problems = [], []
+    for path in _list_paths(home):
+        try:
+            results.append(read_kept(path))
+        except InputError as problem:
+            problems.append(str(problem))
+    return sorted(results, key=_place), problems
+
+
+def choose_kept(home: Home, ordinal: int) -> list[KeptResult]:
+    """Return the kept results of a generation by its number, the one that was kept last first.
+
+    Raise `InputError` if there is none, but a file is damaged that might be one.
+    """
+    results, problems = list_kept(home)
+    chosen = [one for one in reversed(results) if one.ordinal == ordinal]
+    if not chosen and problems:
+        raise InputError(problems[0])
+    return chosen
+
+
+def _place(kept: KeptResult) -> tuple[int, datetime.datetime, str]:
+    return kept.ordinal, kept.signed.kept or _EARLIEST, kept.path.name
+
+
+def _list_paths(home: Home) -> list[Path]:
+    try:
+        names = sorted(os.listdir(home.results))
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise InputError(f"Cannot read {home.results}: {problem.strerror}.") from None
+    # A draft that a crash has left begins with a dot.
+    return [home.results / name for name in names if name.endswith(_ENDING) and name[0] != "."]
