@@ -1,18 +1,35 @@
-"""`peer result` and `verify` where sums are computed: nothing is handed on that not all signed."""
+"""`peer result` and `verify` where sums are computed: all sign it, and it is kept for good."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.service.service import EXIT_UNFIT
+from pairgossip.peer.signed_result import check_signed
+from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import create_home
 from tests.cli.running import CommandLine
-from tests.peer.homes import introduce_each_other
-from tests.peer.test_sums_service import make_homes, run_all
+from tests.peer.homes import introduce, introduce_each_other, make_home
+from tests.peer.signing import Rows, draw_rows, sign_result_of
+from tests.peer.test_service import Switchboard, running
+from tests.peer.test_signed_result import AUC, FIRST
+from tests.peer.test_sums_noise import NOISY
+from tests.peer.test_sums_noise import ROWS as MANY_ROWS
+from tests.peer.test_sums_service import (
+    ROWS,
+    SUMS,
+    is_complete,
+    is_in_second_generation,
+    make_homes,
+    run_all,
+)
+from tests.peer.zenoh_people import until
 
 RANKING = """
 loss = "ranking-logistic"
@@ -26,7 +43,6 @@ name = "sums"
 [learning]
 l2 = 0.1
 """
-GRADED = (((0.1, 0.0), (0.3, 1.0)), ((0.6, 2.0), (0.5, 1.0)), ((0.9, 2.0), (0.2, 0.0)))
 
 
 @pytest.fixture
@@ -36,6 +52,50 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return make_homes(tmp_path)[0]
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders of members whose run has ended."""
+    folder = tmp_path_factory.mktemp("finished")
+    run_all(make_homes(folder))
+    return folder
+
+
+@pytest.fixture
+def homes(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Home]:
+    """Copies of them, to be changed."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(finished, tmp_path / "copy")
+    return [Home(tmp_path / "copy" / f"clinic-{k}") for k in range(len(ROWS))]
+
+
+@pytest.fixture(scope="module")
+def evicted(tmp_path_factory: pytest.TempPathFactory) -> list[Home]:
+    """Members whose run has ended, then evicted the last of them, and ended again."""
+    homes = make_homes(tmp_path_factory.mktemp("evicted"), (*ROWS, ROWS[0]))
+    run_all(homes)
+    with running(*homes, board=Switchboard()) as peers:
+        for home in homes[:3]:
+            request_eviction(home, find_member(home.read_members(), "", "clinic-3"))
+        assert until(lambda: all(map(is_in_second_generation, peers[:3])))
+        assert peers[3].wait() == EXIT_UNFIT
+    return homes
+
+
+def ask_for(home: Home, *more: object) -> tuple[object, ...]:
+    return "peer", "result", "--home", home.folder, *more
+
+
+def write_all(cli: CommandLine, home: Home, *more: object) -> dict[str, Any]:
+    """Write a result in all its forms, and return what `verify` says of it."""
+    asked = ask_for(home, "--json", "r.json", "--html", "r.html", "--out", "out.json", *more)
+    assert cli(*asked).code == 0
+    found = dict(cli("verify", "r.json", "--json").json())
+    plain = json.loads(Path("out.json").read_text())
+    assert found["missing"] == [] and plain["estimate"] == found["value"]
+    assert f"Signed by all {len(found['members'])} members" in Path("r.html").read_text()
+    return found
+
+
 def test_nothing_is_written_before_all_have_signed(cli: CommandLine, home: Home) -> None:
     for option in ("--out", "--json", "--html"):
         error = cli.error("peer", "result", "--home", home.folder, option, "file")
@@ -43,32 +103,26 @@ def test_nothing_is_written_before_all_have_signed(cli: CommandLine, home: Home)
     assert not Path("file").exists()
 
 
-def test_a_signed_result_is_checked_anywhere(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    homes = make_homes(tmp_path)
-    run_all(homes)
-    result = ("peer", "result", "--home", homes[0].folder)
-    given = cli(*result, "--json", "r.json", "--html", "r.html", "--out", "out.json")
-    assert given.code == 0
-    assert "Signed by all 3 members" in Path("r.html").read_text()
+def test_a_signed_result_is_checked_anywhere(cli: CommandLine, homes: list[Home]) -> None:
+    found = write_all(cli, homes[0])
     assert Path("r.html").stat().st_mode == Path("r.json").stat().st_mode  # both are handed on
-    value = json.loads(Path("out.json").read_text())["estimate"]
+    value = found["value"]
     assert cli("verify", "r.json").out.endswith("All 3 members have signed this.\n")
-    found = cli("verify", "r.json", "--json").json()
-    assert found["value"] == value and found["missing"] == []
     assert found["bracket"][0] <= value <= found["bracket"][1]
     assert {"model", "noise", "interval", "specification", "signed_by"} <= found.keys()
-    error = cli.error(*result, "--json", "other.json", "--generation", 2)
-    assert "Signatures are kept of the present generation only, which is 1" in error
+    assert found["kept"].endswith("Z") and found["positive_class"] is None
+    assert cli.error(*ask_for(homes[0], "--json", "other.json", "--generation", 2)) == (
+        "--generation is 2: the results that all members have signed are of generation 1, and the "
+        "present one is 1."
+    )
 
     table = json.loads(Path("r.json").read_text())
     table["signatures"].popitem()
     Path("fewer.json").write_text(json.dumps(table))
     for more in ((), ("--json",)):
-        answer = cli("verify", "fewer.json", *more)
+        answer = cli("verify", "fewer.json", "--html", "fewer.html", *more)
         assert answer.code == 2 and "1 of 3 members have not signed (" in answer.err
+    assert not Path("fewer.html").exists()
     table["result"]["value"] = 0.5
     Path("altered.json").write_text(json.dumps(table))
     error = cli.error("verify", "altered.json")
@@ -77,16 +131,204 @@ def test_a_signed_result_is_checked_anywhere(
     assert "There is no file nothing.json" in cli.error("verify", "nothing.json")
 
 
-def test_a_model_names_the_classes_of_all(cli: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "rank.toml").write_text(RANKING)
+def test_status_says_that_a_result_is_kept(cli: CommandLine, homes: list[Home]) -> None:
+    status = ("peer", "status", "--home", homes[0].folder)
+    shown = " ".join(cli(*status).out.split())
+    assert "kept result generation 1: " in shown and "signed by all 3 members on 20" in shown
+    (kept,) = cli(*status, "--json").json()["results"]
+    assert (kept["generation"], kept["members"], kept["rows"]) == (1, 3, 9)
+    assert check_signed(Path(kept["file"])).result.value == kept["value"]
+
+
+def test_a_result_outlives_whoever_joins(cli: CommandLine, homes: list[Home]) -> None:
+    """A longer list of members halts the rounds, and neither hides nor deletes their result."""
+    before = write_all(cli, homes[0])
+    introduce(homes[0], make_home(Path("."), "late", ROWS[0], SUMS, "tls/127.0.0.1:7460"))
+    assert write_all(cli, homes[0]) == before == write_all(cli, homes[0], "--generation", 1)
+    with running(homes[0], board=Switchboard()) as (peer,):
+        assert until(lambda: any("another list" in one for one in peer.status().problems))
+    assert write_all(cli, homes[0]) == before
+    shown = cli("peer", "status", "--home", homes[0].folder).out
+    assert shown.startswith("Problem: ") and "Sums over another list of members" in shown
+    assert "signed by all 3" in " ".join(shown.split())
+
+
+def test_a_result_that_was_not_kept_is_found_in_the_state(
+    cli: CommandLine, homes: list[Home]
+) -> None:
+    """A crash may come between the last signature and the file; then somebody joins."""
+    before = write_all(cli, homes[0])
+    shutil.rmtree(homes[0].results)
+    introduce(homes[0], make_home(Path("."), "late", ROWS[0], SUMS, "tls/127.0.0.1:7460"))
+    assert write_all(cli, homes[0]) == {**before, "kept": None}
+    with running(homes[0], board=Switchboard()):
+        assert until(homes[0].results.exists)
+    (file,) = homes[0].results.iterdir()
+    assert file.stat().st_mode & 0o077 == homes[0].results.stat().st_mode & 0o077 == 0
+    after = write_all(cli, homes[0])
+    assert after["kept"] >= before["kept"] and after["value"] == before["value"]
+
+
+def test_a_result_outlives_an_eviction(
+    cli: CommandLine, evicted: list[Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = write_all(cli, evicted[0], "--generation", 1)
+    assert json.loads(Path("out.json").read_text())["evicted"] == []
+    second = write_all(cli, evicted[0])
+    plain = json.loads(Path("out.json").read_text())
+    assert (plain["evicted"], plain["generation"], len(plain["ended"])) == (["clinic-3"], 2, 1)
+    assert (len(first["members"]), len(second["members"])) == (4, 3)
+    assert first["generation"] != second["generation"]
+    assert write_all(cli, evicted[0], "--generation", 2) == second
+    assert "are of generation 1, 2, and the present one is 2" in cli.error(
+        *ask_for(evicted[0], "--out", "other.json", "--generation", 3)
+    )
+
+
+def test_an_evicted_peer_says_so_first_and_keeps_its_result(
+    cli: CommandLine, evicted: list[Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = cli("peer", "status", "--home", evicted[3].folder).out
+    assert shown.startswith("Problem: The other members have evicted this peer: 'clinic-")
+    assert shown.count("have evicted this peer") == 1
+    answer = cli(*ask_for(evicted[3], "--json", "r.json"))
+    assert answer.err.startswith("The other members have evicted this peer: ")
+    assert len(write_all(cli, evicted[3], "--generation", 1)["members"]) == 4
+
+
+def test_an_altered_file_gets_a_sentence(
+    cli: CommandLine, evicted: list[Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(evicted[0].folder, tmp_path / "clinic-0")
+    home = Home(tmp_path / "clinic-0")
+    first = min(home.results.iterdir(), key=lambda file: (len(file.stem), file.stem))
+    table = json.loads(first.read_text())
+    table["result"]["rows"] += 1
+    first.write_text(json.dumps(table))
+    asked = ask_for(home, "--json", "r.json", "--generation", 1)
+    altered = cli.error(*asked)
+    assert altered.startswith(f"{first} was altered (the signature of ")
+    assert altered.endswith("Every member keeps the same result: put another's copy in its place.")
+    shown = cli("peer", "status", "--home", home.folder)
+    assert shown.out.startswith(f"Problem: {first} was altered")
+    assert len(cli("peer", "status", "--home", home.folder, "--json").json()["results"]) == 1
+    first.write_text("{")
+    assert cli.error(*asked).startswith(f"{first} is not a signed result")
+    assert len(write_all(cli, home)["members"]) == 3  # the present one is as it was
+    shutil.copy(evicted[1].results / first.name, first)
+    assert len(write_all(cli, home, "--generation", 1)["members"]) == 4
+
+
+def test_a_result_with_noise_outlives_a_notice(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes = make_homes(tmp_path, MANY_ROWS, NOISY)
+    run_all(homes)
+    before = write_all(cli, homes[1])
+    with running(*homes[:3], board=Switchboard()) as peers:
+        request_eviction(homes[0], find_member(homes[0].read_members(), "", "clinic-3"))
+        assert until(lambda: peers[1].status().generation == 2)
+    assert write_all(cli, homes[1], "--generation", 1) == before
+    error = cli.error(*ask_for(homes[1], "--json", "r.json"))
+    assert error.endswith("; --generation 1 writes what that one had found.")
+
+
+def test_several_results_of_one_number_are_all_named(cli: CommandLine, homes: list[Home]) -> None:
+    """The last one is written; the page of another is one command away."""
+    shutil.copy(FIRST, homes[0].results / "0.2.json")
+    answer = cli(*ask_for(homes[0], "--json", "r.json", "--generation", 1))
+    assert f"pairgossip verify {homes[0].results / '0.2.json'} reads another" in answer.err
+    assert len(check_signed(Path("r.json")).result.members) == 3
+    assert cli("verify", homes[0].results / "0.2.json", "--html", "old.html").code == 0
+    assert "pairgossip 0.2.0" in Path("old.html").read_text()
+    assert write_all(cli, homes[0])["rows"] == 9
+
+
+def test_a_full_disk_keeps_a_peer_from_being_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes = make_homes(tmp_path)
+    homes[0].results.write_text("in the way of the folder")
+    with running(*homes, board=Switchboard()) as peers:
+        assert until(lambda: all(map(is_complete, peers)))
+        assert until(lambda: peers[0].status().problems != () and peers[1].status().done)
+        status = peers[0].status()
+        assert status.problems[0].startswith(f"Cannot write {homes[0].results}: File exists")
+        assert status.problems[0].endswith("What all members have signed is not kept yet.")
+        assert not status.done
+        homes[0].results.unlink()
+        assert until(lambda: peers[0].status().done)
+        assert until(lambda: peers[0].status().problems == ())
+    assert write_all(cli, homes[0])["missing"] == []
+
+
+def make_graded_homes(tmp_path: Path, spec: str, tables: list[Rows]) -> list[Home]:
+    (tmp_path / "rank.toml").write_text(spec)
     homes = []
-    for k, rows in enumerate(GRADED):
+    for k, rows in enumerate(tables):
         data = tmp_path / f"{k}.csv"
         data.write_text("score,grade\n" + "".join(f"{x},{y}\n" for x, y in rows))
         where = (tmp_path / f"clinic-{k}", f"clinic-{k}", tmp_path / "rank.toml", data)
         homes.append(create_home(*where, f"tls/127.0.0.1:{7450 + k}"))
     introduce_each_other(homes)
+    return homes
+
+
+def test_a_model_names_the_classes_of_all(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tables = draw_rows(3, 1, classes=3)
+    tables[0] = tuple(row for row in tables[0] if row[-1] < 2)
+    homes = make_graded_homes(tmp_path, RANKING, tables)
     run_all(homes)
     assert {row[-1] for row in read_snapshot(homes[0]).context.own} == {0.0, 1.0}
-    cli("peer", "result", "--home", homes[0].folder, "--out", tmp_path / "model.json")
-    assert json.loads((tmp_path / "model.json").read_text())["classes"] == [0.0, 1.0, 2.0]
+    cli("peer", "result", "--home", homes[0].folder, "--out", "model.json", "--json", "r.json")
+    assert json.loads(Path("model.json").read_text())["classes"] == [0.0, 1.0, 2.0]
+    # The signed file is a model too.
+    Path("new.csv").write_text("score,grade\n0.1,0\n0.7,2\n0.4,1\n")
+    scores = [cli("score", name, "new.csv").out for name in ("model.json", "r.json")]
+    assert scores[0] == scores[1] and scores[0].startswith("score\n")
+    assert cli("score", "r.json", "new.csv", "--label", "grade").out == "1.0\n"
+
+
+def test_only_a_signed_model_is_scored_with(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pairgossip.peer.signed_result import write_signed
+
+    monkeypatch.chdir(tmp_path)
+    loss = AUC.replace('kernel = "auc"', 'loss = "auc-logistic"') + "[learning]\nl2 = 0.1\n"
+    write_signed(sign_result_of(tmp_path, loss, draw_rows(3, 1)), Path("r.json"))
+    Path("new.csv").write_text("score,diseased\n0.1,no\n0.7,yes\n")
+    assert cli("score", "r.json", "new.csv", "--label", "diseased").out == "1.0\n"
+    table = json.loads(Path("r.json").read_text())
+    assert table["positive_class"] == "yes"
+    signatures = dict(table["signatures"])
+    table["signatures"].popitem()
+    Path("fewer.json").write_text(json.dumps(table))
+    assert "1 of 3 members have not signed" in cli.error("score", "fewer.json", "new.csv")
+    table["signatures"], table["result"]["model"][0] = signatures, -1.0
+    Path("altered.json").write_text(json.dumps(table))
+    assert "altered.json was altered (" in cli.error("score", "altered.json", "new.csv")
+    assert "It holds a statistic and no model" in cli.error("score", FIRST, "new.csv")
+
+
+def test_the_positive_class_is_told(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = AUC.replace("diseased", "grade").replace('classes = ["no", "yes"]\n', "")
+    spec = spec.replace("score = [0, 1]", "score = [0, 1]\ngrade = [0, 1]")
+    homes = make_graded_homes(tmp_path, spec, draw_rows(3, 1))
+    run_all(homes)
+    found = write_all(cli, homes[0])
+    assert found["positive_class"] == 1.0
+    assert json.loads(Path("out.json").read_text())["positive_class"] == 1.0
+    assert "positive class 1 " in " ".join(cli("verify", "r.json").out.split())
+    assert "<td>1 (grade): the one" in Path("r.html").read_text()

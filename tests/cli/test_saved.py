@@ -131,7 +131,7 @@ def test_a_file_that_is_no_model(
     out.write_text("before")
     model.write_text(content)
     said = cli.error("score", model, rows, "--out", out)
-    assert said == f"{model} is not a model written by pairgossip train."
+    assert said == f"{model} is not a model written by pairgossip train or peer result."
     assert out.read_text() == "before"
 
 

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
     from pairgossip.inference.answer import Answer
     from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.sums.results import Result
     from pairgossip.tables import Table
 
 
 _FORMAT = "pairgossip-model"
 _VERSION = 2
+_SIGNED = "pairgossip-signed-result"
+"""The format of results that members sign, spelled out so that a model loads nothing of peers."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,18 @@ def specified_model(
     )
 
 
+def signed_model(result: Result, settings: dict[str, Any]) -> Model:
+    """Return the model in a result of sums; raise `InputError` if it holds none."""
+    from pairgossip.peer.spec.canonical_text import restore_spec
+    from pairgossip.peer.sums.questions import label_values
+
+    spec = restore_spec(result.specification)
+    if result.model is None or spec.loss is None or len(result.model) != len(spec.columns):
+        raise InputError("It holds a statistic and no model: give the result of a run on a loss.")
+    labels = label_values(spec).tolist()
+    return specified_model(spec, result.model, labels, {**settings, "generation": result.ordinal})
+
+
 def write_model(model: Model, path: Path) -> None:
     """Write a model; an existing file is replaced only once the new one is complete."""
     content = {"format": _FORMAT, "version": _VERSION, **asdict(model)}
@@ -106,14 +121,20 @@ def write_model(model: Model, path: Path) -> None:
 
 
 def read_model(path: Path) -> Model:
-    """Read a model that `pairgossip train` wrote, or say in a sentence what is wrong with it."""
+    """Read a model that `pairgossip train` wrote, or say in a sentence what is wrong with it.
+
+    One that members of a network have signed is read only if all signatures are genuine.
+    """
     try:
         content = json.loads(read_bytes(path), parse_constant=_refuse_constant)
     except InputError:
         raise
     except (ValueError, RecursionError):
         raise _no_model(path) from None
-    if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+    kind = content.pop("format", None) if isinstance(content, dict) else None
+    if kind == _SIGNED:
+        return _read_signed_model(path)
+    if kind != _FORMAT:
         raise _no_model(path)
     version = content.pop("version", None)
     if version != _VERSION:
@@ -130,6 +151,18 @@ def read_model(path: Path) -> Model:
             "train it again with pairgossip train."
         )
     return Model(**content)
+
+
+def _read_signed_model(path: Path) -> Model:
+    """Read the model in a file of `peer result --json`, once its signatures are checked."""
+    from pairgossip.peer.signed_result import check_signed
+
+    checked = check_signed(path)
+    checked.require_all()
+    try:
+        return signed_model(checked.result, {"members": len(checked.signed)})
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
 
 
 def _is_sound(content: dict[str, Any]) -> bool:
@@ -181,7 +214,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _no_model(path: Path) -> InputError:
-    return InputError(f"{path} is not a model written by pairgossip train.")
+    return InputError(f"{path} is not a model written by pairgossip train or peer result.")
 
 
 def score_command(
@@ -209,7 +242,8 @@ def score_command(
     Parameters
     ----------
     model
-        A model written by `pairgossip train`.
+        A model written by `pairgossip train` or `peer result`; a signed result is read once all
+        its signatures are checked.
     file
         A CSV file that has the model's columns; - for standard input.
     label

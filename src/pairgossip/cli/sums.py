@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import format_value, write_json, write_line, write_rows
 from pairgossip.errors import InputError
+from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -60,7 +61,7 @@ def print_result(result: Result, *, json: bool) -> None:
 
         write_json(msgspec.to_builtins(result))
         return
-    write_rows((result.question, ""), result_facts(result), numbers=False)
+    write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
     if len(result.members) < LEAST_MEMBERS:
         write_line(
             f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only, unless "
@@ -72,13 +73,21 @@ def print_result(result: Result, *, json: bool) -> None:
         write_line("Real peers find the same on any network; no row would leave its member.")
 
 
+def show_class(positive: str | float) -> str:
+    """Show a class as its file has it."""
+    return clean_text(positive) if isinstance(positive, str) else format_value(positive)
+
+
 def result_facts(result: Result) -> list[tuple[str, str]]:
     """Return what there is to say of a result, each with its name."""
+    from pairgossip.peer.spec.canonical_text import find_positive_class
     from pairgossip.peer.sums.results import known_bracket
 
     facts = []
     if result.value is not None:
         facts.append(("value", format_value(result.value)))
+    if (positive := find_positive_class(result.specification)) is not None:
+        facts.append(("positive class", show_class(positive)))
     if result.sampling_error is not None:
         facts.append(("sampling error", format_value(result.sampling_error, 2)))
     bracket = result.bracket and known_bracket(*result.bracket, digits=6)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cyclopts import App, Parameter
 
 from pairgossip.cli.peer.operate import add_command, evict_command, export_command, run_command
-from pairgossip.cli.peer.result import result_command, verify_command
+from pairgossip.cli.peer.result import result_command
 from pairgossip.cli.peer.setup import init_command, invite_command, join_command
+from pairgossip.cli.peer.signed import verify_command
 from pairgossip.cli.peer.status import status_command
 from pairgossip.cli.peer.unit import unit_command
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended, NeighborStatus, RoundsStatus, Status
     from pairgossip.peer.storage.folder import Home
+    from pairgossip.peer.storage.kept_results import KeptResult
 
 
 _MOST_SHOWN = 8
@@ -33,6 +34,8 @@ def status_command(
     *, home: HomeFolder = None, json: Json = False, prometheus: Flag = False, check: Flag = False
 ) -> int | None:
     """Show a peer's estimate, whose records it has met, its neighbors and counters; running or not.
+
+    Problems come first, each with what to do.
 
     For example:
 
@@ -62,26 +65,79 @@ def status_command(
     seen, is_running = read_snapshot(place), place.is_running()
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, seen.saved.rows)
+    kept, damaged = _read_kept(place)
+    problems = list(dict.fromkeys((*_eviction(place), *damaged, *status.problems)))
     if json:
         write_json({
             **msgspec.to_builtins(status),
+            "problems": problems,
+            "results": [_summary(one) for one in kept],
             "running": is_running,
             "state": state,
             "rows_waiting": waiting,
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
         return None
+    for problem in problems:
+        write_line(f"Problem: {problem}")
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
     errors = _errors(status, seen.spec.kernel is not None)
-    more = _ended(status) + added + _privacy(seen, status)
+    more = _ended(status) + _kept(kept) + added + _privacy(seen, status)
     _write_facts(status, _state(status, state, is_running), errors, more)
     _write_neighbors(status)
     if status.counts:
         counts = [(name, format_value(count)) for name, count in sorted(status.counts.items())]
         write_rows(("events since the start", "count"), counts)
-    for problem in status.problems:
-        write_line(f"Problem: {problem}")
     return None
+
+
+def _eviction(home: Home) -> list[str]:
+    """Say that the peer was evicted, if it was."""
+    from pairgossip.peer.storage.folder import read_eviction
+
+    try:
+        evicted = read_eviction(home)
+    except InputError as problem:
+        return [str(problem)]
+    return [] if evicted is None else [evicted.sentence()]
+
+
+def _read_kept(home: Home) -> tuple[list[KeptResult], list[str]]:
+    """Return the signed results in the folder, and what is wrong with others."""
+    if not home.results.exists():
+        return [], []  # and nothing of sums is loaded where rows are exchanged
+    from pairgossip.peer.storage.kept_results import list_kept
+
+    return list_kept(home)
+
+
+def _summary(kept: KeptResult) -> dict[str, object]:
+    """Return what a program needs to know of a kept result."""
+    result = kept.signed.result
+    when = kept.signed.kept
+    return {
+        "generation": kept.ordinal,
+        "value": result.value,
+        "members": len(result.members),
+        "rows": result.rows,
+        "kept": None if when is None else when.isoformat(),
+        "file": str(kept.path),
+    }
+
+
+def _kept(results: list[KeptResult]) -> list[tuple[str, str]]:
+    """Say which signed results are in the folder for good."""
+    lines = []
+    for one in results[-_MOST_ENDED_SHOWN:]:
+        result, when = one.signed.result, one.signed.kept
+        estimate = result.model or (() if result.value is None else (result.value,))
+        date = "" if when is None else f" on {when:%Y-%m-%d at %H:%M %Z}"
+        lines.append((
+            "kept result",
+            f"generation {one.ordinal}: {_found(estimate) or 'unknown'}, signed by all "
+            f"{len(result.members)} members{date} ({one.path.parent.name}/{one.path.name})",
+        ))  # fmt: skip
+    return lines
 
 
 def _write_metrics(home: Home) -> None:

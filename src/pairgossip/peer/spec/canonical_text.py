@@ -41,16 +41,24 @@ def write_toml(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def decode_spec(text: str) -> Spec:
+    """Read a canonical text as it is: earlier versions may have allowed what is refused now."""
+    try:
+        return msgspec.json.decode(text, type=Spec)
+    except (msgspec.MsgspecError, RecursionError):
+        raise InputError("The specification cannot be read.") from None
+
+
 def find_positive_class(text: str) -> str | float | None:
     """Return the class that high scores speak for, by a canonical text.
 
     None where there are not two classes, or the text cannot be read.
     """
     try:
-        spec = msgspec.json.decode(text, type=Spec)
+        spec = decode_spec(text)
         if not spec.has_two_classes or spec.label is None:
             return None
-    except (msgspec.MsgspecError, RecursionError, InputError):
+    except InputError:
         return None
     if spec.classes is not None:
         return spec.classes[-1] if spec.classes else None

@@ -87,18 +87,6 @@ def list_kept(home: Home) -> tuple[list[KeptResult], list[str]]:
     return sorted(results, key=_place), problems
 
 
-def choose_kept(home: Home, ordinal: int) -> list[KeptResult]:
-    """Return the kept results of a generation by its number, the one that was kept last first.
-
-    Raise `InputError` if there is none, but a file is damaged that might be one.
-    """
-    results, problems = list_kept(home)
-    chosen = [one for one in reversed(results) if one.ordinal == ordinal]
-    if not chosen and problems:
-        raise InputError(problems[0])
-    return chosen
-
-
 def _place(kept: KeptResult) -> tuple[int, datetime.datetime, str]:
     return kept.ordinal, kept.signed.kept or _EARLIEST, kept.path.name
 

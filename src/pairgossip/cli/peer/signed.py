@@ -1,0 +1,207 @@
+"""Results of sums as files to hand on, and `pairgossip verify`: of what all members have signed."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.cli.console import tell, write_json, write_line, write_rows
+from pairgossip.cli.options import Json
+from pairgossip.cli.outputs.files import check_outputs
+from pairgossip.cli.saved import signed_model, versions, write_model
+from pairgossip.cli.sums import result_facts
+from pairgossip.errors import InputError
+from pairgossip.files import write_json_file
+from pairgossip.text import clean_text
+
+if TYPE_CHECKING:
+    from pairgossip.peer.service.assembly import PeerSnapshot
+    from pairgossip.peer.signed_result import SignedResult
+    from pairgossip.peer.storage.folder import Home
+    from pairgossip.peer.storage.kept_results import KeptResult
+    from pairgossip.peer.sums.results import Result
+
+
+def find_signed(home: Home, generation: int | None) -> SignedResult:
+    """Return the result that all members have signed, of the present generation or another.
+
+    It is kept in a file whatever has begun since; raise `InputError` if there is none.
+    """
+    from pairgossip.peer.protocol.messages import generation_ordinal
+    from pairgossip.peer.service.assembly import read_snapshot
+    from pairgossip.peer.storage.kept_results import list_kept
+
+    kept, problems = list_kept(home)
+    chosen = [one for one in reversed(kept) if one.ordinal == generation]
+    if chosen:
+        _tell_others(chosen)
+        return chosen[0].signed
+    seen = read_snapshot(home)
+    now = generation_ordinal(seen.saved.generation)
+    if generation in (None, now):
+        return _find_present(seen, kept)
+    if problems:
+        raise InputError(problems[0])
+    results = ", ".join(map(str, dict.fromkeys(one.ordinal for one in kept))) or "none"
+    raise InputError(
+        f"--generation is {generation}: the results that all members have signed are of "
+        f"generation {results}, and the present one is {now}."
+    )
+
+
+def _tell_others(chosen: list[KeptResult]) -> None:
+    """Name further results of generations that began at once and have the same number."""
+    for other in chosen[1:]:
+        tell(
+            f"Generation {other.ordinal} has more than one result here, and this is the last that "
+            f"was kept: pairgossip verify {other.path} reads another."
+        )
+
+
+def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
+    """Return the result of the present generation, kept or as the state tells it."""
+    from pairgossip.peer.protocol.state import SumsState
+    from pairgossip.peer.signed_result import check_signatures, replay_rounds, sign_result
+    from pairgossip.peer.storage.kept_results import path_of, read_kept
+
+    assert isinstance(seen.saved, SumsState)
+    path = path_of(seen.home, seen.saved.generation)
+    for one in kept:
+        if one.path == path:
+            return one.signed
+    try:
+        signed = sign_result(seen.context, replay_rounds(seen.context, seen.saved))
+    except InputError as problem:
+        if path.exists():
+            read_kept(path)  # which says what is wrong with it
+        if not kept:
+            raise
+        earlier = f"--generation {kept[-1].ordinal} writes what that one had found"
+        raise InputError(f"{str(problem).removesuffix('.')}; {earlier}.") from None
+    check_signatures(signed, str(seen.home.state)).require_all()
+    return signed
+
+
+def write_signed_files(
+    home: Home, signed: SignedResult, out: Path | None, json: Path | None, html: Path | None
+) -> None:
+    """Write a result as every file that is asked for."""
+    from pairgossip.peer.result_page import write_page
+    from pairgossip.peer.signed_result import write_signed
+
+    if out is not None:
+        _write_plain(home, signed, out)
+    if json is not None:
+        write_signed(signed, json)
+    if html is not None:
+        write_page(signed, html)
+
+
+def _write_plain(home: Home, signed: SignedResult, out: Path) -> None:
+    """Write a result without its signatures: a model as `score` reads it, or the figures."""
+    result = signed.result
+    if result.model is not None:
+        settings = {"peer": home.read_settings().name, "exchanges": 0}
+        write_model(signed_model(result, settings), out)
+    elif result.value is None:
+        raise InputError(
+            "All sums are known, but the rows of all members do not tell the result: there may be "
+            "one class only."
+        )
+    else:
+        write_json_file(out, _plain(home, signed))
+
+
+def _plain(home: Home, signed: SignedResult) -> dict[str, Any]:
+    import msgspec
+
+    from pairgossip.peer.service.status import guarantee_of, read_ended
+    from pairgossip.peer.spec.canonical_text import decode_spec
+
+    result, spec = signed.result, decode_spec(signed.result.specification)
+    ended = read_ended(home.ended, result.ordinal)
+    members, evicted = len(result.members), _evicted_before(home, result)
+    positive, promise = signed.positive_class, guarantee_of(spec)
+    return {
+        "format": "pairgossip-result",
+        "version": 2,
+        "kernel": spec.kernel,
+        "columns": list(spec.columns),
+        "label": spec.label,
+        **({} if positive is None else {"positive_class": positive}),
+        "target": spec.target,
+        "estimate": result.value,
+        "gossip_error": None,
+        "gossip_interval": None,
+        "sampling_error": result.sampling_error,
+        "sampling_interval": result.interval,
+        "privacy_error": result.noise and result.noise.error,
+        "exchanges": 0,
+        "generation": result.ordinal,
+        **({} if evicted is None else {"evicted": list(evicted)}),
+        "covers": {"members": members, "of_members": members, "of_rows": result.rows},
+        "ended": [msgspec.to_builtins(one) for one in ended],
+        "spec": result.hash,
+        **({} if promise is None else {"privacy": promise}),
+        "versions": versions(),
+    }
+
+
+def _evicted_before(home: Home, result: Result) -> tuple[str, ...] | None:
+    """Return who was evicted before a generation; None if that is not known any more."""
+    from pairgossip.peer.service.assembly import read_snapshot
+    from pairgossip.peer.service.status import read_ended
+
+    with contextlib.suppress(InputError):
+        seen = read_snapshot(home)
+        if seen.saved.generation == result.generation:
+            names = seen.members.names()
+            return tuple(names.get(one, one) for one in seen.saved.evicted)
+    ended = {one.generation: one for one in read_ended(home.ended, result.ordinal + 1)}
+    return ended[result.ordinal].evicted if result.ordinal in ended else None
+
+
+def verify_command(file: Path, /, *, json: Json = False, html: Path | None = None) -> None:
+    """Check a result that members of a network have signed; nothing but the file is needed.
+
+    Every signature is checked against the certificate beside it. Whether these are the members
+    that should have signed is for you to see: compare their ids with those you were told.
+
+    For example:
+
+        pairgossip verify result.json
+
+    Parameters
+    ----------
+    file
+        A file of `pairgossip peer result --json`.
+    html
+        The page to write of it, to read and to print.
+    """
+    import msgspec
+
+    from pairgossip.peer.result_page import write_page
+    from pairgossip.peer.signed_result import check_signatures, read_signed
+
+    check_outputs([html], [file])
+    signed = read_signed(file)
+    checked = check_signatures(signed, str(file))
+    result = checked.result
+    if json:
+        about = {"positive_class": signed.positive_class, "kept": signed.kept}
+        who = {"signed_by": checked.signed, "missing": checked.missing}
+        write_json(msgspec.to_builtins({**msgspec.to_builtins(result), **about, **who}))
+    else:
+        rows = [(name, member) for member, name in sorted(checked.signed.items())]
+        write_rows(("signed by", "id"), rows, numbers=False)
+    checked.require_all()
+    if html is not None:
+        write_page(signed, html)
+        tell(f"Wrote {html}")
+    if not json:
+        kept = [] if signed.kept is None else [("kept", f"{signed.kept:%Y-%m-%d %H:%M:%S %Z}")]
+        facts = [*result_facts(result), *kept, ("specification", result.hash)]
+        write_line(clean_text(result.question))
+        write_rows(("figure", ""), facts, numbers=False)
+        write_line(f"All {len(checked.signed)} members have signed this.")

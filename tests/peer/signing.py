@@ -1,0 +1,69 @@
+"""Results signed by members that need no network: their sums are added up in this process."""
+
+from __future__ import annotations
+
+import datetime
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairgossip.peer.identity.identity import Identity, create_identity
+from pairgossip.peer.protocol.messages import Contribution, with_signature
+from pairgossip.peer.protocol.messages import Rows as Rows
+from pairgossip.peer.signed_result import Signature, SignedResult
+from pairgossip.peer.spec.canonical_text import find_positive_class
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.simulation import run_programs, start_programs
+
+KEPT = datetime.datetime(2026, 2, 3, 14, 15, 16, tzinfo=datetime.UTC)
+_ROUND, _TRANSCRIPT = 2, bytes(32)
+
+
+def sign_result_of(folder: Path, spec: str, rows: Sequence[Rows]) -> SignedResult:
+    """Let a member for each table of rows compute a result and sign it."""
+    members = []
+    for k in range(len(rows)):
+        (folder / f"key-{k}").mkdir()
+        members.append(create_identity(folder / f"key-{k}", f"clinic-{k}"))
+    dealt = {one.id: own for one, own in sorted(zip(members, rows, strict=True), key=_first)}
+    return sign(run_programs(start_programs(parse_spec(spec), dealt)), members)
+
+
+def _first(entry: tuple[Identity, Rows]) -> str:
+    return entry[0].id
+
+
+def sign(result: Result, members: Sequence[Identity]) -> SignedResult:
+    """Put the signatures of members under a result."""
+    generation: Any = result.generation
+    signatures = {}
+    for one in members:
+        place = (generation, _ROUND, one.id, _TRANSCRIPT)
+        stated = Contribution(*place, result.state(), b"", signature=b"")
+        signature = with_signature(stated, result.hash, one.sign).signature
+        signatures[one.id] = Signature(one.certificate, b64encode(signature).decode())
+    return SignedResult(
+        result=result,
+        positive_class=find_positive_class(result.specification),
+        kept=KEPT,
+        round=_ROUND,
+        transcript=b64encode(_TRANSCRIPT).decode(),
+        signatures=signatures,
+    )
+
+
+def draw_rows(members: int, features: int, classes: int = 2, rows: int = 36) -> list[Rows]:
+    """Draw features between 0 and 1, and the class of each row last, which they tell a little."""
+    chance = np.random.default_rng(7)
+    labels = np.arange(rows) % classes
+    return [
+        tuple(
+            (*((chance.random(features) + label / classes) / 2).round(4).tolist(), float(label))
+            for label in labels
+        )
+        for _ in range(members)
+    ]
