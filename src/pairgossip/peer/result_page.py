@@ -96,7 +96,7 @@ def _member_rows(checked: Checked) -> str:
     return "".join(
         f"<tr><td>{_escape(name)}</td><td>{checked.result.members[member]:,}</td>"
         f"<td><code>{_escape(member)}</code></td></tr>"
-        for member, name in sorted(checked.signed.items())
+        for name, member in sorted((name, member) for member, name in checked.signed.items())
     )
 
 

@@ -89,8 +89,9 @@ def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
         for name, keys in _LEFT_TO_SUMS.items():
             for key in keys:
                 (table.get(name) or {}).pop(key, None)
-    if isinstance(algorithm, dict) and algorithm.get("refine") == 1:
-        del algorithm["refine"]
+    for part, key, default in ((algorithm, "refine", 1), (table, "target", "v")):
+        if isinstance(part, dict) and part.get(key) == default:
+            del part[key]
     order = ("kernel", "loss", "columns", "label", "classes", *sorted(table))
     found = {name: _leave_out_nulls(table[name]) for name in order if name in table}
     return {name: part for name, part in found.items() if part not in (None, {})}
