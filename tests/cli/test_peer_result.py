@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pairgossip.peer.service.assembly import read_snapshot
@@ -20,15 +21,8 @@ from tests.peer.signing import Rows, draw_rows, sign_result_of
 from tests.peer.test_service import Switchboard, running
 from tests.peer.test_signed_result import AUC, FIRST
 from tests.peer.test_sums_noise import NOISY
-from tests.peer.test_sums_noise import ROWS as MANY_ROWS
-from tests.peer.test_sums_service import (
-    ROWS,
-    SUMS,
-    is_complete,
-    is_in_second_generation,
-    make_homes,
-    run_all,
-)
+from tests.peer.test_sums_service import SUMS, is_complete, is_in_second_generation, run_all
+from tests.peer.test_sums_service import make_homes as make_homes_with
 from tests.peer.zenoh_people import until
 
 RANKING = """
@@ -43,6 +37,11 @@ name = "sums"
 [learning]
 l2 = 0.1
 """
+ROWS = [np.linspace(1 + k, 90 + k, 20).round(3).tolist() for k in range(4)]
+
+
+def make_homes(folder: Path, count: int = 3, spec: str = SUMS) -> list[Home]:
+    return make_homes_with(folder, ROWS[:count], spec)
 
 
 @pytest.fixture
@@ -65,13 +64,13 @@ def homes(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> li
     """Copies of them, to be changed."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(finished, tmp_path / "copy")
-    return [Home(tmp_path / "copy" / f"clinic-{k}") for k in range(len(ROWS))]
+    return [Home(tmp_path / "copy" / f"clinic-{k}") for k in range(3)]
 
 
 @pytest.fixture(scope="module")
 def evicted(tmp_path_factory: pytest.TempPathFactory) -> list[Home]:
     """Members whose run has ended, then evicted the last of them, and ended again."""
-    homes = make_homes(tmp_path_factory.mktemp("evicted"), (*ROWS, ROWS[0]))
+    homes = make_homes(tmp_path_factory.mktemp("evicted"), 4)
     run_all(homes)
     with running(*homes, board=Switchboard()) as peers:
         for home in homes[:3]:
@@ -136,7 +135,7 @@ def test_status_says_that_a_result_is_kept(cli: CommandLine, homes: list[Home]) 
     shown = " ".join(cli(*status).out.split())
     assert "kept result generation 1: " in shown and "signed by all 3 members on 20" in shown
     (kept,) = cli(*status, "--json").json()["results"]
-    assert (kept["generation"], kept["members"], kept["rows"]) == (1, 3, 9)
+    assert (kept["generation"], kept["members"], kept["rows"]) == (1, 3, 60)
     assert check_signed(Path(kept["file"])).result.value == kept["value"]
 
 
@@ -226,7 +225,7 @@ def test_a_result_with_noise_outlives_a_notice(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    homes = make_homes(tmp_path, MANY_ROWS, NOISY)
+    homes = make_homes(tmp_path, 4, NOISY)
     run_all(homes)
     before = write_all(cli, homes[1])
     with running(*homes[:3], board=Switchboard()) as peers:
@@ -245,7 +244,7 @@ def test_several_results_of_one_number_are_all_named(cli: CommandLine, homes: li
     assert len(check_signed(Path("r.json")).result.members) == 3
     assert cli("verify", homes[0].results / "0.2.json", "--html", "old.html").code == 0
     assert "pairgossip 0.2.0" in Path("old.html").read_text()
-    assert write_all(cli, homes[0])["rows"] == 9
+    assert write_all(cli, homes[0])["rows"] == 60
 
 
 def test_a_full_disk_keeps_a_peer_from_being_done(

@@ -107,9 +107,11 @@ def signed_model(result: Result, settings: dict[str, Any]) -> Model:
     from pairgossip.peer.spec.canonical_text import restore_spec
     from pairgossip.peer.sums.questions import label_values
 
-    spec = restore_spec(result.specification)
-    if result.model is None or spec.loss is None or len(result.model) != len(spec.columns):
+    if result.model is None:
         raise InputError("It holds a statistic and no model: give the result of a run on a loss.")
+    spec = restore_spec(result.specification)
+    if spec.loss is None or len(result.model) != len(spec.columns):
+        raise InputError("Its model is not one of its specification: ask for the original.")
     labels = label_values(spec).tolist()
     return specified_model(spec, result.model, labels, {**settings, "generation": result.ordinal})
 
