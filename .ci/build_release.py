@@ -13,7 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST, BUILD = ROOT / "dist", ROOT / "build"
-CONSTRAINTS = ROOT / "constraints.txt"
 VENDORED = ROOT / "src/pairgossip/watch/page/vendor/uPlot.iife.min.js"
 
 
@@ -25,7 +24,7 @@ def main(tag: str | None = None) -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     shutil.rmtree(BUILD, ignore_errors=True)
     # The wheel is built from the sdist, so that both are known to be whole.
-    _run(sys.executable, "-m", "build", "--outdir", str(DIST), str(ROOT))
+    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(DIST), str(ROOT))
     made = sorted(DIST.iterdir())
     _run(sys.executable, "-m", "twine", "check", "--strict", *map(str, made))
     (wheel,) = DIST.glob("*.whl")
@@ -54,8 +53,10 @@ def _install(wheel: Path) -> Path:
     # Without pip, which would be listed as if the package needed it.
     venv.create(BUILD / "installed", with_pip=False)
     python = BUILD / "installed" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pinned = str(ROOT / ".ci" / "install_pinned.py")
+    _run(sys.executable, pinned, "--python", str(python), "watch", "cluster")
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    _run(*pip, "install", "--quiet", "--constraint", str(CONSTRAINTS), f"{wheel}[watch,cluster]")
+    _run(*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel))
     return python
 
 
@@ -97,8 +98,7 @@ def _describe_vendored() -> dict[str, object]:
 
 
 def _run(*command: str, where: Path = ROOT) -> None:
-    environment = {**os.environ, "PIP_CONSTRAINT": str(CONSTRAINTS)}
-    if subprocess.run(command, cwd=where, env=environment, check=False).returncode:
+    if subprocess.run(command, cwd=where, check=False).returncode:
         sys.exit(f"run: this has failed: {' '.join(command)}")
 
 
