@@ -90,6 +90,21 @@ def test_the_package_can_be_built_of_what_the_image_copies(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
 
 
+def test_images_of_others_are_pinned_alike() -> None:
+    """A version each, and as soon as one has a digest, all have: docs/releasing.md says how."""
+    services = read("compose.yaml")["services"].values()
+    images = {one["image"] for one in services} - {"localhost/pairgossip"}
+    lines = (DEPLOY / "Containerfile").read_text(encoding="utf-8").splitlines()
+    (base,) = (line.removeprefix("ARG BASE=") for line in lines if line.startswith("ARG "))
+    assert {line.split()[1] for line in lines if line.startswith("FROM ")} == {"${BASE}"}
+    images.add(base)
+    assert len(images) == 3
+    pinned = re.compile(r"docker\.io/[\w/]+:v?\d[\w.-]+(@sha256:[0-9a-f]{64})?")
+    matches = [match for image in images if (match := pinned.fullmatch(image))]
+    assert len(matches) == len(images), images
+    assert len({match[1] is None for match in matches}) == 1, images
+
+
 def test_services_volumes_and_networks_are_declared_and_used() -> None:
     compose = read("compose.yaml")
     services = compose["services"]
