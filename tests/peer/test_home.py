@@ -40,7 +40,7 @@ def test_a_new_home_has_all_its_parts(home: Home) -> None:
     }  # fmt: skip
     assert mode(home.folder) == 0o700
     assert mode(home.key) == mode(home.data) == mode(home.state) == 0o600
-    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447", least_rows=0)
+    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447", least_rows=1)
     assert home.read_rows() == ((3.5,), (7.25,))
     assert home.read_members().listed == ()
     assert load_identity(home.folder).name == "ann"
@@ -250,7 +250,7 @@ def test_rows_that_are_added_are_checked_with_those_there_are(
     checks.refuses = False
     request_growth(home, tmp_path / "more.csv")
     assert home.next_data.exists()
-    assert checks.seen[-1] == ([[3.5], [7.25], [9.0]], 0, ())
+    assert checks.seen[-1] == ([[3.5], [7.25], [9.0]], 1, ())
 
 
 def test_rows_that_travel_are_not_checked_for_sums(tmp_path: Path, checks: Checks) -> None:

@@ -124,9 +124,10 @@ def test_settings_are_taken(old: Home, least_rows: int, expected: int) -> None:
         f'name = "clinic-0"\nlisten = "tls/[::1]:99"\npower_safe = false\nleast_members = 5\n'
         f'metrics = "127.0.0.1:9464"\nbudget = 2.5\nleast_rows = {least_rows}\n'
     )
-    assert read_old_folder(old.folder).settings == OperatorSettings(
-        "clinic-0", "tls/[::1]:99", False, "127.0.0.1:9464", 5, expected, 2.5
+    settings = OperatorSettings(
+        "clinic-0", "tls/[::1]:99", False, "127.0.0.1:9464", 5, expected, budget=2.5
     )
+    assert read_old_folder(old.folder).settings == settings
 
 
 def test_variables_do_not_end_up_in_settings(old: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -301,7 +301,9 @@ def request_growth(
             _refuse_other_ledger(home, Path(data_path), ledger)
 
         def approve(more: Rows) -> None:
-            check_contribution(spec, (*before, *more), home.read_settings())
+            # The sums before and after tell those over the added rows, by difference.
+            for rows in (more, (*before, *more)):
+                check_contribution(spec, rows, home.read_settings())
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, _noted_ledgers(home), approve)
