@@ -273,7 +273,8 @@ def make_graded_homes(tmp_path: Path, spec: str, tables: list[Rows]) -> list[Hom
         data = tmp_path / f"{k}.csv"
         data.write_text("score,grade\n" + "".join(f"{x},{y}\n" for x, y in rows))
         where = (tmp_path / f"clinic-{k}", f"clinic-{k}", tmp_path / "rank.toml", data)
-        homes.append(create_home(*where, f"tls/127.0.0.1:{7450 + k}"))
+        allowed = ("ranking-logistic",)
+        homes.append(create_home(*where, f"tls/127.0.0.1:{7450 + k}", allow=allowed))
     introduce_each_other(homes)
     return homes
 

@@ -51,7 +51,7 @@ def contributions(home: Home) -> dict[tuple[int, str], object]:
 
 
 def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> None:
-    homes = make_homes(tmp_path, spec=NOISY.replace("bins = 8", "bins = 8\nrefine = 2"))
+    homes = make_homes(tmp_path, spec=NOISY)
     run_all(homes)
     seen = read_snapshot(homes[0])
     assert isinstance(seen.saved, SumsState)

@@ -238,8 +238,8 @@ def test_too_few_rows_are_told_and_contribute_nothing(
         assert until(lambda: first.home.status.exists() and first.status().problems != ())
         (problem,) = first.status().problems
     assert problem == (
-        "All members together have 9 rows, and this peer contributes among 10 or more: wait for "
-        "more rows, or change least_rows in peer.toml."
+        "All members but the largest together have 5 rows, and this peer contributes among 10 or "
+        "more: wait for more rows, or change least_rows in peer.toml."
     )
     assert not any(read_snapshot(home).saved.contributions for home in homes)  # type: ignore[union-attr]
 

@@ -184,7 +184,16 @@ def create_peers(
             ledger = folder / f"{name}.ledger" if is_private else None
             homes.append(
                 create_home(
-                    folder / name, name, spec, data, address, power_safe=power_safe, ledger=ledger
+                    folder / name,
+                    name,
+                    spec,
+                    data,
+                    address,
+                    power_safe=power_safe,
+                    ledger=ledger,
+                    # All rows of a swarm are on one machine: there is nobody to hide them from.
+                    least_rows=1,
+                    allow=(str(plan.spec.kernel or plan.spec.loss),),
                 )
             )
     finally:

@@ -47,7 +47,7 @@ def init_command(
     For example:
 
         pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
-        pairgossip peer init --from clinic-a --home clinic-a-new --data scores.csv --spec auc.toml
+        pairgossip peer init --from old --home new --data scores.csv --spec auc.toml
 
     Parameters
     ----------
