@@ -284,7 +284,7 @@ def test_a_failure_leaves_nothing_half_made(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, step, fail)
-        with pytest.raises(InputError, match="The disk is full: .*new could not be written"):
+        with pytest.raises(InputError, match=r"The disk is full: .*new could not be written"):
             make_new(tmp_path, old)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.toml", "old", "rows.csv"]
     assert make_new(tmp_path, old).results.is_dir()
