@@ -215,13 +215,13 @@ def outline(numbers: FloatArray) -> list[float]:
 def record(only: Collection[str] = ()) -> None:
     """Write all results down, or the parts named; the others stay as they were recorded."""
     parts = json.loads(FILE.read_text())
+    where = parts.pop("machine")
     if "results" in only or not only:
-        parts["results"] = _results()
+        parts["results"], where = _results(), machine()
     if "exchanges" in only or not only:
         parts["exchanges"] = {name: exchange(name) for name in SCRIPTS}
-    del parts["machine"]
     listed = ", ".join(f'"{part}": {{\n{_lines(found)}\n}}' for part, found in parts.items())
-    FILE.write_text(f'{{"machine": {json.dumps(machine())}, {listed}}}\n')
+    FILE.write_text(f'{{"machine": {json.dumps(where)}, {listed}}}\n')
 
 
 def _results() -> dict[str, Any]:

@@ -92,13 +92,13 @@ class Auditor:
     network: Network
     checks: int = 0
     _seen: dict[str, State] = field(default_factory=dict)
-    _reached: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _begun: dict[int, set[str]] = field(default_factory=dict)
-    _meanings: dict[int, Changes] = field(default_factory=dict)
+    _reached: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _begun: dict[str, set[str]] = field(default_factory=dict)
+    _meanings: dict[str, Changes] = field(default_factory=dict)
     _known: dict[str, Changes] = field(default_factory=dict)
     _told: dict[tuple[object, ...], bytes] = field(default_factory=dict)
-    _genuine: dict[tuple[str, int, int], Record] = field(default_factory=dict)
-    _expected: dict[int, set[Row]] = field(default_factory=dict)
+    _genuine: dict[tuple[str, int, str], Record] = field(default_factory=dict)
+    _expected: dict[str, set[Row]] = field(default_factory=dict)
     _of_no_concern: set[bytes] = field(default_factory=set)
     _holdings: dict[str, Holding] = field(default_factory=dict)
 
@@ -143,7 +143,7 @@ class Auditor:
     def _check_peer(self, name: str, state: State) -> None:
         before, self._seen[name] = self._seen.get(name), state
         reached = (state.seq, state.generation)
-        least = self._reached.get(name, (0, 0))
+        least = self._reached.get(name, (0, ""))
         if reached[0] < least[0] or reached[1] < least[1]:
             raise Violated(f"{name} went back from {least} to {reached}")
         if before is None or not _is_of_same_standing(before, state):
@@ -195,7 +195,7 @@ class Auditor:
             if not all(map(math.isfinite, (*node.mass, *node.private))):
                 raise Violated(f"{name} has a number that is not finite: {node}")
 
-    def _rows(self, name: str, generation: int) -> int:
+    def _rows(self, name: str, generation: str) -> int:
         """How many rows a member has in a generation."""
         first = self.network.contexts[name].rows[name]
         return self._meanings[generation].rows().get(name, first)
@@ -214,7 +214,7 @@ class Auditor:
         if record != self._genuine[key]:
             raise Violated(f"a record was changed: {record}")
 
-    def _check_generation(self, generation: int, states: dict[str, State]) -> None:
+    def _check_generation(self, generation: str, states: dict[str, State]) -> None:
         evicted = self._meanings[generation].evicted
         members = [name for name in states if name not in evicted]
         here = [name for name in members if states[name].generation == generation]
@@ -266,7 +266,7 @@ class Auditor:
         contexts = self.network.contexts.items()
         return frozenset(who for who, one in contexts if getattr(one.rule, "keeps_books", False))
 
-    def _rows_of(self, names: Sequence[str], generation: int) -> list[Row]:
+    def _rows_of(self, names: Sequence[str], generation: str) -> list[Row]:
         return [(name, row) for name in names for row in range(self._rows(name, generation))]
 
     def _is_in_doubt(self, states: dict[str, State], name: str, number: int) -> bool:

@@ -27,7 +27,7 @@ def is_sealed(member: str, payload: bytes, signature: bytes) -> bool:
 
 
 def sealed_notice(
-    generation: int, evicted: tuple[str, ...], announcer: str, grown: tuple[Growth, ...] = ()
+    generation: str, evicted: tuple[str, ...], announcer: str, grown: tuple[Growth, ...] = ()
 ) -> Notice:
     unsigned = Notice(generation, evicted, announcer, b"", grown)
     return with_signature(unsigned, SPEC, lambda told: seal(announcer, told))
@@ -38,7 +38,7 @@ def sealed_growth(member: str, first: int, rows: int) -> Growth:
     return with_signature(unsigned, SPEC, lambda told: seal(member, told))
 
 
-def sealed_record(origin: str, row: int, generation: int, value: tuple[float, ...]) -> Record:
+def sealed_record(origin: str, row: int, generation: str, value: tuple[float, ...]) -> Record:
     unsigned = Record(origin, row, generation, value, b"")
     return with_signature(unsigned, SPEC, lambda told: seal(origin, told))
 

@@ -17,7 +17,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.protocol.messages import Record
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Record
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
@@ -81,7 +81,7 @@ class Network:
         self._first = [0, *itertools.accumulate(self.rows)]
         owners = [peer for peer, count in enumerate(self.rows) for _ in range(count)]
         self._records = [
-            Record(str(peer), node - self._first[peer], 0, (), b"")
+            Record(str(peer), node - self._first[peer], FIRST_GENERATION, (), b"")
             for node, peer in enumerate(owners)
         ]
         self.weights = [
@@ -267,4 +267,4 @@ def coverage(
 
 
 def _state(nodes: Sequence[Node], picks: int) -> State:
-    return State(0, seq=0, nodes=nodes, pending={}, outcomes={}, exchanges=picks)
+    return State(FIRST_GENERATION, seq=0, nodes=nodes, pending={}, outcomes={}, exchanges=picks)

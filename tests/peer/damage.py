@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.messages import Record
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Record
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, Save, State
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
@@ -30,7 +30,11 @@ class Accepted(AssertionError):
 
 def some_node(chance: random.Random, row: int) -> Node:
     value, mass = (chance.random(),), (chance.gauss(0, 1), chance.random())
-    return Node(Record(chance.choice("ab"), row, 0, value, chance.randbytes(64)), mass, (1.0,))
+    return Node(
+        Record(chance.choice("ab"), row, FIRST_GENERATION, value, chance.randbytes(64)),
+        mass,
+        (1.0,),
+    )
 
 
 def history(folder: Path, seed: int, saves: int = 40) -> tuple[list[Files], State]:
@@ -42,7 +46,7 @@ def history(folder: Path, seed: int, saves: int = 40) -> tuple[list[Files], Stat
     journal = SqliteJournal(folder / NAMES[0])
     rows = chance.choice((3, 40))
     nodes = tuple(some_node(chance, row) for row in range(rows))
-    state = State(0, seq=0, nodes=nodes, pending={}, outcomes={}, exchanges=0)
+    state = State(FIRST_GENERATION, seq=0, nodes=nodes, pending={}, outcomes={}, exchanges=0)
     found: list[Files] = []
     try:
         journal.note({"peer": "ann", "data": "rows", "draw_seed": "17"})

@@ -254,13 +254,13 @@ class GrowthUnsafe(Exchange):
 
 @_exchange("a growth is forgotten when two generations are joined")
 class ForgetsGrowth(Exchange):
-    def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
+    def _begin_with(self, changes: Changes, *others: str) -> list[Action]:
         return super()._begin_with(changes._replace(grown=()) if others else changes, *others)
 
 
 @_exchange("of two growths of a member the smaller counts")
 class Shrinks(Exchange):
-    def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
+    def _begin_with(self, changes: Changes, *others: str) -> list[Action]:
         mine = {one.member: one for one in self.state.grown}
         less = [min(one, mine.get(one.member, one), key=_rows) for one in changes.grown]
         others_of_mine = [one for one in mine.values() if one.member not in changes.rows()]

@@ -21,7 +21,7 @@ from pairgossip.peer.protocol.messages import (
     Offer,
     Reject,
     encode,
-    generation_number,
+    generation_name,
 )
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Action, Outcome, Save, State
@@ -37,7 +37,9 @@ from tests.peer.contexts import (
 )
 
 ME, LOW, HIGH, FAR, STRANGER = name_of(1), name_of(0), name_of(2), name_of(3), name_of(9)
-ROWS = {LOW: 1, ME: 1, HIGH: 2, FAR: 1}
+LOST = ("x", "y", "z")
+"""Members that are gone, or may be: whoever is on the list can be evicted."""
+ROWS = {LOW: 1, ME: 1, HIGH: 2, FAR: 1, **dict.fromkeys(LOST, 1)}
 VALUES = {(name, row): (10.0 * k + row,) for k, name in enumerate(ROWS) for row in range(2)}
 
 
@@ -52,13 +54,13 @@ def make_victim(
     context = make_context(ME, (LOW, HIGH), own, {**ROWS, ME: rows}, QuickMixing())
     victim = Exchange(context, first_state(context))
     victim.agreed |= {LOW, HIGH}
-    gone = tuple(f"gone-{count:02d}" for count in range(generations))
+    gone = LOST[:generations]
     for count in range(1, generations + 1):
         victim.begin_generation(
-            sealed_notice(generation_number(count, gone[:count]), gone[:count], FAR)
+            sealed_notice(generation_name(count, gone[:count]), gone[:count], FAR)
         )
     if has_grown:
-        generation = generation_number(generations + 1, gone, GROWN)
+        generation = generation_name(generations + 1, gone, GROWN)
         victim.begin_generation(sealed_notice(generation, gone, FAR, GROWN))
     for sender in (LOW, HIGH):
         generation = victim.state.generation
@@ -73,28 +75,29 @@ def make_victim(
 def notice_of_growth(member: str, first: int, rows: int) -> Notice:
     """A notice in which a member, truly, says how many rows it has."""
     grown = (sealed_growth(member, first, rows),)
-    return sealed_notice(generation_number(1, (), grown), (), FAR, grown)
+    return sealed_notice(generation_name(1, (), grown), (), FAR, grown)
 
 
 def honest_frames(state: State) -> list[bytes]:
     """Frames a neighbor may have sent, now or earlier."""
-    now = state.generation
+    now, later = state.generation, generation_name(7, LOST)
     seq = state.pending[HIGH].seq if state.pending else 1
     record = sealed_record(FAR, 0, now, VALUES[FAR, 0])
-    old = sealed_record(FAR, 0, now + 1, VALUES[FAR, 0])
+    old = sealed_record(FAR, 0, later, VALUES[FAR, 0])
     mass = (3.25, 1.5)
     messages: list[AnyMessage] = [
         Hello(SPEC, "", now, True),
-        Hello(SPEC, "text", now + 1, False),
+        Hello(SPEC, "text", later, False),
         *(Offer(now, n, record, mass) for n in (4, 5, 6, 1 << 40)),
         Offer(now, 7, old, mass),
         Offer(now, 8, sealed_record(STRANGER, 0, now, (1.0,)), mass),
-        Offer(now + 1, 6, old, mass),
+        Offer(later, 6, old, mass),
         Accept(now, seq, record, mass),
         Accept(now, seq + 1, record, mass),
         Reject(now, seq, "busy"),
-        sealed_notice(generation_number(1, ("x",)), ("x",), FAR),
-        sealed_notice(generation_number(1, (ME,)), (ME,), FAR),
+        sealed_notice(generation_name(1, ("x",)), ("x",), FAR),
+        sealed_notice(generation_name(1, (ME,)), (ME,), FAR),
+        sealed_notice(generation_name(1, (STRANGER,)), (STRANGER,), FAR),
         *(notice_of_growth(*one) for one in ((FAR, 1, 2), (HIGH, 2, 9), (ME, 1, 2))),
         Offer(now, 9, sealed_record(FAR, 1, now, VALUES[FAR, 1]), mass),
     ]
@@ -175,7 +178,7 @@ def is_believable(frame: bytes, state: State) -> bool:
 
 def _judge_hello(state: State, spec: Any, text: Any, generation: Any, wants: Any) -> bool:
     return (
-        spec == SPEC and isinstance(text, str) and _whole(generation, 0) and wants in (True, False)
+        spec == SPEC and isinstance(text, str) and _is_name(generation) and wants in (True, False)
     )
 
 
@@ -207,7 +210,12 @@ def _judge_notice(
         for one in told
     )
     genuine = sealed_notice(generation, tuple(evicted), who, told)
-    return said and who in ROWS and signature == genuine.signature
+    return said and {who, *evicted} <= ROWS.keys() and signature == genuine.signature
+
+
+def _is_name(entry: Any) -> bool:
+    digits = entry.removeprefix("00000000") and entry
+    return len(digits) in (0, 72) and not set(digits) - set("0123456789abcdef")
 
 
 def _whole(entry: Any, least: int) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 import pairgossip as pg
-from pairgossip.peer.protocol.messages import Contribution, decode
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Contribution, decode
 from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, SumsState
@@ -96,7 +96,7 @@ class SumsContext(SealedContext):
         low, high = sorted((self.me, member))
         return hashlib.sha256(f"{low} and {high}".encode()).digest()
 
-    def make_program(self, generation: int = 0) -> Program:
+    def make_program(self, generation: str = FIRST_GENERATION) -> Program:
         program = Powers(self.own, self.shift)
         return program if self.wrap is None else self.wrap(program)
 
@@ -133,7 +133,7 @@ class SumsAuditor:
 
     def __init__(self, world: SumsWorld) -> None:
         self._world = world
-        self._told: dict[tuple[int, int, str], bytes] = {}
+        self._told: dict[tuple[str, int, str], bytes] = {}
         self._hidden: dict[tuple[str, bytes], bytes] = {}
         self.checks = 0
 

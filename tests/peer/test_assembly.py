@@ -14,11 +14,13 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.peer.identity import members
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Changes,
     Growth,
     Notice,
     Record,
     encode,
+    generation_name,
     signed_payload,
     with_signature,
 )
@@ -41,6 +43,8 @@ from tests.peer.homes import (
     make_home,
     make_pair,
 )
+
+LATER = generation_name(1, ("c" * 64,))
 
 
 @pytest.fixture
@@ -95,13 +99,13 @@ def test_own_records_pass_everybodys_check(homes: list[Home], ann: Assembly) -> 
     bob.close()
     for maker in (ann, bob):
         for row in range(len(maker.context.own)):
-            record = maker.context.own_record(row, 5)
+            record = maker.context.own_record(row, LATER)
             for checker in (ann, bob):
                 check = checker.context.check
                 assert check.is_member(record)
-                assert check.is_sound(record, 5)
-                assert not check.is_sound(record, 6)
-                assert not check.is_sound(replace(record, value=(2.0,)), 5)
+                assert check.is_sound(record, LATER)
+                assert not check.is_sound(record, FIRST_GENERATION)
+                assert not check.is_sound(replace(record, value=(2.0,)), LATER)
                 assert not check.is_member(replace(record, row=3))
 
 
@@ -111,47 +115,59 @@ def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann:
     check, me = bob.context.check, ann.identity
     value = (1.0,)
     assert check.is_sound(
-        with_signature(Record(me.id, 0, 0, value, b""), ann.spec.hash, me.sign), 0
+        with_signature(Record(me.id, 0, FIRST_GENERATION, value, b""), ann.spec.hash, me.sign),
+        FIRST_GENERATION,
     )
     assert not check.is_sound(
-        with_signature(Record(me.id, 0, 0, value, b""), "another", me.sign), 0
+        with_signature(Record(me.id, 0, FIRST_GENERATION, value, b""), "another", me.sign),
+        FIRST_GENERATION,
     )
-    for_me = with_signature(Record(me.id, 0, 0, value, b""), ann.spec.hash, bob.identity.sign)
-    assert not check.is_sound(for_me, 0)
-    outside = with_signature(Record(me.id, 0, 0, (101.0,), b""), ann.spec.hash, me.sign)
-    assert not check.is_sound(outside, 0)
-    longer = with_signature(Record(me.id, 0, 0, (1.0, 1.0), b""), ann.spec.hash, me.sign)
-    assert not check.is_sound(longer, 0)
-    stranger = with_signature(Record("f" * 64, 0, 0, value, b""), ann.spec.hash, me.sign)
+    for_me = with_signature(
+        Record(me.id, 0, FIRST_GENERATION, value, b""), ann.spec.hash, bob.identity.sign
+    )
+    assert not check.is_sound(for_me, FIRST_GENERATION)
+    outside = with_signature(
+        Record(me.id, 0, FIRST_GENERATION, (101.0,), b""), ann.spec.hash, me.sign
+    )
+    assert not check.is_sound(outside, FIRST_GENERATION)
+    longer = with_signature(
+        Record(me.id, 0, FIRST_GENERATION, (1.0, 1.0), b""), ann.spec.hash, me.sign
+    )
+    assert not check.is_sound(longer, FIRST_GENERATION)
+    stranger = with_signature(
+        Record("f" * 64, 0, FIRST_GENERATION, value, b""), ann.spec.hash, me.sign
+    )
     assert not check.is_member(stranger)
-    assert not check.is_sound(stranger, 0)
+    assert not check.is_sound(stranger, FIRST_GENERATION)
 
 
 def test_notices_are_signed(homes: list[Home], ann: Assembly) -> None:
     bob = assemble(homes[1])
     bob.close()
-    notice = ann.context.announce(1 << 32, Changes(("c" * 64,)))
+    notice = ann.context.announce(LATER, Changes(("c" * 64,)))
     assert notice.announcer == ann.identity.id
     for reader in (ann, bob):
         genuine = reader.context.is_genuine_notice
         assert genuine(notice)
-        assert not genuine(replace(notice, generation=2 << 32))
+        assert not genuine(replace(notice, generation=FIRST_GENERATION))
         assert not genuine(replace(notice, evicted=()))
         assert not genuine(replace(notice, announcer=bob.identity.id))
         assert not genuine(replace(notice, announcer="f" * 64))
-        assert not genuine(Notice(1 << 32, (), ann.identity.id, b"", ()))
+        assert not genuine(Notice(LATER, (), ann.identity.id, b"", ()))
 
 
 def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> None:
-    notice = ann.context.announce(0, Changes())
-    record = ann.context.own_record(0, 0)
+    notice = ann.context.announce(FIRST_GENERATION, Changes())
+    record = ann.context.own_record(0, FIRST_GENERATION)
     assert not ann.context.is_genuine_notice(replace(notice, signature=record.signature))
-    assert not ann.context.check.is_sound(replace(record, signature=notice.signature), 0)
+    assert not ann.context.check.is_sound(
+        replace(record, signature=notice.signature), FIRST_GENERATION
+    )
 
 
 def test_no_purpose_begins_like_another() -> None:
     said: list[Record | Growth | Notice] = [
-        Record("a", 0, 0, (), b""),
+        Record("a", 0, FIRST_GENERATION, (), b""),
         Growth("a", 1, 2, b""),
         Notice(0, (), "a", b"", ()),
     ]
@@ -223,7 +239,9 @@ def test_a_member_that_is_no_neighbor_counts_in_the_records_only(
     introduce(cid, homes[0])
     ann, third = assemble(homes[0]), assemble(cid)
     assert third.identity.id not in ann.context.neighbors
-    assert ann.context.check.is_sound(third.context.own_record(0, 0), 0)
+    assert ann.context.check.is_sound(
+        third.context.own_record(0, FIRST_GENERATION), FIRST_GENERATION
+    )
     assert isinstance(ann.context.rule, WeightedMixing)
     assert ann.context.rule.weight == pytest.approx(2.0)
     ann.close()

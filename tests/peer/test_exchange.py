@@ -7,7 +7,15 @@ from collections import Counter
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol.exchange import _REPEATS_UNTIL_AWAY, Exchange
-from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
+from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
+    Accept,
+    Hello,
+    Notice,
+    Offer,
+    Reject,
+    encode,
+)
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send
 from tests.peer.books import QuickMixing
@@ -31,19 +39,19 @@ def test_nobody_is_asked_before_it_said_what_it_runs() -> None:
     assert isinstance(told, Send)
     assert isinstance(told.message, Hello)
     assert HIGH not in peer.state.pending
-    actions = peer.receive(HIGH, encode(Hello(peer.context.spec, "", 0, False)))
+    actions = peer.receive(HIGH, encode(Hello(peer.context.spec, "", FIRST_GENERATION, False)))
     assert [type(action) for action in actions] == [Save, Send, RepeatLater]
     assert HIGH in peer.state.pending
 
 
 def test_a_neighbor_with_another_specification_is_not_asked() -> None:
     peer = make_victim(is_asking=False)
-    peer.receive(HIGH, encode(Hello("another", "its text", 0, True)))
+    peer.receive(HIGH, encode(Hello("another", "its text", FIRST_GENERATION, True)))
     assert peer.disagreeing == {HIGH: "its text"}
     peer.ring(HIGH)
-    peer.receive(HIGH, encode(Hello("another", "its text", 0, False)))
+    peer.receive(HIGH, encode(Hello("another", "its text", FIRST_GENERATION, False)))
     assert peer.state.pending == {}
-    peer.receive(HIGH, encode(Hello(peer.context.spec, "", 0, False)))
+    peer.receive(HIGH, encode(Hello(peer.context.spec, "", FIRST_GENERATION, False)))
     assert peer.disagreeing == {}
     assert HIGH in peer.state.pending
 
@@ -66,8 +74,8 @@ def test_a_lower_id_waits_and_a_higher_is_rejected() -> None:
     peer = make_victim(is_asking=True)
     assert peer.receive(LOW, an_offer(peer, 6)) == []
     _, told = peer.receive(HIGH, an_offer(peer, 6))
-    assert told == Send(HIGH, Reject(0, 6, "busy"))
-    actions = peer.receive(HIGH, encode(Reject(0, peer.state.seq, "busy")))
+    assert told == Send(HIGH, Reject(FIRST_GENERATION, 6, "busy"))
+    actions = peer.receive(HIGH, encode(Reject(FIRST_GENERATION, peer.state.seq, "busy")))
     assert [type(action) for action in actions] == [Save, Save, Send]
     answer = actions[-1]
     assert isinstance(answer, Send)
@@ -79,10 +87,12 @@ def test_nobody_waits_for_an_offer_that_must_be_repeated() -> None:
     peer = make_victim(is_asking=True)
     peer.receive(LOW, an_offer(peer, 6))
     actions = peer.repeat(HIGH)
-    assert actions[-1] == Send(LOW, Reject(0, 6, "busy"))
+    assert actions[-1] == Send(LOW, Reject(FIRST_GENERATION, 6, "busy"))
     _, told = peer.receive(LOW, an_offer(peer, 7))
-    assert told == Send(LOW, Reject(0, 7, "busy"))
-    assert peer.receive(LOW, an_offer(peer, 6))[-1] == Send(LOW, Reject(0, 6, "stale"))
+    assert told == Send(LOW, Reject(FIRST_GENERATION, 7, "busy"))
+    assert peer.receive(LOW, an_offer(peer, 6))[-1] == Send(
+        LOW, Reject(FIRST_GENERATION, 6, "stale")
+    )
 
 
 def test_the_evicted_are_told_and_then_not_listened_to() -> None:
@@ -101,7 +111,7 @@ def test_the_evicted_are_told_and_then_not_listened_to() -> None:
 def test_one_that_was_away_when_evicted_learns_of_it() -> None:
     peer = make_victim(is_asking=False)
     peer.evict([HIGH])
-    (told,) = peer.receive(HIGH, encode(Hello("", "", 0, True)))
+    (told,) = peer.receive(HIGH, encode(Hello("", "", FIRST_GENERATION, True)))
     assert isinstance(told, Send)
     assert told.to == HIGH
     assert isinstance(told.message, Notice)
@@ -207,9 +217,9 @@ def test_an_answer_frees_the_row_of_its_own_offer_only() -> None:
     peer = many_rows(4)
     peer.ring(HIGH)
     peer.ring(LOW)
-    peer.receive(HIGH, encode(Reject(0, peer.state.pending[LOW].seq, "busy")))
+    peer.receive(HIGH, encode(Reject(FIRST_GENERATION, peer.state.pending[LOW].seq, "busy")))
     assert set(peer.state.pending) == {HIGH, LOW}
-    peer.receive(LOW, encode(Reject(0, peer.state.pending[LOW].seq, "busy")))
+    peer.receive(LOW, encode(Reject(FIRST_GENERATION, peer.state.pending[LOW].seq, "busy")))
     assert set(peer.state.pending) == {HIGH}
 
 
@@ -273,5 +283,7 @@ def test_a_lower_id_waits_as_long_as_one_answer_is_not_overdue() -> None:
     peer.repeat(HIGH)
     assert peer.receive(LOW, an_offer(peer, 6)) == []
     actions = peer.repeat(LOW)
-    assert actions[-1] == Send(LOW, Reject(0, 6, "busy"))
-    assert peer.receive(LOW, an_offer(peer, 7))[-1] == Send(LOW, Reject(0, 7, "busy"))
+    assert actions[-1] == Send(LOW, Reject(FIRST_GENERATION, 6, "busy"))
+    assert peer.receive(LOW, an_offer(peer, 7))[-1] == Send(
+        LOW, Reject(FIRST_GENERATION, 7, "busy")
+    )

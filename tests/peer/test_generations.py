@@ -9,13 +9,12 @@ import pytest
 import pairgossip as pg
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
-    _CHANGES_BITS,
     _MOST_GENERATIONS,
     FIRST_GENERATION,
     MOST_ROWS,
     Changes,
     encode,
-    generation_number,
+    generation_name,
     generations_before,
     is_consistent,
     next_generation,
@@ -28,36 +27,37 @@ from tests.peer.contexts import name_of
 from tests.peer.world import Faults, World
 
 
-def test_the_first_has_the_number_zero() -> None:
-    assert generation_number(0, ()) == FIRST_GENERATION == 0
+def test_the_first_has_no_digest() -> None:
+    assert generation_name(0, ()) == FIRST_GENERATION == "00000000"
 
 
-def test_a_number_says_how_many_there_were_and_who_is_gone() -> None:
-    assert generations_before(generation_number(5, ("a", "b"))) == 5
-    numbers = {generation_number(1, gone) for gone in ((), ("a",), ("b",), ("a", "b"))}
-    assert len(numbers) == 4
-    assert generation_number(2, ("b", "a")) == generation_number(2, ("a", "b"))
+def test_a_name_says_how_many_there_were_and_who_is_gone() -> None:
+    assert generations_before(generation_name(5, ("a", "b"))) == 5
+    names = {generation_name(1, gone) for gone in ((), ("a",), ("b",), ("a", "b"))}
+    assert len(names) == 4
+    assert generation_name(2, ("b", "a")) == generation_name(2, ("a", "b"))
 
 
 @pytest.mark.parametrize(
     ("generation", "evicted", "expected"),
     [
-        (generation_number(2, ("a", "b")), ("a", "b"), True),
-        (generation_number(1, ("a", "b")), ("a", "b"), True),
-        (generation_number(3, ("a", "b")), ("a", "b"), False),
-        (generation_number(1, ("a", "b")), ("a",), False),
-        (generation_number(2, ("a", "b")), ("b", "a"), False),
-        (generation_number(2, ("a", "a")), ("a", "a"), False),
-        (generation_number(_MOST_GENERATIONS - 1, ("a",)), ("a",), False),
-        ((1 << _CHANGES_BITS) + 1, ("a",), False),
+        (generation_name(2, ("a", "b")), ("a", "b"), True),
+        (generation_name(1, ("a", "b")), ("a", "b"), True),
+        (generation_name(3, ("a", "b")), ("a", "b"), False),
+        (generation_name(1, ("a", "b")), ("a",), False),
+        (generation_name(2, ("a", "b")), ("b", "a"), False),
+        (generation_name(2, ("a", "a")), ("a", "a"), False),
+        (generation_name(_MOST_GENERATIONS - 1, ("a",)), ("a",), False),
+        (generation_name(1, ("a",))[:-1] + "x", ("a",), False),
+        (generation_name(1, ("a",))[:16] + 56 * "0", ("a",), False),
     ],
 )
-def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: bool) -> None:
+def test_a_name_must_fit(generation: str, evicted: tuple[str, ...], expected: bool) -> None:
     assert is_consistent(generation, Changes(evicted)) is expected
 
 
 def test_what_follows_is_later_than_all_and_without_any_evicted() -> None:
-    a, b = generation_number(1, ("a",)), generation_number(1, ("b",))
+    a, b = generation_name(1, ("a",)), generation_name(1, ("b",))
     generation = next_generation((a, b), Changes(("a", "b")))
     assert generations_before(generation) == 2
     assert generation > max(a, b)
@@ -113,7 +113,7 @@ def test_the_same_eviction_by_two_peers_is_one_generation() -> None:
     world.evict(name_of(1), [name_of(3)])
     world.run(10.0)
     assert {world.state(name_of(k)).generation for k in range(3)} == {
-        generation_number(1, (name_of(3),))
+        generation_name(1, (name_of(3),))
     }
 
 
@@ -133,7 +133,7 @@ def test_all_orders_of_three_notices_end_alike() -> None:
     from tests.peer.contexts import sealed_notice
     from tests.peer.hostile import FAR, make_victim
 
-    notices = [sealed_notice(generation_number(1, (who,)), (who,), FAR) for who in ("x", "y", "z")]
+    notices = [sealed_notice(generation_name(1, (who,)), (who,), FAR) for who in ("x", "y", "z")]
     for order in itertools.permutations(notices):
         peer = make_victim(is_asking=True)
         reached = [peer.state.generation]
@@ -161,7 +161,7 @@ def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
         (_MOST_GENERATIONS - 1, (), growth),
         (MOST_ROWS - 1, (), growth),
     ):
-        told = encode(sealed_notice(generation_number(counted, gone, grown), gone, FAR, grown))
+        told = encode(sealed_notice(generation_name(counted, gone, grown), gone, FAR, grown))
         for peer in peers.values():
             peer.receive(FAR, told)
     assert {generations_before(peer.state.generation) for peer in peers.values()} == {MOST_ROWS - 1}

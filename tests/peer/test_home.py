@@ -53,7 +53,7 @@ def test_the_first_state_is_there_from_the_beginning(home: Home) -> None:
     state = journal.load()
     journal.close()
     assert isinstance(state, State)
-    assert (state.generation, state.seq, state.exchanges) == (0, 0, 0)
+    assert (state.generation, state.seq, state.exchanges) == ("00000000", 0, 0)
     assert [(node.record.origin, node.record.row) for node in state.nodes] == [(me, 0), (me, 1)]
     assert [node.record.value for node in state.nodes] == [(3.5,), (7.25,)]
     assert export(home.state)["peer"] == me

@@ -18,6 +18,7 @@ from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import BrokenInvariant, ForgottenRows, RestoredBackup
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     MOST_ROWS,
     Accept,
     AnyMessage,
@@ -29,7 +30,7 @@ from pairgossip.peer.protocol.messages import (
     RecordCheck,
     Reject,
     encode,
-    generation_number,
+    generation_name,
     with_signature,
 )
 from pairgossip.peer.protocol.nodes import first_state
@@ -60,7 +61,9 @@ from tests.peer.hostile import (
     notice_of_growth,
 )
 
-GENUINE = sealed_record(FAR, 0, 0, VALUES[FAR, 0])
+FIRST = FIRST_GENERATION
+LATER = generation_name(1, (FAR,))
+GENUINE = sealed_record(FAR, 0, FIRST, VALUES[FAR, 0])
 MASS = (1.0, 1.0)
 
 
@@ -89,13 +92,17 @@ BAD_EXCHANGES: dict[str, tuple[Record, tuple[float, ...], str]] = {
     "no signature": (changed(signature=b""), MASS, "refused: record not genuine"),
     "NaN in the record": (changed(value=(math.nan,)), MASS, "refused: not finite"),
     "two columns": (
-        sealed_record(FAR, 0, 0, (1.0, 2.0)),
+        sealed_record(FAR, 0, FIRST, (1.0, 2.0)),
         MASS,
         "refused: record not genuine",
     ),
-    "outside the range": (sealed_record(FAR, 0, 0, (2e6,)), MASS, "refused: record not genuine"),
+    "outside the range": (
+        sealed_record(FAR, 0, FIRST, (2e6,)),
+        MASS,
+        "refused: record not genuine",
+    ),
     "of another generation": (
-        sealed_record(FAR, 0, 1, VALUES[FAR, 0]),
+        sealed_record(FAR, 0, LATER, VALUES[FAR, 0]),
         MASS,
         "refused: record not genuine",
     ),
@@ -112,7 +119,7 @@ def test_a_bad_exchange_is_refused(
     victim = make_victim(is_asking=kind is Accept)
     seq = victim.state.seq if kind is Accept else 6
     before = victim.state
-    assert check_frame(victim, HIGH, encode(kind(0, seq, record, mass))) == verdict
+    assert check_frame(victim, HIGH, encode(kind(FIRST, seq, record, mass))) == verdict
     assert victim.state is before
 
 
@@ -125,62 +132,84 @@ FORGED = seal(FAR, b"something else")
 
 
 def grown_notice(*grown: Growth) -> bytes:
-    return encode(sealed_notice(generation_number(1, (), grown), (), FAR, grown))
+    return encode(sealed_notice(generation_name(1, (), grown), (), FAR, grown))
 
 
 BAD_FRAMES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "refused: malformed"),
-    "truncated": (encode(Offer(0, 6, GENUINE, MASS))[:-3], "refused: malformed"),
-    "extended": (encode(Offer(0, 6, GENUINE, MASS)) + b"\x00", "refused: malformed"),
+    "truncated": (encode(Offer(FIRST, 6, GENUINE, MASS))[:-3], "refused: malformed"),
+    "extended": (encode(Offer(FIRST, 6, GENUINE, MASS)) + b"\x00", "refused: malformed"),
     "oversized": (b"\x00" * (1 << 20), "refused: too long"),
-    "a long text": (encode(Hello(SPEC, "x" * 66_000, 0, True)), "refused: too long"),
+    "a long text": (encode(Hello(SPEC, "x" * 66_000, FIRST, True)), "refused: too long"),
     "an unknown kind": (a_frame("shutdown", 0), "refused: malformed"),
-    "a field too many": (a_frame("reject", 0, 1, "busy", 1), "refused: malformed"),
-    "a made-up reason": (a_frame("reject", 0, 1, "because"), "refused: malformed"),
+    "a field too many": (a_frame("reject", FIRST, 1, "busy", 1), "refused: malformed"),
+    "a made-up reason": (a_frame("reject", FIRST, 1, "because"), "refused: malformed"),
     "a map": (msgspec.msgpack.encode({"kind": "hello"}), "refused: malformed"),
     "text that is not UTF-8": (b"\x95\xa5hello\xa2\xff\xfe\xa0\x00\xc3", "refused: malformed"),
     "nested": (b"\x91" * 50_000, "refused: malformed"),
     "nested maps": (b"\x81\x01" * 20_000, "refused: malformed"),
     "a huge array": (b"\xdd\xff\xff\xff\xff", "refused: malformed"),
     "a huge mass": (
-        encode(Offer(0, 6, GENUINE, ()))[:-1] + b"\xdd\xff\xff\xff\xff",
+        encode(Offer(FIRST, 6, GENUINE, ()))[:-1] + b"\xdd\xff\xff\xff\xff",
         "refused: malformed",
     ),
     "a huge string": (b"\x95\xdb\xff\xff\xff\xff", "refused: malformed"),
-    "a negative number": (encode(Offer(0, -1, GENUINE, MASS)), "refused: malformed"),
-    "the number zero": (encode(Offer(0, 0, GENUINE, MASS)), "refused: malformed"),
-    "a number no database holds": (encode(Offer(0, 1 << 63, GENUINE, MASS)), "refused: malformed"),
-    "a negative generation": (encode(Hello(SPEC, "", -1, True)), "refused: malformed"),
-    "a generation no database holds": (
-        encode(sealed_notice(generation_number(1 << 31, ()), (), FAR)),
+    "a negative number": (encode(Offer(FIRST, -1, GENUINE, MASS)), "refused: malformed"),
+    "the number zero": (encode(Offer(FIRST, 0, GENUINE, MASS)), "refused: malformed"),
+    "a number no database holds": (
+        encode(Offer(FIRST, 1 << 63, GENUINE, MASS)),
+        "refused: malformed",
+    ),
+    "a generation that is a number": (
+        a_frame("hello", SPEC, "", 1 << 32, True),
+        "refused: malformed",
+    ),
+    "a generation with half a name": (
+        encode(Hello(SPEC, "", generation_name(1, ("x",))[:40], True)),
+        "refused: malformed",
+    ),
+    "a generation with too long a name": (
+        encode(sealed_notice(generation_name(1 << 32, ("x",)), ("x",), FAR)),
+        "refused: malformed",
+    ),
+    "a later generation without changes": (
+        encode(Hello(SPEC, "", generation_name(1, ()), True)),
         "refused: malformed",
     ),
     "more generations than can be": (
-        encode(sealed_notice(generation_number(1 << 30, ()), (), FAR)),
+        encode(sealed_notice(generation_name((1 << 30) + 1, ("x",)), ("x",), FAR)),
         "refused: malformed",
     ),
     "more generations than changes": (
-        encode(sealed_notice(generation_number(2, ("x",)), ("x",), FAR)),
+        encode(sealed_notice(generation_name(2, ("x",)), ("x",), FAR)),
         "refused: malformed",
     ),
     "more generations than rows added": (
-        encode(sealed_notice(generation_number(8, (), (GROWTH,)), (), FAR, (GROWTH,))),
+        encode(sealed_notice(generation_name(8, (), (GROWTH,)), (), FAR, (GROWTH,))),
         "refused: malformed",
     ),
-    "a generation under another's number": (
-        encode(sealed_notice(generation_number(1, ("x",)), ("y",), FAR)),
+    "a generation under another's name": (
+        encode(sealed_notice(generation_name(1, ("x",)), ("y",), FAR)),
         "refused: malformed",
     ),
     "a notice that names one twice": (
-        encode(sealed_notice(generation_number(1, ("x", "x")), ("x", "x"), FAR)),
+        encode(sealed_notice(generation_name(1, ("x", "x")), ("x", "x"), FAR)),
         "refused: malformed",
     ),
     "a notice nobody signed": (
-        encode(Notice(generation_number(1, ("x",)), ("x",), FAR, b"", ())),
+        encode(Notice(generation_name(1, ("x",)), ("x",), FAR, b"", ())),
         "refused: notice not genuine",
     ),
+    "the eviction of one who is on no list": (
+        encode(sealed_notice(generation_name(1, (STRANGER,)), (STRANGER,), FAR)),
+        "refused: eviction of no member",
+    ),
+    "the eviction of a member and of one on no list": (
+        encode(sealed_notice(generation_name(1, (STRANGER, "x")), (STRANGER, "x"), FAR)),
+        "refused: eviction of no member",
+    ),
     "a stranger's notice": (
-        encode(sealed_notice(generation_number(1, ("x",)), ("x",), STRANGER)),
+        encode(sealed_notice(generation_name(1, ("x",)), ("x",), STRANGER)),
         "refused: notice not genuine",
     ),
     "a growth nobody signed": (
@@ -231,24 +260,24 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
         grown_notice(sealed_growth(FAR, 1, 2), sealed_growth(HIGH, 2, 3)),
         "refused: malformed",
     ),
-    "a growth under another's number": (
-        encode(sealed_notice(generation_number(1, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
+    "a growth under another's name": (
+        encode(sealed_notice(generation_name(1, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
         "refused: malformed",
     ),
     "a growth that is none": (
-        a_frame("notice", 1 << 32, [], FAR, b"", [[FAR, 1, "2", b""]]),
+        a_frame("notice", generation_name(1, (), GROWN), [], FAR, b"", [[FAR, 1, "2", b""]]),
         "refused: malformed",
     ),
     "an offer of a later generation": (
-        encode(Offer(1 << 32, 6, GENUINE, MASS)),
+        encode(Offer(LATER, 6, GENUINE, MASS)),
         "messages of another generation",
     ),
-    "an old offer replayed": (encode(Offer(0, 4, GENUINE, MASS)), "offers older than the last"),
+    "an old offer replayed": (encode(Offer(FIRST, 4, GENUINE, MASS)), "offers older than the last"),
     "another specification": (
-        encode(Hello("other", "text", 0, True)),
+        encode(Hello("other", "text", FIRST, True)),
         "refused: another specification",
     ),
-    "an answer to nothing": (encode(Accept(0, 99, GENUINE, MASS)), "answers received again"),
+    "an answer to nothing": (encode(Accept(FIRST, 99, GENUINE, MASS)), "answers received again"),
 }
 
 
@@ -275,7 +304,7 @@ def test_a_stranger_gets_no_data_and_no_reason() -> None:
 
 def test_a_member_that_is_no_neighbor_is_a_stranger() -> None:
     victim = make_victim(is_asking=False)
-    assert victim.receive(FAR, encode(Offer(0, 6, GENUINE, MASS))) == []
+    assert victim.receive(FAR, encode(Offer(FIRST, 6, GENUINE, MASS))) == []
     assert victim.counts == {"refused: stranger": 1}
 
 
@@ -283,11 +312,11 @@ def test_a_record_of_no_member_is_rejected_durably() -> None:
     """Silence would keep an honest neighbor that knows more members asking forever."""
     victim = make_victim(is_asking=False)
     nodes = victim.state.nodes
-    offer = encode(Offer(0, 6, sealed_record(STRANGER, 0, 0, (1.0,)), MASS))
+    offer = encode(Offer(FIRST, 6, sealed_record(STRANGER, 0, FIRST, (1.0,)), MASS))
     save, send = victim.receive(HIGH, offer)
     assert isinstance(save, Save)
     assert save.sync
-    assert send == Send(HIGH, Reject(0, 6, "member"))
+    assert send == Send(HIGH, Reject(FIRST, 6, "member"))
     assert victim.state.nodes == nodes
     assert victim.receive(HIGH, offer) == [send]
 
@@ -295,7 +324,7 @@ def test_a_record_of_no_member_is_rejected_durably() -> None:
 @pytest.mark.parametrize("kind", [Offer, Accept])
 def test_an_evicted_members_record_is_not_taken(kind: Callable[..., AnyMessage]) -> None:
     victim = make_victim(is_asking=False)
-    generation = generation_number(1, (FAR,))
+    generation = generation_name(1, (FAR,))
     victim.receive(LOW, encode(sealed_notice(generation, (FAR,), LOW)))
     victim.agreed.add(HIGH)
     victim.ask(HIGH)
@@ -310,7 +339,7 @@ def test_a_restored_backup_is_noticed_and_changes_nothing() -> None:
     victim = make_victim(is_asking=True)
     before = victim.state
     with pytest.raises(RestoredBackup, match=HIGH):
-        victim.receive(HIGH, encode(Reject(0, before.seq, "stale")))
+        victim.receive(HIGH, encode(Reject(FIRST, before.seq, "stale")))
     assert victim.state is before
 
 
@@ -348,7 +377,7 @@ def test_each_check_of_numbers_alone_keeps_the_state_finite(
     victim = make_victim(is_asking=False)
     before = victim.state
     for bad in (math.nan, math.inf):
-        victim.receive(HIGH, encode(Offer(0, 6, GENUINE, (bad, 1.0))))
+        victim.receive(HIGH, encode(Offer(FIRST, 6, GENUINE, (bad, 1.0))))
         assert victim.state is before
 
 
@@ -361,7 +390,7 @@ def test_a_check_of_records_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch)
 def test_a_check_of_notices_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Context, "is_genuine_notice", lambda *_: True)
     victim = make_victim(is_asking=False)
-    frame = encode(Notice(generation_number(1, ("x",)), ("x",), FAR, b"", ()))
+    frame = encode(Notice(generation_name(1, ("x",)), ("x",), FAR, b"", ()))
     with pytest.raises(Violated):
         check_frame(victim, HIGH, frame)
 
@@ -376,7 +405,7 @@ def test_a_growth_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 def test_a_growth_is_carried_on_as_its_member_signed_it() -> None:
     """Also when it is joined with an eviction that only this peer knows of."""
     victim = make_victim(is_asking=True)
-    victim.receive(LOW, encode(sealed_notice(generation_number(1, ("x",)), ("x",), LOW)))
+    victim.receive(LOW, encode(sealed_notice(generation_name(1, ("x",)), ("x",), LOW)))
     _, *told = victim.receive(HIGH, grown_notice(*GROWN))
     notice = told[0].message
     assert isinstance(notice, Notice)
@@ -393,7 +422,7 @@ def test_a_member_can_only_grow() -> None:
     for count in (1, 3):
         grown = (sealed_growth(HIGH, 2, 5),)
         victim.receive(
-            HIGH, encode(sealed_notice(generation_number(count, (), grown), (), HIGH, grown))
+            HIGH, encode(sealed_notice(generation_name(count, (), grown), (), HIGH, grown))
         )
         assert victim.state.changes.rows() == {HIGH: 9}
 
@@ -436,9 +465,9 @@ def test_a_huge_mass_leaves_no_number_that_is_none(loss: str) -> None:
     own = ((0.5, 0.25, 1.0),)
     context = make_context(ME, (LOW, HIGH), own, {ME: 1, FAR: 1, LOW: 1, HIGH: 1}, rule)
     victim = Exchange(context, first_state(context))
-    record = sealed_record(FAR, 0, 0, (0.125, 0.5, 0.0))
+    record = sealed_record(FAR, 0, FIRST, (0.125, 0.5, 0.0))
     for seq in range(1, 50):
         mass = tuple(chance.choice([1e149, -1e149, 1e10, -1.0]) for _ in range(2))
-        victim.receive(HIGH, encode(Offer(0, seq, record, mass)))
+        victim.receive(HIGH, encode(Offer(FIRST, seq, record, mass)))
         for node in victim.state.nodes:
             assert np.isfinite([*node.mass, *node.private]).all()

@@ -19,11 +19,13 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Growth,
     Notice,
     Record,
     Reject,
     encode,
+    generation_name,
 )
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, Save, State
 from pairgossip.peer.storage import witness
@@ -32,17 +34,18 @@ from pairgossip.peer.storage.rows import digest
 from pairgossip.peer.storage.witness import witness_of
 
 GROWN = (Growth("ann", 1, 3, b"\xff" * 64),)
+LATER = generation_name((1 << 30) - 1, ("cid", "dan"), GROWN)
 AWKWARD = (0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, -1 / 3, math.pi)
 
 
 def record(origin: str, row: int, value: tuple[float, ...] = (1.5,)) -> Record:
-    return Record(origin, row, 7, value, bytes(range(64)))
+    return Record(origin, row, LATER, value, bytes(range(64)))
 
 
 def some_state(rows: int = 3) -> State:
     nodes = tuple(Node(record("ann", row, AWKWARD), AWKWARD, AWKWARD[::-1]) for row in range(rows))
     return State(
-        generation=(1 << 62) + 5,
+        generation=LATER,
         evicted=("cid", "dan"),
         seq=12,
         nodes=nodes,
@@ -53,7 +56,7 @@ def some_state(rows: int = 3) -> State:
         },
         exchanges=99,
         left_out=7,
-        notice=encode(Notice((1 << 62) + 5, ("cid", "dan"), "bob", b"\x00\xff", GROWN)),
+        notice=encode(Notice(LATER, ("cid", "dan"), "bob", b"\x00\xff", GROWN)),
         grown=GROWN,
     )
 
@@ -157,9 +160,9 @@ def test_a_save_writes_what_changed_and_nothing_else(path: Path) -> None:
 
 def test_a_new_generation_forgets_the_one_before(path: Path) -> None:
     saved(path, some_state(rows=5))
-    notice = encode(Notice(1 << 32, (), "bob", b"", ()))
+    notice = encode(Notice(LATER, (), "bob", b"", ()))
     fresh = State(
-        1 << 32,
+        LATER,
         notice=notice,
         seq=12,
         nodes=some_state(2).nodes,
@@ -194,7 +197,7 @@ def test_a_random_history_comes_back_at_every_step(path: Path) -> None:
     assert loaded(path) == state
 
 
-@pytest.mark.parametrize("notice", [b"junk", encode(Reject(0, 1, "busy"))])
+@pytest.mark.parametrize("notice", [b"junk", encode(Reject(FIRST_GENERATION, 1, "busy"))])
 def test_a_notice_that_is_none_is_damage(path: Path, notice: bytes) -> None:
     saved(path, replace(some_state(), notice=notice))
     with pytest.raises(InputError, match="is damaged"):

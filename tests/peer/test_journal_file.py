@@ -128,6 +128,20 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_folder_of_pairgossip_0_2_is_refused_and_left_alone(path: Path) -> None:
+    saved(path, some_state())
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA user_version = 9")
+    base.close()
+    before = path.read_bytes()
+    said = (
+        f"made by pairgossip 0.2: make a new folder with pairgossip peer init --from {path.parent}"
+    )
+    with pytest.raises(InputError, match=said):
+        SqliteJournal(path)
+    assert path.read_bytes() == before
+
+
 def test_not_even_the_log_of_a_newer_database_is_touched(path: Path, tmp_path: Path) -> None:
     """Whoever closes a database last writes its log back, unless it was opened for reading."""
     copy = tmp_path / "copy.sqlite"
@@ -213,7 +227,7 @@ def test_an_export_tells_no_values_unless_asked(path: Path) -> None:
     assert shown["peer"] == "me"
     assert shown["generation"] == 1 + generations_before(state.generation)
     assert shown["pending"] == {"bob": {"seq": 12, "node": 1}}
-    assert shown["nodes"][2]["holds"] == {"origin": "ann", "row": 2, "generation": 1}
+    assert shown["nodes"][2]["holds"] == {"origin": "ann", "row": 2, "generation": 1 << 30}
     assert shown["nodes"][2]["mass"] == list(AWKWARD)
     assert shown["outcomes"]["eve"] == {"seq": 4, "rejected": "busy"}
     assert "value" not in repr(shown)

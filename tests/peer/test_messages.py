@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from pairgossip.peer.protocol import messages
 from pairgossip.peer.protocol.messages import (
     _LARGEST_NUMBER,
+    FIRST_GENERATION,
     VERSION,
     Accept,
     AnyMessage,
@@ -32,6 +33,7 @@ from pairgossip.peer.protocol.messages import (
     decode,
     encode,
     frame_limit,
+    generation_name,
     signed_payload,
     with_signature,
 )
@@ -39,20 +41,22 @@ from pairgossip.peer.service.zenoh_link import signed_part
 from tests.peer.contexts import is_sealed, seal
 
 WHOLE = st.integers(0, _LARGEST_NUMBER)
+NAMES = st.one_of(st.just(FIRST_GENERATION), st.text("0123456789abcdef", min_size=72, max_size=72))
+"""Names of generations."""
 POSITIVE = st.integers(1, _LARGEST_NUMBER)
 TEXT = st.text('a\0\n"\\\x7f\xe9\u0301\u4e2d\uffff\U0001f600', max_size=70)
 """One character of each length and kind: a table of all of Unicode takes seconds to make."""
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5).map(tuple)
-RECORDS = st.builds(Record, TEXT, st.integers(0, 1 << 40), WHOLE, NUMBERS, st.binary(max_size=64))
+RECORDS = st.builds(Record, TEXT, st.integers(0, 1 << 40), NAMES, NUMBERS, st.binary(max_size=64))
 GROWTHS = st.builds(Growth, TEXT, WHOLE, WHOLE, st.binary(max_size=64))
 MESSAGES = st.one_of(
-    st.builds(Hello, TEXT, TEXT, WHOLE, st.booleans()),
-    st.builds(Offer, WHOLE, POSITIVE, RECORDS, NUMBERS),
-    st.builds(Accept, WHOLE, POSITIVE, RECORDS, NUMBERS),
-    st.builds(Reject, WHOLE, POSITIVE, st.sampled_from(["busy", "member", "stale", "generation"])),
+    st.builds(Hello, TEXT, TEXT, NAMES, st.booleans()),
+    st.builds(Offer, NAMES, POSITIVE, RECORDS, NUMBERS),
+    st.builds(Accept, NAMES, POSITIVE, RECORDS, NUMBERS),
+    st.builds(Reject, NAMES, POSITIVE, st.sampled_from(["busy", "member", "stale", "generation"])),
     st.builds(
         Notice,
-        WHOLE,
+        NAMES,
         st.lists(TEXT, max_size=3).map(tuple),
         TEXT,
         st.binary(max_size=64),
@@ -83,29 +87,26 @@ def test_a_frame_cut_short_is_bad(message: AnyMessage, data: st.DataObject) -> N
         decode(frame[:cut])
 
 
-RECORD = Record("o" * 64, 1, 2, (1.0, 2.0), b"s" * 64)
+FIRST, LATER = FIRST_GENERATION, generation_name(2, ("gone",))
+RECORD = Record("o" * 64, 1, LATER, (1.0, 2.0), b"s" * 64)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("kind", [Offer, Accept])
 def test_numbers_that_are_none_are_bad(kind: type[Offer | Accept], bad: float) -> None:
     with pytest.raises(BadFrame, match="not finite"):
-        decode(encode(kind(0, 1, RECORD, (1.0, bad))))
-    record = Record("o", 1, 2, (bad,), b"")
+        decode(encode(kind(FIRST, 1, RECORD, (1.0, bad))))
+    record = Record("o", 1, LATER, (bad,), b"")
     with pytest.raises(BadFrame, match="not finite"):
-        decode(encode(kind(0, 1, record, (1.0,))))
+        decode(encode(kind(FIRST, 1, record, (1.0,))))
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        Hello("", "", -1, True),
-        Offer(-1, 1, RECORD, ()),
-        Offer(0, 0, RECORD, ()),
-        Accept(0, -5, RECORD, ()),
-        Reject(0, _LARGEST_NUMBER + 1, "busy"),
-        Reject(_LARGEST_NUMBER + 1, 1, "busy"),
-        Notice(-1, (), "", b"", ()),
+        Offer(FIRST, 0, RECORD, ()),
+        Accept(FIRST, -5, RECORD, ()),
+        Reject(FIRST, _LARGEST_NUMBER + 1, "busy"),
     ],
 )
 def test_numbers_out_of_range_are_bad(message: AnyMessage) -> None:
@@ -113,38 +114,69 @@ def test_numbers_out_of_range_are_bad(message: AnyMessage) -> None:
         decode(encode(message))
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "0",
+        "00000001",
+        "0" * 9,
+        LATER[:-1],
+        LATER + "0",
+        LATER.upper(),
+        LATER[:-1] + "g",
+        LATER[:-1] + "\n",
+        " " + LATER[1:],
+        "\N{FULLWIDTH DIGIT ONE}" + LATER[1:],
+        generation_name(1 << 32, ("gone",)),
+        0,
+        -1,
+        1 << 32,
+        None,
+    ],
+)
+def test_a_name_that_no_generation_has_is_bad(name: object) -> None:
+    for message in (
+        Hello("", "", name, True),  # type: ignore[arg-type]
+        Notice(name, (), "", b"", ()),  # type: ignore[arg-type]
+        Want(name, 0, b""),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(BadFrame, match="malformed"):
+            decode(encode(message))
+
+
 def test_a_frame_longer_than_a_run_can_have_is_bad() -> None:
     limit = frame_limit(2, 3)
-    longest = Offer(_LARGEST_NUMBER, _LARGEST_NUMBER, RECORD, (1.0,) * 3)
+    longest = Offer(LATER, _LARGEST_NUMBER, RECORD, (1.0,) * 3)
     assert len(encode(longest)) < limit
     with pytest.raises(BadFrame, match="too long"):
         decode(b"\x00" * (limit + 1), limit)
 
 
 def test_the_longest_text_still_fits() -> None:
-    hello = Hello("s" * 64, "x" * (1 << 16), _LARGEST_NUMBER, True)
+    hello = Hello("s" * 64, "x" * (1 << 16), LATER, True)
     assert decode(encode(hello), frame_limit(1, 1)) == hello
 
 
-KNOWN_VERSIONS = {4: "e89530d1ff9db5a6"}
+KNOWN_VERSIONS = {5: "f125a390ad1723ca"}
 
 
 def test_what_is_sent_in_another_way_has_another_version() -> None:
     """Else peers of two versions would agree, and each refuse half of what the other says."""
-    record = Record("origin", 3, 2, (1.5, -2.0), b"s" * 64)
-    notice = Notice(5, ("gone",), "announcer", b"s" * 64, (Growth("more", 1, 2, b"s" * 64),))
-    given = Contribution(2, 3, "member", b"t" * 32, b"asked", b"w" * 16, b"s" * 64)
+    record = Record("origin", 3, LATER, (1.5, -2.0), b"s" * 64)
+    notice = Notice(LATER, ("gone",), "announcer", b"s" * 64, (Growth("more", 1, 2, b"s" * 64),))
+    given = Contribution(LATER, 3, "member", b"t" * 32, b"asked", b"w" * 16, b"s" * 64)
     messages: list[AnyMessage] = [
-        Hello("spec", "text", 2, True),
-        Offer(2, 7, record, (0.25, 1.0)),
-        Accept(2, 7, record, (0.25, 1.0)),
-        Reject(2, 7, "busy"),
+        Hello("spec", "text", LATER, True),
+        Offer(LATER, 7, record, (0.25, 1.0)),
+        Accept(LATER, 7, record, (0.25, 1.0)),
+        Reject(LATER, 7, "busy"),
         notice,
         given,
-        Have(2, 3, b"t" * 32, b"\x05", True),
-        Want(2, 3, b"\x02"),
-        Roster(2, (("a", 3), ("b", 1))),
-        Proof(2, given, given),
+        Have(LATER, 3, b"t" * 32, b"\x05", True),
+        Want(LATER, 3, b"\x02"),
+        Roster(LATER, (("a", 3), ("b", 1))),
+        Proof(LATER, given, given),
     ]
     said: list[Record | Growth | Notice | Contribution] = [record, *notice.grown, notice, given]
     signed = [signed_payload(one, "spec") for one in said]
@@ -169,19 +201,19 @@ def make_check(calls: list[str] | None = None) -> RecordCheck:
 
 
 def sign_record(
-    origin: str, row: int, generation: int, value: tuple[float, ...], spec: str = "spec"
+    origin: str, row: int, generation: str, value: tuple[float, ...], spec: str = "spec"
 ) -> Record:
     unsigned = Record(origin, row, generation, value, b"")
     return with_signature(unsigned, spec, lambda told: seal(origin, told))
 
 
 def make_record(**changes: object) -> Record:
-    record = sign_record("a", 1, 3, (5.0, 1.0))
+    record = sign_record("a", 1, LATER, (5.0, 1.0))
     return msgspec.structs.replace(record, **changes)
 
 
 def test_a_signed_record_is_sound() -> None:
-    assert make_check().is_sound(make_record(), 3)
+    assert make_check().is_sound(make_record(), LATER)
 
 
 @pytest.mark.parametrize(
@@ -189,10 +221,10 @@ def test_a_signed_record_is_sound() -> None:
     [
         {"origin": "b", "row": 0},
         {"row": 0},
-        {"generation": 4},
+        {"generation": FIRST},
         {"value": (5.0, 0.0)},
         {"signature": b""},
-        {"signature": seal("a", b"pairgossip record 1")},
+        {"signature": seal("a", b"pairgossip record 2")},
     ],
     ids=str,
 )
@@ -202,12 +234,12 @@ def test_the_signature_covers_everything(changes: dict[str, object]) -> None:
 
 
 def test_the_signature_covers_the_specification() -> None:
-    record = sign_record("a", 1, 3, (5.0, 1.0), spec="another")
-    assert not make_check().is_sound(record, 3)
+    record = sign_record("a", 1, LATER, (5.0, 1.0), spec="another")
+    assert not make_check().is_sound(record, LATER)
 
 
 def test_a_record_of_another_generation_is_not_sound() -> None:
-    assert not make_check().is_sound(make_record(), 4)
+    assert not make_check().is_sound(make_record(), FIRST)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +247,8 @@ def test_a_record_of_another_generation_is_not_sound() -> None:
     [(5.0,), (5.0, 1.0, 1.0), (), (11.0, 1.0), (-1e-9, 1.0), (math.nan, 1.0), (math.inf, 1.0)],
 )
 def test_a_value_outside_its_range_is_not_sound_even_if_signed(value: tuple[float, ...]) -> None:
-    record = sign_record("a", 1, 3, value)
-    assert not make_check().is_sound(record, 3)
+    record = sign_record("a", 1, LATER, value)
+    assert not make_check().is_sound(record, LATER)
 
 
 @pytest.mark.parametrize(
@@ -230,9 +262,9 @@ def test_only_members_rows_are_known(origin: str, row: int, expected: bool) -> N
 def test_what_was_found_genuine_is_not_verified_again() -> None:
     calls: list[str] = []
     check = make_check(calls)
-    assert all(check.is_sound(make_record(), 3) for _ in range(5))
+    assert all(check.is_sound(make_record(), LATER) for _ in range(5))
     assert calls == ["a"]
-    assert not any(check.is_sound(make_record(signature=b"x"), 3) for _ in range(2))
+    assert not any(check.is_sound(make_record(signature=b"x"), LATER) for _ in range(2))
     assert len(calls) == 3
 
 
@@ -241,18 +273,18 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     check = make_check()
     for k in range(10):
         value = (float(k), 0.0)
-        record = sign_record("a", 0, 0, value)
-        assert check.is_sound(record, 0)
+        record = sign_record("a", 0, FIRST, value)
+        assert check.is_sound(record, FIRST)
         assert len(check._genuine) <= 3
 
 
 def test_a_payload_says_what_it_is_for() -> None:
-    assert signed_payload(make_record(), "spec").startswith(b"pairgossip record 1\x00")
+    assert signed_payload(make_record(), "spec").startswith(b"pairgossip record 2\x00")
 
 
 def test_reports_are_whole_numbers() -> None:
     check = RecordCheck(is_sealed, "spec", ((0.0, 10.0), (0.0, 1.0)), ROWS, whole=True)
-    broken = sign_record("a", 1, 3, (5.5, 1.0))
-    assert check.is_sound(make_record(), 3)
-    assert not check.is_sound(broken, 3)
-    assert make_check().is_sound(broken, 3)
+    broken = sign_record("a", 1, LATER, (5.5, 1.0))
+    assert check.is_sound(make_record(), LATER)
+    assert not check.is_sound(broken, LATER)
+    assert make_check().is_sound(broken, LATER)

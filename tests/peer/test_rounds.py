@@ -12,6 +12,7 @@ from scipy.stats import chisquare
 import pairgossip as pg
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Have,
     Hello,
     Want,
@@ -135,7 +136,7 @@ def test_another_question_has_another_mask() -> None:
     cards = {place: one for place, one in state.contributions.items() if place[0] == 0}
     hidden = []
     for rounds_class in (Rounds, AsksDifferently):
-        begun = SumsState(0, rows=2, contributions=cards)
+        begun = SumsState(FIRST_GENERATION, rows=2, contributions=cards)
         rounds = rounds_class(world.contexts[name_of(0)], begun)
         rounds.start()
         given = rounds.contribution(name_of(0))
@@ -237,9 +238,9 @@ def test_more_is_asked_for_as_soon_as_something_has_come(monkeypatch: pytest.Mon
     world = SumsWorld(pg.graphs.path(3), [[1.0]] * 3, 0, disk_class=SumsDisk)
     rounds, other = Rounds(world.contexts[name_of(1)], first_sums(1)), name_of(0)
     rounds.start()
-    rounds.receive(other, encode(Hello(SPEC, "", 0, False)))
+    rounds.receive(other, encode(Hello(SPEC, "", FIRST_GENERATION, False)))
     rounds.contact()
-    offer = encode(Have(0, 0, rounds.transcript, bytes([0b111]), False))
+    offer = encode(Have(FIRST_GENERATION, 0, rounds.transcript, bytes([0b111]), False))
     assert wants(rounds.receive(other, offer)) == [0b011]
     assert wants(rounds.receive(other, offer)) == [0b100]
     assert wants(rounds.contact(has_news=True)) == [], "all of it is on its way"

@@ -9,6 +9,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Contribution,
     Have,
     Hello,
@@ -144,8 +145,8 @@ def test_nobody_keeps_a_peer_from_asking_the_others() -> None:
     for _ in range(2):
         rounds.contact()
         for who in (name_of(1), name_of(2)):
-            rounds.receive(who, encode(Hello(SPEC, "", 0, False)))
-            offer = Have(0, 0, rounds.transcript, bytes([0b1000]), False)
+            rounds.receive(who, encode(Hello(SPEC, "", FIRST_GENERATION, False)))
+            offer = Have(FIRST_GENERATION, 0, rounds.transcript, bytes([0b1000]), False)
             for action in rounds.receive(who, encode(offer)):
                 if isinstance(action, Send) and isinstance(action.message, Want):
                     asked.add(action.to)
@@ -156,7 +157,7 @@ def test_a_neighbor_that_asks_again_and_again_does_not_get_all_of_it_each_time()
     world = make_world(4)
     world.finish()
     rounds, greedy = world.rounds(name_of(0)), name_of(1)
-    want = encode(Want(0, 1, bytes([0b1111])))
+    want = encode(Want(FIRST_GENERATION, 1, bytes([0b1111])))
 
     def count(times: int) -> int:
         return sum(len(rounds.receive(greedy, want)) for _ in range(times))

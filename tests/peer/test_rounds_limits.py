@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pairgossip.peer.protocol import rounds as rounds_module
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Changes,
     Have,
     Want,
@@ -96,7 +97,9 @@ def test_a_long_notice_can_be_passed_on() -> None:
     world.finish()
     invented = tuple(f"{number:064d}" for number in range(20_000))
     changes = Changes(evicted=invented)
-    notice = world.rounds(me).context.announce(next_generation((0,), changes), changes)
+    notice = world.rounds(me).context.announce(
+        next_generation((FIRST_GENERATION,), changes), changes
+    )
     rounds = world.rounds(me)
     rounds.state = replace(rounds.state, notice=encode(notice))
     (sent,) = rounds._send_notice(name_of(1))

@@ -10,13 +10,14 @@ import pytest
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import BrokenInvariant
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     AnyMessage,
     Hello,
     Offer,
     Reject,
     decode,
     encode,
-    generation_number,
+    generation_name,
 )
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.runtime import _FIRST_WAIT, _LONGEST_WAIT, ExchangeRuntime
@@ -103,7 +104,7 @@ def test_an_answer_ends_the_repetition() -> None:
     runtime.stop_ringing()
     runtime.start(0.0)
     seq = runtime.protocol.state.seq
-    runtime.received(HIGH, encode(Reject(0, seq, "busy")), 0.05)
+    runtime.received(HIGH, encode(Reject(FIRST_GENERATION, seq, "busy")), 0.05)
     assert runtime.due() == math.inf
 
 
@@ -117,7 +118,7 @@ def test_the_wait_follows_the_usual_round_trip() -> None:
         runtime.advance(now)
         ((to, pending),) = runtime.protocol.state.pending.items()
         first_wait = runtime._asked[to].repeats_at - now
-        runtime.received(to, encode(Reject(0, pending.seq, "busy")), now + 0.01)
+        runtime.received(to, encode(Reject(FIRST_GENERATION, pending.seq, "busy")), now + 0.01)
     assert 0.02 < first_wait < 0.1  # about four round trips
 
 
@@ -135,7 +136,7 @@ def test_stopped_it_answers_but_does_not_ask() -> None:
     runtime.start(0.0)
     runtime.stop_ringing()
     assert runtime.due() == math.inf
-    runtime.received(HIGH, encode(Hello("other", "", 0, True)), 1.0)
+    runtime.received(HIGH, encode(Hello("other", "", FIRST_GENERATION, True)), 1.0)
     assert isinstance(books.sent[-1][1], Hello)
 
 
@@ -181,7 +182,7 @@ def test_the_clock_is_wound_anew_when_an_eviction_is_heard_of() -> None:
     runtime, _ = make_runtime()
     runtime.start(0.0)
     before = runtime.rings_at
-    told = sealed_notice(generation_number(1, (LOW,)), (LOW,), FAR)
+    told = sealed_notice(generation_name(1, (LOW,)), (LOW,), FAR)
     runtime.received(HIGH, encode(told), 0.0)
     assert runtime.rings_at != before
 
@@ -203,5 +204,5 @@ def test_what_could_not_be_saved_is_told_to_nobody() -> None:
         runtime.advance(1.0)
     books.is_full = False
     with pytest.raises(BrokenInvariant, match="could not be saved"):
-        runtime.received(HIGH, encode(Hello("spec-hash", "", 0, True)), 2.0)
+        runtime.received(HIGH, encode(Hello("spec-hash", "", FIRST_GENERATION, True)), 2.0)
     assert len(books.sent) == told

@@ -13,12 +13,13 @@ import pytest
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Accept,
     Hello,
     Offer,
     Reject,
     encode,
-    generation_number,
+    generation_name,
 )
 from pairgossip.peer.protocol.state import Action, Save, Send
 from tests.peer.contexts import SPEC, sealed_notice, sealed_record
@@ -45,33 +46,37 @@ def phase_of(peer: Exchange) -> Phase:
     return Phase.ASKING if HIGH in peer.state.pending else Phase.FREE
 
 
-def record(generation: int = 0) -> object:
+def record(generation: str = FIRST_GENERATION) -> object:
     return sealed_record(FAR, 0, generation, VALUES[FAR, 0])
 
 
 def offer(seq: int, sender: str = HIGH) -> Event:
-    return lambda peer: peer.receive(sender, encode(Offer(0, seq, record(), (1.0, 1.0))))  # type: ignore[arg-type]
+    return lambda peer: peer.receive(
+        sender, encode(Offer(FIRST_GENERATION, seq, record(), (1.0, 1.0)))
+    )  # type: ignore[arg-type]
 
 
 def accept(ahead: int, sender: str = HIGH) -> Event:
     def event(peer: Exchange) -> list[Action]:
-        answer = Accept(0, peer.state.seq + ahead, record(), (1.0, 1.0))  # type: ignore[arg-type]
+        answer = Accept(FIRST_GENERATION, peer.state.seq + ahead, record(), (1.0, 1.0))  # type: ignore[arg-type]
         return peer.receive(sender, encode(answer))
 
     return event
 
 
 def reject(ahead: int, sender: str = HIGH) -> Event:
-    return lambda peer: peer.receive(sender, encode(Reject(0, peer.state.seq + ahead, "busy")))
+    return lambda peer: peer.receive(
+        sender, encode(Reject(FIRST_GENERATION, peer.state.seq + ahead, "busy"))
+    )
 
 
 def notice(count: int, evicted: tuple[str, ...]) -> Event:
-    told = sealed_notice(generation_number(count, evicted), evicted, FAR)
+    told = sealed_notice(generation_name(count, evicted), evicted, FAR)
     return lambda peer: peer.receive(HIGH, encode(told))
 
 
 def hello(spec: str) -> Event:
-    return lambda peer: peer.receive(HIGH, encode(Hello(spec, "", 0, True)))
+    return lambda peer: peer.receive(HIGH, encode(Hello(spec, "", FIRST_GENERATION, True)))
 
 
 EVENTS: dict[str, list[Event]] = {

@@ -12,7 +12,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.protocol.messages import Record
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Record, generation_name
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
     DualAveraging,
@@ -41,8 +41,10 @@ def make_network(n: int = 8, kernel: str = "gini", seed: int = 1, **more: object
 
 
 def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> State:
-    node = Node(Record(origin, 0, 0, (), b""), (top, bottom), ())
-    return State(0, seq=0, nodes=(node,), pending={}, outcomes={}, exchanges=exchanges)
+    node = Node(Record(origin, 0, FIRST_GENERATION, (), b""), (top, bottom), ())
+    return State(
+        FIRST_GENERATION, seq=0, nodes=(node,), pending={}, outcomes={}, exchanges=exchanges
+    )
 
 
 def lonely(**others: int) -> Uncertainty:
@@ -322,9 +324,9 @@ def test_a_course_that_a_crash_has_overtaken_is_left_out() -> None:
 def test_a_new_generation_begins_anew() -> None:
     network = make_network()
     network.run_until(500)
-    seen = network.seers[0]
-    seen.observe(msgspec.structs.replace(make_state(0.0, 0.0, 0), generation=1 << 32), (0,))
-    assert seen.masses.generation == 1 << 32
+    seen, later = network.seers[0], generation_name(1, ("x",))
+    seen.observe(msgspec.structs.replace(make_state(0.0, 0.0, 0), generation=later), (0,))
+    assert seen.masses.generation == later
     assert seen.interval() is None
 
 
@@ -393,13 +395,18 @@ def test_a_model_has_no_interval_but_a_spread(is_adaptive: bool) -> None:
     if is_adaptive:
         rule = AdaptiveAveraging(loss, 2, lambda z, *_: -z, 4.0, 1.0)
     others, private = rule.begin()
-    record = Record("a", 0, 0, (), b"")
+    record = Record("a", 0, FIRST_GENERATION, (), b"")
 
     def state(z: tuple[float, float], k: int) -> State:
         # Squares may be of any size: the spread is of the gradients alone.
         mass = (*z, *(1e6 for _ in others[2:]))
         return State(
-            0, seq=0, nodes=(Node(record, mass, private),), pending={}, outcomes={}, exchanges=k
+            FIRST_GENERATION,
+            seq=0,
+            nodes=(Node(record, mass, private),),
+            pending={},
+            outcomes={},
+            exchanges=k,
         )
 
     seen = Uncertainty(rule, state((0.0, 0.0), 0), {})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import zenoh
 
 from pairgossip.peer.identity.certificates import Opener, Sealer
-from pairgossip.peer.protocol.messages import Offer, Record, encode
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Offer, Record, encode
 from pairgossip.peer.service.zenoh_link import (
     _HEADER,
     configuration,
@@ -32,8 +32,8 @@ PLANTED = 1234.56789
 
 
 def offer() -> bytes:
-    record = Record("a" * 64, 0, 0, (PLANTED,), bytes(64))
-    return encode(Offer(0, 1, record, (PLANTED, 1.0)))
+    record = Record("a" * 64, 0, FIRST_GENERATION, (PLANTED,), bytes(64))
+    return encode(Offer(FIRST_GENERATION, 1, record, (PLANTED, 1.0)))
 
 
 def spell_planted() -> list[bytes]:

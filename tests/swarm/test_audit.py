@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.messages import generation_name
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -169,5 +170,5 @@ def test_a_number_that_is_none_is_found(tmp_path: Path) -> None:
 
 def test_generations_must_agree(tmp_path: Path) -> None:
     homes = exchanging(tmp_path)
-    change(homes[0], lambda state: replace(state, generation=state.generation + 5))
+    change(homes[0], lambda state: replace(state, generation=generation_name(5, ("x",))))
     assert audit(homes).violations[0].startswith("Not all peers are in the same generation")

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol import masks
-from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.messages import Rows, generation_name
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -135,7 +135,7 @@ def test_a_killed_peer_lacks_sums_or_does_not(homes: list[Home]) -> None:
 
 
 def test_generations_must_agree(homes: list[Home]) -> None:
-    change(homes[0], lambda state: replace(state, generation=state.generation + 5))
+    change(homes[0], lambda state: replace(state, generation=generation_name(5, ("x",))))
     sentence = "Not all peers are in the same generation: run them on until all have heard of it."
     assert sentence in audit_sums(homes).violations
 

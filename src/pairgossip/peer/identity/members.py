@@ -33,7 +33,13 @@ from pairgossip.peer.identity.certificates import (
 )
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.context import NO_CHANGES, Context
-from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows, sums_frame_limit
+from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
+    MOST_ROWS,
+    Changes,
+    Rows,
+    sums_frame_limit,
+)
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.spec.spec import (
@@ -380,7 +386,7 @@ class PeerContext(Context):
             return str(problem)
         return None
 
-    def make_program(self, generation: int = 0) -> Program:
+    def make_program(self, generation: str = FIRST_GENERATION) -> Program:
         """Return what members compute of sums in this generation, from the beginning."""
         own, members = self.own, self.present_rows
         noise = None if self.agreed.noise is None else partial(self.noise, own, members)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Changes,
     Growth,
     Notice,
@@ -88,7 +89,7 @@ class Context(ABC):
         """Return what people call a member."""
         return member
 
-    def make_program(self, generation: int = 0) -> Program:
+    def make_program(self, generation: str = FIRST_GENERATION) -> Program:
         """Return what members compute of sums in this generation, from the beginning."""
         raise NotImplementedError
 
@@ -109,12 +110,12 @@ class Context(ABC):
         """How long a frame of this run can be."""
         return frame_limit(len(self.limits), self.rule.sizes[0], len(self.rows))
 
-    def own_record(self, row: int, generation: int) -> Record:
+    def own_record(self, row: int, generation: str) -> Record:
         """Make the signed record of one of the peer's own rows."""
         unsigned = Record(self.me, row, generation, self.own[row], b"")
         return with_signature(unsigned, self.spec, self.sign)
 
-    def announce(self, generation: int, changes: Changes) -> Notice:
+    def announce(self, generation: str, changes: Changes) -> Notice:
         """Make the signed notice of a new generation."""
         unsigned = Notice(generation, changes.evicted, self.me, b"", changes.grown)
         return with_signature(unsigned, self.spec, self.sign)

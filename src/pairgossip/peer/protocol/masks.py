@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from pairgossip.peer.protocol.program import Words
 
-_MASK = b"pairgossip mask 1\x00"
+_MASK = b"pairgossip mask 2\x00"
 _NONCE = bytes(16)
 """Each key makes one stream, so that one nonce is enough."""
 

@@ -62,6 +62,8 @@ class Membership(ABC, Generic[_S]):
     """The texts of other specifications, by the neighbors that run them."""
     evicted_by: str | None = None
     """The member that has announced a generation without this peer."""
+    unlisted: dict[str, str] = field(default_factory=dict)
+    """By neighbor: an id that it says is evicted, and that is not on this peer's list."""
     away: set[str] = field(default_factory=set)
     """Neighbors that are not there, as far as is known: they do not answer, or whoever runs the
     protocol knows that the connection is gone. Any frame from them proves otherwise."""
@@ -158,6 +160,7 @@ class Membership(ABC, Generic[_S]):
         if hello.generation < self.state.generation:
             answers += self._send_notice(sender)
         elif hello.generation == self.state.generation:
+            self.unlisted.pop(sender, None)
             answers += self._greeted_back(sender)
         return answers
 
@@ -185,6 +188,10 @@ class Membership(ABC, Generic[_S]):
         elif self.context.me in notice.evicted:
             event = "evicted by the others"
             self.evicted_by = notice.announcer
+        elif strangers := set(notice.evicted) - self.context.rows.keys():
+            # Else whoever likes could begin one generation after another about nobody.
+            event = "refused: eviction of no member"
+            self.unlisted[sender] = min(strangers)
         elif notice.changes.rows().get(self.context.me, 0) > len(self.context.own):
             raise ForgottenRows(sender)
         else:
@@ -205,7 +212,7 @@ class Membership(ABC, Generic[_S]):
             return []
         return self._begin_with(theirs, notice.generation)
 
-    def _begin_with(self, changes: Changes, *others: int) -> list[Any]:
+    def _begin_with(self, changes: Changes, *others: str) -> list[Any]:
         """Begin a generation with these changes and all before, later than the others' too."""
         all_changes = self.state.changes.union(changes)
         generation = next_generation((self.state.generation, *others), all_changes)

@@ -3,23 +3,25 @@
 A record is one row of a member's data, signed by the member, the same wherever it travels.
 
 A generation is one run of the network from the members' own records. It is known by what has
-changed since the members were listed: who is evicted, and who has more rows than at first. Its
-number says in the upper half how many generations there were before, and in the lower half what has
-changed, in short. So two peers that begin different generations at once give them different
-numbers, and whoever hears of both begins one with all that either has changed. That a member has
-more rows only the member itself can say: it signs it, and the others carry its words along.
+changed since the members were listed: who is evicted, and who has more rows than at first. Its name
+is text: eight hexadecimal digits say how many generations there were before, and 64 are the SHA-256
+of the changes. So the later of two names sorts behind the earlier, two peers that begin different
+generations at once give them different names, and whoever hears of both begins one with all that
+either has changed. That a member has more rows only the member itself can say: it signs it, and the
+others carry its words along.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-VERSION = 4
+VERSION = 5
 """Of all that neighbors must have in common besides the specification: how frames, messages and
 records are written, and what an exchange does. Count it up whenever any of that changes."""
 MOST_ROWS = 1_000_000
@@ -27,17 +29,19 @@ MOST_ROWS = 1_000_000
 MOST_ROUNDS = 1 << 16
 """Of one generation."""
 _MOST_GENERATIONS = 1 << 30
-"""Nobody can have begun more than this: numbers fit into what a database holds."""
-FIRST_GENERATION = 0
-"""Nothing has changed in it."""
-_CHANGES_BITS = 32
+"""Nobody can have begun more than this: the number fits into the digits of a name."""
+FIRST_GENERATION = "00000000"
+"""Its name: nothing has changed in it, so that there is no digest."""
+_COUNT_DIGITS = len(FIRST_GENERATION)
+"""Hexadecimal digits of a name that say how many generations there were before."""
+_LATER_GENERATION = re.compile(rf"[0-9a-f]{{{_COUNT_DIGITS + 64}}}")
 _MOST_REMEMBERED = 100_000
 _LARGEST_FRAME = 1 << 20
 _LARGEST_TEXT = 1 << 16
 LONGEST_PUBLIC = 1 << 17
 """How many bytes a contribution may say in clear."""
 _LARGEST_NUMBER = (1 << 63) - 1
-"""What a database can hold: nothing larger is a generation or counts offers."""
+"""What a database can hold: nothing larger counts offers."""
 
 Rows = tuple[tuple[float, ...], ...]
 Mass = tuple[float, ...]
@@ -50,7 +54,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     origin: str
     row: int
-    generation: int
+    generation: str
     value: tuple[float, ...]
     signature: bytes
 
@@ -108,14 +112,14 @@ class Hello(_Message, frozen=True, tag="hello"):
     """The hash of the specification."""
     text: str
     """The specification itself, so that a difference can be shown; empty if there is none."""
-    generation: int
+    generation: str
     wants_answer: bool
 
 
 class Offer(_Message, frozen=True, tag="offer"):
     """Offers to swap records and average masses, with those of the sender."""
 
-    generation: int
+    generation: str
     seq: int
     record: Record
     mass: Mass
@@ -124,7 +128,7 @@ class Offer(_Message, frozen=True, tag="offer"):
 class Accept(_Message, frozen=True, tag="accept"):
     """Accepts an offer: done on this side, with record and mass as they were before."""
 
-    generation: int
+    generation: str
     seq: int
     record: Record
     mass: Mass
@@ -133,7 +137,7 @@ class Accept(_Message, frozen=True, tag="accept"):
 class Reject(_Message, frozen=True, tag="reject"):
     """Rejects an offer: nothing was or will be done for it on this side."""
 
-    generation: int
+    generation: str
     seq: int
     reason: Reason
 
@@ -141,7 +145,7 @@ class Reject(_Message, frozen=True, tag="reject"):
 class Notice(_Message, frozen=True, tag="notice"):
     """A new generation begins, without some members, and with more rows of others."""
 
-    generation: int
+    generation: str
     evicted: tuple[str, ...]
     announcer: str
     signature: bytes
@@ -157,7 +161,7 @@ class Notice(_Message, frozen=True, tag="notice"):
 class Contribution(_Message, frozen=True, tag="contribution"):
     """What one member adds to one round; the same wherever it travels."""
 
-    generation: int
+    generation: str
     round: int
     member: str
     transcript: bytes
@@ -172,7 +176,7 @@ class Contribution(_Message, frozen=True, tag="contribution"):
 class Have(_Message, frozen=True, tag="have"):
     """Tells how far the sender is: all rounds before this one, and these members' contributions."""
 
-    generation: int
+    generation: str
     round: int
     transcript: bytes
     held: bytes
@@ -183,7 +187,7 @@ class Have(_Message, frozen=True, tag="have"):
 class Want(_Message, frozen=True, tag="want"):
     """Asks for the contributions of these members to a round."""
 
-    generation: int
+    generation: str
     round: int
     members: bytes
     """A bit for each member, in the order of their ids."""
@@ -192,14 +196,14 @@ class Want(_Message, frozen=True, tag="want"):
 class Roster(_Message, frozen=True, tag="roster"):
     """The members and their rows as the sender has them: sent to one that has another list."""
 
-    generation: int
+    generation: str
     rows: tuple[tuple[str, int], ...]
 
 
 class Proof(_Message, frozen=True, tag="proof"):
     """Two different contributions of one member to one round, which no honest member signs."""
 
-    generation: int
+    generation: str
     first: Contribution
     second: Contribution
 
@@ -234,7 +238,7 @@ def signed_payload(said: Record | Growth | Notice | Contribution, spec: str) -> 
         case Contribution():
             kind, place = b"contribution", (said.member, said.generation, said.round)
             content = (*place, said.transcript, said.public, said.words)
-    return b"pairgossip %b 1\x00" % kind + msgspec.msgpack.encode((spec, *content))
+    return b"pairgossip %b 2\x00" % kind + msgspec.msgpack.encode((spec, *content))
 
 
 class RecordCheck:
@@ -260,7 +264,7 @@ class RecordCheck:
         """Return whether the record's origin takes part, and has this row."""
         return 0 <= record.row < self._rows.get(record.origin, 0)
 
-    def is_sound(self, record: Record, generation: int) -> bool:
+    def is_sound(self, record: Record, generation: str) -> bool:
         """Return whether the value has the declared shape and range, and its origin signed it."""
         return (
             record.generation == generation
@@ -287,26 +291,30 @@ class RecordCheck:
         return True
 
 
-def generation_number(count: int, evicted: Iterable[str], grown: Iterable[Growth] = ()) -> int:
-    """Return the number of the generation after ``count`` others with these changes."""
+def generation_name(count: int, evicted: Iterable[str], grown: Iterable[Growth] = ()) -> str:
+    """Return the name of the generation after ``count`` others with these changes."""
     changes = (sorted(evicted), sorted((one.member, one.first, one.rows) for one in grown))
-    digest = hashlib.sha256(msgspec.msgpack.encode(changes)).digest()
-    short = int.from_bytes(digest[: _CHANGES_BITS // 8]) if any(changes) else 0
-    return (count << _CHANGES_BITS) | short
+    digest = hashlib.sha256(msgspec.msgpack.encode(changes)).hexdigest() if any(changes) else ""
+    return f"{count:0{_COUNT_DIGITS}x}{digest}"
 
 
-def generations_before(generation: int) -> int:
+def is_generation(name: str) -> bool:
+    """Return whether this is the name of the first generation, or looks like that of a later."""
+    return name == FIRST_GENERATION or _LATER_GENERATION.fullmatch(name) is not None
+
+
+def generations_before(generation: str) -> int:
     """Return how many generations there were before this one."""
-    return generation >> _CHANGES_BITS
+    return int(generation[:_COUNT_DIGITS], 16)
 
 
-def generation_ordinal(generation: int) -> int:
+def generation_ordinal(generation: str) -> int:
     """Return the generation as people and scripts count it: the first is 1."""
     return 1 + generations_before(generation)
 
 
-def is_consistent(generation: int, changes: Changes) -> bool:
-    """Return whether a generation has the right number, and names each member once, in order.
+def is_consistent(generation: str, changes: Changes) -> bool:
+    """Return whether a generation has the right name, and names each member once, in order.
 
     Whoever begins a generation changes something, so there were no more than there are changes.
     Without this limit a single notice could use up all numbers, and none would be left to evict
@@ -320,13 +328,13 @@ def is_consistent(generation: int, changes: Changes) -> bool:
         and growing == sorted(set(growing))
         and all(1 <= one.first < one.rows <= MOST_ROWS for one in grown)
         and before <= min(_MOST_GENERATIONS, len(evicted) + sum(g.rows - g.first for g in grown))
-        and generation == generation_number(before, *changes)
+        and generation == generation_name(before, *changes)
     )
 
 
-def next_generation(generations: Iterable[int], changes: Changes) -> int:
-    """Return the number of the generation that follows all these, with these changes."""
-    return generation_number(1 + max(map(generations_before, generations)), *changes)
+def next_generation(generations: Iterable[str], changes: Changes) -> str:
+    """Return the name of the generation that follows all these, with these changes."""
+    return generation_name(1 + max(map(generations_before, generations)), *changes)
 
 
 class BadFrame(ValueError):
@@ -355,7 +363,7 @@ def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
         raise BadFrame("not finite")
     if isinstance(message, Hello) and len(message.text) > _LARGEST_TEXT:
         raise BadFrame("too long")
-    if not 0 <= message.generation <= _LARGEST_NUMBER:
+    if not is_generation(message.generation):
         raise BadFrame("malformed")
     if isinstance(message, _OF_EXCHANGES) and not 1 <= message.seq <= _LARGEST_NUMBER:
         raise BadFrame("malformed")

@@ -122,7 +122,7 @@ def first_state(context: Context) -> State:
     )
 
 
-def first_nodes(context: Context, generation: int) -> Vector[Node]:
+def first_nodes(context: Context, generation: str) -> Vector[Node]:
     """Return the nodes of a peer when a generation begins."""
     return Vector(
         Node(context.own_record(row, generation), *context.rule.begin())

@@ -49,7 +49,7 @@ class Outcome(msgspec.Struct, frozen=True):
 class Standing(msgspec.Struct, frozen=True):
     """What every protocol remembers: the generation, and what has changed for it."""
 
-    generation: int
+    generation: str
     evicted: tuple[str, ...] = ()
     notice: bytes = b""
     """The frame that began this generation, for neighbors that have not heard of it."""

@@ -68,7 +68,7 @@ class Summation(Membership[SumsState]):
     def _first_transcript(self) -> bytes:
         roster = tuple(sorted(self.context.present_rows.items()))
         named = (self.context.spec, self.state.generation, roster)
-        return hashlib.sha256(b"pairgossip list 1\x00" + msgspec.msgpack.encode(named)).digest()
+        return hashlib.sha256(b"pairgossip list 2\x00" + msgspec.msgpack.encode(named)).digest()
 
     def _is_of_another_list(self) -> bool:
         """Return whether members had committed to their rows for another list than the present."""

@@ -252,6 +252,7 @@ class Reporter(ABC):
             problems.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
         for neighbor, text in self._protocol.disagreeing.items():
             problems.append(self._disagreement(neighbor, text))
+        problems += [self._unlisted(*one) for one in sorted(self._protocol.unlisted.items())]
         last = max(self._heard_at.values(), default=self._started_at)
         is_alone = now - last > LONELY and not self._is_quiet and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
@@ -313,6 +314,15 @@ class Reporter(ABC):
         return (
             f"Neighbor '{name}' speaks version {theirs} of the messages and this peer version "
             f"{VERSION}: update pairgossip at {older}; until then the two do not exchange."
+        )
+
+    def _unlisted(self, neighbor: str, evicted: str) -> str:
+        """Say that a neighbor has evicted somebody who is not on this peer's list."""
+        name, gone = self._names.get(neighbor, neighbor), clean_text(evicted, 64)
+        return (
+            f"Neighbor '{name}' is in a generation without {gone}, which is not on this peer's "
+            "list: if that was a member, join it here as well (peer join --not-a-neighbor) and "
+            f"restart; if not, ask who runs '{name}', for only members can be evicted."
         )
 
     def _disagreement(self, neighbor: str, text: str) -> str:

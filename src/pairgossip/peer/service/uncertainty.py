@@ -73,11 +73,11 @@ class _Sums(msgspec.Struct, frozen=True, array_like=True):
 _NO_SUMS = _Sums()
 
 
-class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
+class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_name"}):
     """How the masses have grown: a few hundred numbers in the status, to go on after a restart."""
 
-    generation: int
-    """The full number, under another name: elsewhere in a status, generations count from 1."""
+    generation: str
+    """Its full name, under another key: elsewhere in a status, generations count from 1."""
     batch: int
     """Exchanges between two marks."""
     marks: tuple[_Mark, ...]

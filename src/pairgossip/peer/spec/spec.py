@@ -30,6 +30,7 @@ from pairgossip.losses import (
     as_proximal,
     inverse_sqrt,
 )
+from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
@@ -359,7 +360,7 @@ def program_for(
     spec: Spec,
     own: Rows,
     members: Mapping[str, int],
-    generation: int = 0,
+    generation: str = FIRST_GENERATION,
     noise: Noise | None = None,
 ) -> SumsProgram:
     """Make what a member with these rows runs on sums.
@@ -369,7 +370,7 @@ def program_for(
     spec, own
         The specification, and the member's rows.
     members, generation
-        How many rows each member of this generation has, and its number.
+        How many rows each member of this generation has, and its name.
     noise
         Returns what this member adds to the counts of a round: drawn once by `noise_law_for`, and
         kept.

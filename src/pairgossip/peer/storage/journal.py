@@ -162,7 +162,7 @@ class SqliteJournal:
         state, (seq, pending, exchanges, left_out) = change.state, numbers
         peer = (
             1,
-            str(state.generation),
+            state.generation,
             msgspec.msgpack.encode(state.evicted),
             seq,
             pending,

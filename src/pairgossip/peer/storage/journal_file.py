@@ -23,6 +23,7 @@ from pairgossip.peer.protocol.messages import (
     Record,
     decode,
     generation_ordinal,
+    is_generation,
 )
 from pairgossip.peer.protocol.state import (
     Node,
@@ -35,7 +36,9 @@ from pairgossip.peer.protocol.state import (
 )
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 9
+VERSION = 10
+_VERSION_0_2 = 9
+"""The format of pairgossip 0.2, whose generations had numbers of 32 bits of digest."""
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
@@ -83,6 +86,11 @@ def check_database(path: Path) -> tuple[int, int]:
             raise InputError(
                 f"{path} was written by a newer version of pairgossip (its format is {version}, "
                 f"this one knows {VERSION}): update pairgossip."
+            )
+        if (application, version) == (APPLICATION, _VERSION_0_2):
+            raise InputError(
+                f"{path} was made by pairgossip 0.2: make a new folder with "
+                f"pairgossip peer init --from {path.parent}"
             )
         (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
         (page,) = base.execute("PRAGMA page_size").fetchone()
@@ -180,7 +188,7 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | SumsState | None
         if total != sum_fingerprints(_check(name, rows) for name, rows in tables.items()):
             raise ValueError("a row is missing, or is not the latest")
         standing: dict[str, Any] = {
-            "generation": int(generation),
+            "generation": _generation(generation),
             "evicted": msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
             "notice": notice,
             "grown": _notice(notice).grown if notice else (),
@@ -304,6 +312,13 @@ def _export_record(record: Record, private: bool) -> dict[str, Any]:
     generation = generation_ordinal(record.generation)
     shown = {"origin": record.origin, "row": record.row, "generation": generation}
     return shown | {"value": list(record.value)} if private else shown
+
+
+def _generation(name: str) -> str:
+    """The name of the generation, if it is one."""
+    if not is_generation(name):
+        raise ValueError("its generation is invalid")
+    return name
 
 
 def _notice(frame: bytes) -> Notice:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from pairgossip import __version__
+from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Words
 from pairgossip.peer.sums.fixed_point import choose_bits
 from pairgossip.peer.sums.results import Result, follow_result
@@ -26,7 +27,8 @@ class Generation(NamedTuple):
 
     members: Mapping[str, int]
     """How many rows each member has."""
-    number: int = 0
+    number: str = FIRST_GENERATION
+    """The name of the generation."""
 
     @property
     def rows(self) -> int:
