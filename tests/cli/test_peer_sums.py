@@ -1,4 +1,4 @@
-"""`peer evict`, `add` and `join` where sums are computed: what a difference tells is said first."""
+"""`peer evict`, `add`, `agree` and `join` on sums: what a difference tells is said first."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from pairgossip.cli.peer import operate
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import invitation
-from pairgossip.peer.protocol.state import SaveSums, SumsState
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Changes, encode, generation_name
+from pairgossip.peer.protocol.state import Consent, SaveSums, SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.storage.agreements import requested_agreements
 from pairgossip.peer.storage.folder import Home
 from tests.cli.running import CommandLine
 from tests.peer.homes import make_home
 from tests.peer.test_sums_service import SUMS, make_homes
 
-ADDING = "every member can tell the sums over the added rows, by difference"
+ALL_OTHERS = "once the operators of all others have run peer agree"
+ADDING = f"every member can tell the sums over the added rows, by difference, {ALL_OTHERS}"
 
 
 class Terminal(io.StringIO):
@@ -32,7 +36,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.chdir(tmp_path)
     first, *_ = make_homes(tmp_path)
     (tmp_path / "more.csv").write_text("income\n1.5\n")
-    change_state(first, summed=(read_snapshot(first).identity.id, *other_ids(first)))
+    rows = dict(read_snapshot(first).context.present_rows)
+    change_state(first, summed=rows, summed_in=FIRST_GENERATION)
     return first
 
 
@@ -47,6 +52,70 @@ def change_state(home: Home, **changes: object) -> None:
     parts.close()
 
 
+def begin_without(home: Home, member: str) -> None:
+    """Let others have evicted a member."""
+    seen, changes = read_snapshot(home), Changes(evicted=(member,))
+    generation = generation_name(1, *changes)
+    notice = encode(seen.context.announce(generation, changes))
+    change_state(home, generation=generation, evicted=(member,), notice=notice)
+
+
+def test_what_changed_is_agreed_to(
+    cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost, agree = other_ids(home)[0], ("peer", "agree", "--home", str(home.folder))
+    name = home.read_members().names()[lost]
+    assert "there is nothing left to do" in cli.error(*agree, "--yes")
+    begin_without(home, lost)
+    assert cli.error(*agree) == (
+        "Agreeing cannot be undone, and there is no terminal to ask on: give --yes."
+    )
+    monkeypatch.setattr(sys, "stdin", Terminal("n"))
+    answer = cli(*agree)
+    assert answer.code == 1 and requested_agreements(home) == ()
+    assert f"- since this peer contributed to a sum, '{name}' was evicted;" in answer.err
+    assert "- every member can tell the sums over those rows, by difference, once" in answer.err
+    monkeypatch.setattr(sys, "stdin", Terminal("y"))
+    assert cli(*agree).code == 0
+    generation = read_snapshot(home).saved.generation
+    assert requested_agreements(home) == (generation,)
+    change_state(home, consent=Consent(generation=generation))
+    assert "there is nothing left to do" in cli.error(*agree, "--yes")
+
+
+def test_a_running_peer_agrees_at_once_or_says_that_it_is_too_late(
+    cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost, agree = other_ids(home)[0], ("peer", "agree", "--yes", "--home", str(home.folder))
+    begin_without(home, lost)
+    monkeypatch.setattr(Home, "is_running", lambda self: True)
+    monkeypatch.setattr(operate, "_PATIENCE", 0.0)
+    answer = cli(*agree)
+    assert (answer.code, answer.err) == (0, "It will be agreed when the peer comes to it.\n")
+    monkeypatch.setattr(operate, "_is_waiting", lambda _: False)
+    answer = cli(*agree)
+    assert answer.code == 1
+    assert "Another generation has begun meanwhile, so that nothing was agreed" in answer.err
+
+    def take_up(request: Path) -> bool:
+        change_state(home, consent=Consent(generation=request.name))
+        return False
+
+    monkeypatch.setattr(operate, "_is_waiting", take_up)
+    answer = cli(*agree)
+    assert answer.code == 0 and "Agreed: there is a new result once" in answer.err
+
+
+def test_there_may_be_nothing_to_agree_to(cli: CommandLine, home: Home) -> None:
+    agree = ("peer", "agree", "--yes", "--home", str(home.folder))
+    before = dict(read_snapshot(home).context.present_rows)
+    before.pop(other_ids(home)[0])
+    change_state(home, summed=before)
+    assert "let all members begin again from new folders" in cli.error(*agree)
+    change_state(home, summed={}, summed_in="")
+    assert "has contributed to no sum yet" in cli.error(*agree)
+
+
 def test_an_eviction_that_others_began_is_agreed_to(
     cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,14 +123,14 @@ def test_an_eviction_that_others_began_is_agreed_to(
     name, where = home.read_members().names()[lost], str(home.folder)
     monkeypatch.setattr(sys, "stdin", Terminal("n"))
     said = cli("peer", "evict", name, "--home", where).err
-    assert "by difference, once the operators of all others have run peer evict too;" in said
+    assert f"every member can tell the sums over its rows, by difference, {ALL_OTHERS};" in said
     assert "count no more" in said
-    change_state(home, evicted=(lost,))
+    begin_without(home, lost)
     monkeypatch.setattr(sys, "stdin", Terminal("y"))
     answer = cli("peer", "evict", name, "--home", where)
     assert answer.code == 0 and "count no more" not in answer.err
     assert [file.name for file in home.evictions.iterdir()] == [lost]
-    change_state(home, evicted_here=(lost,))
+    change_state(home, consent=Consent(evicted=(lost,)))
     assert "was evicted before" in cli.error("peer", "evict", name, "--home", where, "--yes")
 
 
@@ -82,7 +151,7 @@ def test_adding_rows_after_a_sum_is_asked_about(
 
 
 def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
-    change_state(home, summed=())
+    change_state(home, summed={}, summed_in="")
     assert cli("peer", "add", str(home.folder), "--data", "more.csv").code == 0
 
 
@@ -129,6 +198,6 @@ def test_joining_is_not_asked_about_without_a_sum_or_a_new_member(
     again = invitation(load_identity(other.folder), other.read_spec(), listed.rows, listed.address)
     assert cli("peer", "join", again, "--home", str(home.folder)).code == 0
     assert home.read_members().listed[0] == listed
-    change_state(home, summed=())
+    change_state(home, summed={}, summed_in="")
     late = invite(make_home(tmp_path, "late", [7.5], SUMS))
     assert cli("peer", "join", late, "--home", str(home.folder)).code == 0

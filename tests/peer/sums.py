@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -128,11 +129,23 @@ class SumsDisk(Disk):
             self.point("synced")
 
 
+Change = tuple[str | int, ...]
+"""An eviction, the rows of a member, or a generation: what an operator may agree to."""
+
+
 class SumsAuditor:
-    """Looks at every frame: one contribution to a round, stored first, under a mask of its own."""
+    """Looks at every frame: one contribution to a round, stored first, under a mask of its own.
+
+    And one generation is enough: a peer contributes to sums of a further one only with all that
+    its operator has agreed to.
+    """
 
     def __init__(self, world: SumsWorld) -> None:
         self._world = world
+        self._agreed: dict[str, set[Change]] = {name: set() for name in world.names}
+        self._acts: Counter[str] = Counter()
+        self._summed: dict[str, list[tuple[str, dict[str, int]]]] = {}
+        """By member: the generations to whose sums it has contributed, and the rows in them."""
         self._told: dict[tuple[str, int, str], bytes] = {}
         self._hidden: dict[tuple[str, bytes], bytes] = {}
         self.checks = 0
@@ -151,6 +164,36 @@ class SumsAuditor:
             raise Violated(f"{sender} shows a contribution that it has not stored")
         if message.words and message.member == sender:
             self._check_mask(message, saved[-1].rows)
+            self._check_consent(sender, saved[-1])
+
+    def agreed(self, name: str, *changes: Change) -> None:
+        """Note what the operator of a peer agrees to."""
+        self._agreed[name].update(changes)
+        self._acts[name] += 1
+
+    def summed(self, name: str) -> int:
+        """In how many generations a peer has contributed to a sum."""
+        return len(self._summed.get(name, ()))
+
+    def _check_consent(self, name: str, state: SumsState) -> None:
+        """At most one generation without the agreement of the peer's own operator."""
+        rows = {**self._world.rows, **{one.member: one.rows for one in state.grown}}
+        rows = {who: count for who, count in rows.items() if who not in state.evicted}
+        summed = self._summed.setdefault(name, [])
+        if state.generation in [generation for generation, _ in summed]:
+            return
+        summed.append((state.generation, rows))
+        if len(summed) == 1:
+            return
+        before = summed[-2][1]
+        changes: set[Change] = {("evict", who) for who in before.keys() - rows.keys()}
+        changes |= {("rows", who, count) for who, count in rows.items() if before[who] != count}
+        agreed = self._agreed[name]
+        is_new = bool(changes) and changes <= agreed
+        if not (is_new or ("generation", state.generation) in agreed):
+            raise Violated(f"{name} contributes to a further sum without consent: {changes}")
+        if len(summed) > 1 + self._acts[name]:
+            raise Violated(f"{name} contributes without consent to {len(summed)} generations")
 
     def _check_mask(self, message: Contribution, rows: int) -> None:
         """A mask hides one vector only, and it is there."""
@@ -178,8 +221,7 @@ class SumsWorld(World):
     wrap: Callable[[Program], Program] | None = None
 
     def __post_init__(self) -> None:
-        self._evicting: set[str] = set()
-        self._agreeing: set[tuple[str, ...]] = set()
+        self._has_operators = False
         super().__post_init__()
 
     def _make_context(self, number: int, name: str) -> SumsContext:
@@ -214,26 +256,46 @@ class SumsWorld(World):
         )
 
     def evict(self, by: str, members: Sequence[str]) -> None:
-        """Let a peer evict others; the operators of all that are left agree sooner or later."""
-        self.evict_alone(by, members)
-        self._evicting |= set(members)
-        for name in self.names:
-            if (name, *members) not in self._agreeing:
-                self._agreeing.add((name, *members))
-                delay = self.chance.uniform(0.0, 4.0)
-                self._later(delay, lambda name=name: self._agree(name, members))  # type: ignore[misc]
-
-    def evict_alone(self, by: str, members: Sequence[str]) -> None:
-        """Let a peer evict others, and nobody agree."""
+        """Let a peer evict others, by which its own operator agrees."""
+        self.auditor.agreed(by, *(("evict", one) for one in members))
         super().evict(by, members)
 
     def evict_again(self, by: str, members: Sequence[str]) -> None:
-        if not set(members) <= set(self.state(by).evicted_here):
-            self.evict_alone(by, members)
+        if not set(members) <= set(self.state(by).consent.evicted):
+            self.evict(by, members)
 
-    def _agree(self, name: str, members: Sequence[str]) -> None:
-        if name not in self._evicting | self.gone:
-            self.evict_alone(name, members)
+    def grow(self, name: str, by: int) -> None:
+        """Add rows to a peer, by which its own operator agrees to them."""
+        super().grow(name, by)
+        self.auditor.agreed(name, ("rows", name, self.asked[name]))
+
+    def agree(self, name: str, generation: str | None = None) -> None:
+        """Let an operator agree to a generation, the present one unless given, if the peer runs."""
+        runtime, state = self.peers[name], self.state(name)
+        generation = generation or state.generation
+        if runtime is None or name in self.gone:
+            return
+        self._note("agree", name, generation)
+        if generation == state.generation:
+            self.counts["agreements"] += 1
+            evicted = {("evict", one) for one in state.evicted}
+            grown = {("rows", one.member, one.rows) for one in state.grown}
+            self.auditor.agreed(name, ("generation", generation), *evicted, *grown)
+        self._live(name, runtime, lambda: runtime.agree(generation, self.now))
+
+    def let_operators_agree(self) -> None:
+        """From now on let every operator look at its peer now and then, and agree to all."""
+        if not self._has_operators:
+            self._has_operators = True
+            for name in self.names:
+                self._look_after(name)
+
+    def _look_after(self, name: str) -> None:
+        """Let an operator agree to what it sees, which the peer takes up some time later."""
+        if self.peers[name] is not None and self.rounds(name).missing_consent() is not None:
+            seen = self.state(name).generation
+            self._later(self.chance.uniform(0.0, 0.5), lambda: self.agree(name, seen))
+        self._later(self.chance.uniform(0.5, 4.0), lambda: self._look_after(name))
 
     def state(self, name: str) -> SumsState:  # type: ignore[override]
         return cast(SumsState, super().state(name))
@@ -324,6 +386,7 @@ def make_sums_world(
         rounds_class=rounds_class,
         shifts=[chance.randint(0, 1) for _ in range(graph.n)] if rounded else (),
     )
+    world.let_operators_agree()
     plan_evictions(world, chance)
     for when, number, by in growths:
         world._at(when, lambda number=number, by=by: world.grow(name_of(number), by))  # type: ignore[misc]

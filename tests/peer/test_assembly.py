@@ -169,7 +169,7 @@ def test_no_purpose_begins_like_another() -> None:
     said: list[Record | Growth | Notice] = [
         Record("a", 0, FIRST_GENERATION, (), b""),
         Growth("a", 1, 2, b""),
-        Notice(0, (), "a", b"", ()),
+        Notice(FIRST_GENERATION, (), "a", b"", ()),
     ]
     purposes = [members._PURPOSE, *(signed_payload(one, "spec") for one in said)]
     assert all(b"\x00" in purpose for purpose in purposes)

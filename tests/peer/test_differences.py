@@ -1,24 +1,48 @@
-"""Two sums over lists that differ by a member tell its numbers: peers keep from making both."""
+"""Two sums that differ by some rows tell their numbers: one answer means one, unless all agree."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
-import pytest
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.messages import (
+    Growth,
+    Notice,
+    encode,
+    generation_name,
+    generations_before,
+)
 from pairgossip.peer.protocol.program import Ask, Kind
 from pairgossip.peer.protocol.rounds import Rounds
-from tests.peer.contexts import name_of
-from tests.peer.sums import WORDS, Powers, SumsContext, SumsWorld, make_world
+from pairgossip.peer.protocol.state import SumsAction
+from tests.peer.contexts import name_of, sealed_growth, sealed_notice
+from tests.peer.sums import WORDS, Powers, SumsAuditor, SumsWorld, make_world
 
 ATTACKER, VICTIM = name_of(0), name_of(3)
+HONEST = (name_of(1), name_of(2))
+ROWS = 2
+"""How many each member begins with."""
 
 
 class Careless(Rounds):
     """Contributes to any sum."""
 
-    def _refuse_difference(self) -> str | None:
+    def missing_consent(self) -> str | None:
         return None
+
+
+class Credulous(Careless):
+    """Believes in the eviction of whomever."""
+
+    def _handle_notice(self, sender: str, notice: Notice) -> list[SumsAction]:
+        return self._follow(notice) if notice.generation > self.state.generation else []
+
+
+def make_careless_world(n: int, rounds_class: type[Rounds] = Careless) -> SumsWorld:
+    """Members that contribute to anything, of which the audit says nothing."""
+    return make_world(n, liars={name_of(k): rounds_class for k in range(n)})
 
 
 def run_twice(world: SumsWorld) -> tuple[int, ...] | None:
@@ -26,7 +50,7 @@ def run_twice(world: SumsWorld) -> tuple[int, ...] | None:
     world.finish()
     first = found_sum(world)
     assert first is not None
-    world.evict_alone(ATTACKER, [VICTIM])
+    world.evict(ATTACKER, [VICTIM])
     world.run(world.now + 60.0)
     second = found_sum(world)
     if second is None:
@@ -45,17 +69,35 @@ def numbers_of(world: SumsWorld, name: str) -> tuple[int, ...]:
     return tuple(np.asarray(numbers).tolist())
 
 
+def announce(world: SumsWorld, count: int, evicted: tuple[str, ...], *grown: Growth) -> None:
+    """Let the attacker tell everybody of a generation, and everybody make of it what it does."""
+    frame = encode(sealed_notice(generation_name(count, evicted, grown), evicted, ATTACKER, grown))
+    for name in world.names:
+        if name != ATTACKER:
+            world._deliver(ATTACKER, name, frame)
+    world.run(world.now + 10.0)
+
+
+def count_sums(world: SumsWorld, name: str = HONEST[0]) -> int:
+    """In how many generations a member has contributed to a sum."""
+    assert isinstance(world.auditor, SumsAuditor)
+    return world.auditor.summed(name)
+
+
 def test_whoever_evicts_a_member_learns_nothing() -> None:
     world = make_world(4)
     assert run_twice(world) is None
-    for name in (name_of(1), name_of(2)):
-        said = world.rounds(name).refusal()
-        assert said is not None and f"run pairgossip peer evict {VICTIM} here too" in said
+    for name in HONEST:
+        assert world.rounds(name).refusal() == (
+            f"Since this peer contributed to a sum, '{VICTIM}' was evicted: a further sum would "
+            "tell everybody the numbers of those rows, by the difference. If that may be known, "
+            "run: pairgossip peer agree."
+        )
         assert not any(one.member == name for one in world.state(name).contributions.values())
 
 
 def test_without_the_guard_it_learns_everything() -> None:
-    world = make_world(4, rounds_class=Careless)
+    world = make_careless_world(4)
     assert run_twice(world) == numbers_of(world, VICTIM)
 
 
@@ -67,29 +109,44 @@ def test_one_honest_member_is_enough() -> None:
 def test_a_peer_refuses_after_a_restart_too() -> None:
     world = make_world(4)
     assert run_twice(world) is None
-    for name in (name_of(1), name_of(2)):
+    for name in HONEST:
         world.stop(name, power=True)
         world.start(name)
     world.run(world.now + 60.0)
     assert found_sum(world) is None
 
 
-def test_all_operators_may_agree() -> None:
+def test_all_operators_may_agree_in_one_way_or_the_other() -> None:
     world = make_world(4)
     assert run_twice(world) is None
-    world.evict_alone(name_of(1), [VICTIM])
+    world.evict(HONEST[0], [VICTIM])
     world.run(world.now + 30.0)
     assert found_sum(world) is None, "one of them has not agreed yet"
-    world.evict_alone(name_of(2), [VICTIM])
+    world.agree(HONEST[1])
+    world.stop(HONEST[1], power=True)
+    world.start(HONEST[1])
     world.finish()
     world.check_sums()
+    assert count_sums(world) == 2
+
+
+def test_an_agreement_to_a_generation_that_has_passed_is_none() -> None:
+    world = make_world(5)
+    world.finish()
+    seen = world.state(HONEST[0]).generation
+    world.evict(ATTACKER, [VICTIM])
+    world.run(world.now + 10.0)
+    before = world.state(HONEST[0])
+    world.agree(HONEST[0], seen)
+    assert world.state(HONEST[0]) is before
+    assert world.counts["agreements to another generation"] == 1
 
 
 def test_who_agrees_to_one_eviction_does_not_agree_to_another() -> None:
     world = make_world(5)
     world.finish()
-    world.evict_alone(name_of(2), [name_of(4)])
-    world.evict_alone(ATTACKER, [VICTIM])
+    world.evict(name_of(2), [name_of(4)])
+    world.evict(ATTACKER, [VICTIM])
     world.run(world.now + 60.0)
     said = world.rounds(name_of(2)).refusal()
     assert said is not None and f"'{VICTIM}' was evicted" in said
@@ -100,33 +157,116 @@ def test_a_member_that_never_ran_is_evicted_without_further_ado() -> None:
     world = make_world(4)
     world.lose_for_ever(VICTIM)
     world.run(10.0)
-    world.evict_alone(ATTACKER, [VICTIM])
+    world.evict(ATTACKER, [VICTIM])
     world.finish()
     world.check_sums()
 
 
-def test_a_member_that_joins_after_a_sum_is_not_shown_by_a_new_generation() -> None:
+def test_a_member_that_joins_after_a_sum_is_shown_by_no_agreement() -> None:
     world = make_world(4)
     world.finish()
     rounds = world.rounds(name_of(1))
-    rounds.state = replace(rounds.state, summed=(name_of(0), name_of(1), name_of(2)))
+    before = {one: ROWS for one in world.names if one != VICTIM}
+    rounds.state = replace(rounds.state, summed=before)
+    world.agree(name_of(1))
     said = rounds.refusal()
     assert said is not None and f"'{VICTIM}' has joined after" in said
+    assert "let all members begin again from new folders" in said
 
 
-def test_rows_that_a_member_adds_are_its_own_affair() -> None:
-    world = make_world(4, more={1: [7.0]})
+def test_rows_that_a_member_adds_lead_to_no_sum_before_all_agree() -> None:
+    world = make_world(4, more={0: [7.0]})
     world.finish()
-    world.grow(name_of(1), 1)
-    world.run(world.now + 1.0)
+    world.grow(ATTACKER, 1)
+    world.run(world.now + 60.0)
+    assert count_sums(world) == 1 and found_sum(world) is None
+    others = [name for name in world.names if name != ATTACKER]
+    for name in others:
+        said = world.rounds(name).refusal()
+        assert said is not None and f"'{ATTACKER}' has 3 rows instead of 2" in said
+        assert said.endswith("If that may be known, run: pairgossip peer agree.")
+        world.agree(name)
+    assert world.rounds(ATTACKER).refusal() is None, "it has added them itself"
     world.finish()
-    assert world.state(name_of(1)).rows == 3
     world.check_sums()
+    assert count_sums(world) == 2
 
 
-@pytest.mark.parametrize("agreed", [False, True])
-def test_noise_that_is_drawn_anew_makes_no_refusal_necessary(
-    agreed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SumsContext, "hides_differences", agreed)
-    assert (run_twice(make_world(4)) is not None) is agreed
+def test_who_agrees_to_some_rows_does_not_agree_to_others() -> None:
+    world = make_world(4, more={0: [7.0, 8.0]})
+    world.finish()
+    world.grow(ATTACKER, 1)
+    world.run(world.now + 10.0)
+    world.agree(HONEST[0])
+    world.grow(ATTACKER, 1)
+    world.run(world.now + 60.0)
+    said = world.rounds(HONEST[0]).refusal()
+    assert said is not None and f"'{ATTACKER}' has 4 rows instead of 2" in said
+    assert count_sums(world) == 1
+
+
+def flood_with_nobodies(world: SumsWorld) -> None:
+    """Announce twenty generations, each without one more id that never was."""
+    invented = tuple(f"{number:064d}" for number in range(20))
+    world.finish()
+    for count in range(1, 21):
+        announce(world, count, invented[:count])
+
+
+def test_notices_about_nobody_lead_to_no_further_sum() -> None:
+    world = make_world(4)
+    flood_with_nobodies(world)
+    for name in (*HONEST, VICTIM):
+        assert count_sums(world, name) == 1
+        assert generations_before(world.state(name).generation) == 0
+        assert world.rounds(name).unlisted == {ATTACKER: f"{0:064d}"}
+    assert world.counts["refused: eviction of no member"] == 60
+
+
+def test_without_the_guards_notices_about_nobody_lead_to_21_sums() -> None:
+    world = make_careless_world(4, Credulous)
+    totals = set()
+    flood = tuple(f"{number:064d}" for number in range(20))
+    world.finish()
+    for count in range(21):
+        if count:
+            announce(world, count, flood[:count])
+        world.finish()
+        totals.add((world.state(HONEST[0]).generation, found_sum(world)))
+    assert len(totals) == 21 and not any(total is None for _, total in totals)
+
+
+def test_a_generation_with_nothing_new_leads_to_no_further_sum() -> None:
+    """A member that has added many rows could count up to as many generations with them."""
+    world = make_world(4, more={0: [7.0] * 5}, liars={ATTACKER: Careless})
+    world.finish()
+    world.grow(ATTACKER, 5)
+    world.run(world.now + 10.0)
+    for name in (*HONEST, VICTIM):
+        world.agree(name)
+    world.finish()
+    world.check_sums()
+    for count in range(2, 6):
+        announce(world, count, (), sealed_growth(ATTACKER, ROWS, ROWS + 5))
+        assert generations_before(world.state(HONEST[0]).generation) == count
+    assert count_sums(world) == 2
+    said = world.rounds(HONEST[0]).refusal()
+    assert said is not None and "another generation with the same rows" in said
+
+
+def test_notices_in_any_order_ask_for_the_same_agreement() -> None:
+    """Evictions that are heard of one by one, or at once, are agreed to as a whole."""
+    for order in itertools.permutations((3, 4)):
+        world = make_world(5)
+        world.finish()
+        for number in order:
+            world.evict(ATTACKER, [name_of(number)])
+            world.run(world.now + 10.0)
+        for name in HONEST:
+            said = world.rounds(name).refusal()
+            assert said is not None
+            assert f"'{name_of(3)}' was evicted and '{name_of(4)}' was evicted" in said
+            world.agree(name)
+        world.finish()
+        world.check_sums()
+        assert count_sums(world) == 2

@@ -13,6 +13,7 @@ from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     MOST_ROWS,
     Changes,
+    Growth,
     encode,
     generation_name,
     generations_before,
@@ -115,6 +116,28 @@ def test_the_same_eviction_by_two_peers_is_one_generation() -> None:
     assert {world.state(name_of(k)).generation for k in range(3)} == {
         generation_name(1, (name_of(3),))
     }
+
+
+def test_names_that_agree_in_32_bits_are_two_names() -> None:
+    """So many bits collide within a second; a peer hears of both generations, and joins them."""
+    from tests.peer.contexts import sealed_growth, sealed_notice
+    from tests.peer.hostile import FAR, HIGH, make_victim
+
+    found: dict[str, int] = {}
+    for rows in range(3, MOST_ROWS):
+        name = generation_name(1, (), (Growth(HIGH, 2, rows, b""),))
+        first = found.setdefault(name[:16], rows)
+        if first != rows:
+            break
+    grown = [(sealed_growth(HIGH, 2, count),) for count in (first, rows)]
+    names = [generation_name(1, (), one) for one in grown]
+    assert names[0][:16] == names[1][:16] and names[0] != names[1]
+    for order in ((0, 1), (1, 0)):
+        peer = make_victim(is_asking=False)
+        for which in order:
+            peer._handle_notice(FAR, sealed_notice(names[which], (), FAR, grown[which]))
+        assert peer.state.changes.rows() == {HIGH: max(first, rows)}
+        assert peer.counts["notices received again"] == 0
 
 
 def test_an_eviction_that_is_done_is_not_done_again() -> None:

@@ -20,6 +20,7 @@ from pairgossip.peer.protocol.messages import (
     Changes,
     Growth,
     Record,
+    generation_name,
     generations_before,
     with_signature,
 )
@@ -274,7 +275,7 @@ def test_real_keys_sign_growth(tmp_path: Path) -> None:
     assert not bob.is_genuine_growth(wrong)  # it began with one
     theirs = bob.with_own(rows).claim_growth()
     assert not bob.is_genuine_growth(replace(theirs, member=ann.me, first=1))
-    notice = ann.announce(1 << 32, Changes((), (claim,)))
+    notice = ann.announce(generation_name(1, (), (claim,)), Changes((), (claim,)))
     assert bob.is_genuine_notice(notice)
     assert not bob.is_genuine_notice(replace(notice, grown=()))
 

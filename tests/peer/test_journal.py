@@ -27,7 +27,16 @@ from pairgossip.peer.protocol.messages import (
     encode,
     generation_name,
 )
-from pairgossip.peer.protocol.state import Node, Outcome, Pending, Save, State
+from pairgossip.peer.protocol.state import (
+    Consent,
+    Node,
+    Outcome,
+    Pending,
+    Save,
+    SaveSums,
+    State,
+    SumsState,
+)
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.rows import digest
@@ -350,3 +359,17 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
     assert all(one in states[5:] for one in found)
     assert found[0] == states[5]
     assert len({one.seq for one in found if one is not None}) > 3
+
+
+def test_what_an_operator_has_agreed_to_is_kept(path: Path) -> None:
+    """With the generation that is agreed to, or later without anything else."""
+    begun = SumsState(FIRST_GENERATION, rows=3)
+    summed = replace(begun, summed_in=FIRST_GENERATION, summed={"ann": 3, "bob": 5})
+    consent = Consent(("cid",), (("bob", 9),), LATER)
+    for states in ((begun, summed, replace(summed, consent=consent)), (begun, summed), (begun,)):
+        with opened(path) as journal:
+            journal.save(SaveSums(states[0], sync=True, everything=True))
+            for state in states[1:]:
+                journal.save(SaveSums(state, sync=True))
+        with opened(path) as journal:
+            assert journal.load() == states[-1]

@@ -59,6 +59,8 @@ def test_the_schedules_are_as_bad_as_they_claim() -> None:
         "freezes",
         "evictions",
         "growths",
+        "agreements",
+        "agreements to another generation",
         "generations begun",
         "contributions received again",
         "rounds repeated: members asked differently",

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.consent import refuse_further_sum
 from pairgossip.peer.protocol.messages import Contribution, with_signature
 from pairgossip.peer.protocol.program import Ask, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds
-from pairgossip.peer.protocol.state import SaveSums, Send, SumsAction
+from pairgossip.peer.protocol.state import Consent, SaveSums, Send, SumsAction
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, name_of
 from tests.peer.sums import make_world, restore_first, run_sums_schedule
@@ -84,7 +86,31 @@ class AsksUnseen(Rounds):
         return self.program.ask()
 
 
+class NeverAsks(Rounds):
+    def missing_consent(self) -> str | None:
+        return None
+
+
+class AsksOnce(Rounds):
+    """Takes an agreement to anything for one to all that follows."""
+
+    def missing_consent(self) -> str | None:
+        return super().missing_consent() if self.state.consent == Consent() else None
+
+
+class AsksForNoRows(Rounds):
+    """Takes added rows for the affair of the member that has added them."""
+
+    def missing_consent(self) -> str | None:
+        consent = self.state.consent.with_changes(rows=self.context.present_rows.items())
+        state = replace(self.state, consent=consent)
+        return refuse_further_sum(state, self.context.present_rows, self.context.name_member)
+
+
 DEFECTS = {
+    "a peer contributes to a further generation without consent": (NeverAsks, "without consent"),
+    "one agreement is taken for all that follow": (AsksOnce, "without consent"),
+    "others' added rows are taken for agreed to": (AsksForNoRows, "without consent"),
     "a mask is used in two rounds": (ReusedMask, "has used a mask twice"),
     "a contribution is shown before it is stored": (ShownFirst, "has not stored"),
     "a contribution is shown before it is safe": (NotSynced, "has not stored"),

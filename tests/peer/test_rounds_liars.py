@@ -71,6 +71,7 @@ def test_two_contributions_to_one_round_are_proof_of_a_lie() -> None:
         assert proof.first.member == proof.second.member == liar
     # Evicting it begins a generation without it, which comes to its end.
     world.evict(name_of(0), [liar])
+    world.let_operators_agree()
     world.gone.add(liar)
     world.finish()
     world.check_sums()

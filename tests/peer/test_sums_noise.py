@@ -16,6 +16,7 @@ from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.signed_result import sign_result
 from pairgossip.peer.storage import kept_noise
+from pairgossip.peer.storage.agreements import request_agreement
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import create_home, noise_ledger, request_growth
 from pairgossip.peer.storage.kept_noise import KeptNoise
@@ -171,6 +172,10 @@ def test_another_generation_costs_epsilon_again(tmp_path: Path) -> None:
     request_eviction(homes[0], find_member(homes[0].read_members(), "", "clinic-3"))
     with running(*homes[:3], board=Switchboard()) as peers:
         assert until(lambda: peers[1].status().generation == 2 and peers[1].status().problems != ())
+        assert "If that may be known, run: pairgossip peer agree." in peers[1].status().problems[0]
+        for home in homes[1:3]:  # noise hides the member, and yet each generation tells more
+            request_agreement(home, read_snapshot(home).saved.generation)
+        assert until(lambda: "budget" in "".join(peers[1].status().problems))
         assert peers[1].status().problems == (
             "These rows have spent 4 of a privacy budget of 4, and another sum over them would "
             "make it 8: allow it with budget = 8 in peer.toml, and start the peer again.",

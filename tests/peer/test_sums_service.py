@@ -15,15 +15,16 @@ from msgspec.structs import replace
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.messages import Proof
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Proof, generation_name
 from pairgossip.peer.protocol.rounds import Rounds
-from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.protocol.state import Consent, SumsState
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.log import write_logs
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.status import ended_generation, read_status, sums_status
 from pairgossip.peer.signed_result import SignedResult, check_signed, sign_result, write_signed
+from pairgossip.peer.storage.agreements import request_agreement, requested_agreements
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import request_growth
 from tests.peer.homes import introduce_each_other, make_home
@@ -189,18 +190,37 @@ def test_an_eviction_after_a_sum_needs_every_operator(tmp_path: Path) -> None:
         assert until(lambda: peers[1].status().generation == 2 and peers[1].status().problems != ())
         (problem,) = peers[1].status().problems
     assert problem == (
-        "'clinic-3' was evicted after this peer had contributed to a sum with it, and a sum "
-        "without it would show everybody what it contributed: if that may be known, run pairgossip "
-        "peer evict clinic-3 here too."
+        "Since this peer contributed to a sum, 'clinic-3' was evicted: a further sum would tell "
+        "everybody the numbers of those rows, by the difference. If that may be known, run: "
+        "pairgossip peer agree."
     )
     state = read_snapshot(homes[1]).saved
     assert isinstance(state, SumsState)
     assert (len(state.summed), state.evictions, len(state.evicted)) == (4, set(), 1)
-    for home in homes[1:3]:
-        request_eviction(home, find_member(home.read_members(), "", "clinic-3"))
+    request_agreement(homes[1], state.generation)
+    request_agreement(homes[1], FIRST_GENERATION)
+    request_eviction(homes[2], find_member(homes[2].read_members(), "", "clinic-3"))
     with running(*homes[:3], board=Switchboard()) as peers:
         assert until(lambda: all(map(is_in_second_generation, peers)))
-    assert read_snapshot(homes[1]).saved.evictions == set(state.evicted)
+    assert requested_agreements(homes[1]) == ()
+    after = read_snapshot(homes[1]).saved
+    assert isinstance(after, SumsState)
+    assert after.consent.generation == after.summed_in == after.generation == state.generation
+    assert after.evictions == set(state.evicted)
+
+
+def test_an_agreement_to_another_generation_is_dropped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    request_agreement(homes[0], generation_name(1, ("f" * 64,)))
+    with running(*homes, board=Switchboard()):
+        assert until(lambda: requested_agreements(homes[0]) == ())
+    state = read_snapshot(homes[0]).saved
+    assert isinstance(state, SumsState) and state.consent == Consent()
+    said = "nothing was agreed to: another generation has begun since"
+    assert said in [one.message for one in caplog.records]
 
 
 def test_added_rows_begin_a_generation_with_them(tmp_path: Path) -> None:
@@ -210,6 +230,15 @@ def test_added_rows_begin_a_generation_with_them(tmp_path: Path) -> None:
     more.write_text("income\n1.5\n99.0\n")
     request_growth(homes[1], more)
     with running(*homes, board=Switchboard()) as peers:
+        assert until(
+            lambda: all(
+                one.status().generation == 2 and one.status().problems for one in peers[::2]
+            )
+        )
+        for one in peers[::2]:
+            (problem,) = one.status().problems
+            assert "'clinic-1' has 4 rows instead of 2: a further sum" in problem
+            request_agreement(one.home, read_snapshot(one.home).saved.generation)
         assert until(
             lambda: all(one.status().generation == 2 and is_complete(one) for one in peers)
         )

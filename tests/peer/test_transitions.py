@@ -17,6 +17,7 @@ from pairgossip.peer.protocol.messages import (
     Accept,
     Hello,
     Offer,
+    Record,
     Reject,
     encode,
     generation_name,
@@ -46,19 +47,19 @@ def phase_of(peer: Exchange) -> Phase:
     return Phase.ASKING if HIGH in peer.state.pending else Phase.FREE
 
 
-def record(generation: str = FIRST_GENERATION) -> object:
-    return sealed_record(FAR, 0, generation, VALUES[FAR, 0])
+def record() -> Record:
+    return sealed_record(FAR, 0, FIRST_GENERATION, VALUES[FAR, 0])
 
 
 def offer(seq: int, sender: str = HIGH) -> Event:
     return lambda peer: peer.receive(
         sender, encode(Offer(FIRST_GENERATION, seq, record(), (1.0, 1.0)))
-    )  # type: ignore[arg-type]
+    )
 
 
 def accept(ahead: int, sender: str = HIGH) -> Event:
     def event(peer: Exchange) -> list[Action]:
-        answer = Accept(FIRST_GENERATION, peer.state.seq + ahead, record(), (1.0, 1.0))  # type: ignore[arg-type]
+        answer = Accept(FIRST_GENERATION, peer.state.seq + ahead, record(), (1.0, 1.0))
         return peer.receive(sender, encode(answer))
 
     return event

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from cyclopts import App, Parameter
 
-from pairgossip.cli.peer.operate import add_command, evict_command, export_command, run_command
+from pairgossip.cli.peer.operate import (
+    add_command,
+    agree_command,
+    evict_command,
+    export_command,
+    run_command,
+)
 from pairgossip.cli.peer.result import result_command
 from pairgossip.cli.peer.setup import init_command, invite_command, join_command
 from pairgossip.cli.peer.signed import verify_command
@@ -43,6 +49,7 @@ for command in (
     result_command,
     add_command,
     evict_command,
+    agree_command,
     export_command,
     unit_command,
 ):

@@ -1,4 +1,4 @@
-"""`pairgossip peer run`, `add`, `evict` and `export`: a peer at work."""
+"""`pairgossip peer run`, `add`, `evict`, `agree` and `export`: a peer at work."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10.0
 """Seconds for which a command waits until a running peer has done it."""
+_ONCE_AGREED = "once the operators of all others have run peer agree"
+"""When a sum that takes the agreement of all becomes known."""
 
 
 def run_command(*, home: HomeFolder = None) -> int:
@@ -66,7 +68,9 @@ def add_command(
     was added twice by mistake counts twice.
 
     Where sums are computed and this peer has contributed to one, the sums before and after differ
-    by these rows alone, and all members can tell the difference: it says so and asks first.
+    by these rows alone, and all members can tell the difference: it says so and asks first. That
+    is this operator's agreement; there is a new result once those of all others have run `peer
+    agree`.
 
     A running peer takes them up within a second or so, another as soon as it is started.
 
@@ -105,6 +109,8 @@ def add_command(
     else:
         tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
         tell("What the one before has found is kept: see peer status.")
+    if shown:
+        tell(f"There is a new result {_ONCE_AGREED}.")
     return 0
 
 
@@ -115,18 +121,22 @@ def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
     """
     from pairgossip.peer.protocol.state import SumsState
 
-    state, noise = seen.saved, seen.spec.noise
-    if not isinstance(state, SumsState) or not state.summed:
+    state = seen.saved
+    if not isinstance(state, SumsState) or not state.summed_in:
         return ""
-    if noise is not None:
-        return f"noise is drawn anew, which costs every row another epsilon of {noise.epsilon:g}"
-    if member is None:
-        return "every member can tell the sums over the added rows, by difference"
-    if member not in state.summed:
+    if member is not None and member not in state.summed:
         return ""
+    if seen.spec.noise is not None:
+        return f"{_describe_cost(seen)}, {_ONCE_AGREED}"
+    rows = "the added rows" if member is None else "its rows"
+    return f"every member can tell the sums over {rows}, by difference, {_ONCE_AGREED}"
+
+
+def _describe_cost(seen: PeerSnapshot) -> str:
+    """Say what a further sum costs where noise is added."""
+    assert seen.spec.noise is not None
     return (
-        "every member can tell the sums over its rows, by difference, once the operators of all "
-        "others have run peer evict too"
+        f"noise is drawn anew, which costs every row another epsilon of {seen.spec.noise.epsilon:g}"
     )
 
 
@@ -144,7 +154,9 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
     merely switched off is waited for, and nothing is lost. The others hear of it by themselves.
     Where sums are computed, a peer that has contributed to one together with the member contributes
-    to none without it before its own operator has run this too: the difference tells the member's.
+    to none without it before its own operator has agreed, for the difference tells the member's
+    numbers: this command is the agreement of this operator, and those of all others run `peer
+    agree`.
     Every peer puts its own rows back, and counting begins again; what was found until then is kept
     and shown by `peer status`. There is no way back: the same machine can join again as a new peer.
 
@@ -179,6 +191,8 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
         tell(f"{name} is evicted as soon as this peer is started.")
         return 0
     tell(f"{name} {'will be' if _is_waiting(request) else 'is'} evicted.")
+    if _describe_difference(seen, lost):
+        tell(f"There is a new result {_ONCE_AGREED}.")
     return 0
 
 
@@ -201,6 +215,89 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     if rows is not None and ended is not None:
         meaning.append(f"Generation {status.generation} then ends with {describe_ended(ended)}.")
     return _is_agreed(f"Evicting '{name}'", meaning, f"Evict {name}?")
+
+
+def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
+    """Contribute to a further sum, although the difference from the last one tells something.
+
+    A peer that has contributed to a sum contributes to no other one before its own operator has
+    agreed: whoever knows two sums takes one from the other. So after an eviction, or once a member
+    has added rows, there is a new result only when the operators of all members have agreed. Who
+    runs `peer evict` or `peer add` has agreed to that by it; all others run this. One who does not
+    is enough to keep a new result from being found; the last one stays.
+
+    It says what has changed since this peer contributed, and what becomes known, and asks first. If
+    another generation begins before the peer has taken it up, nothing is agreed to, and it says so.
+    A running peer takes it up within a second or so, another as soon as it is started.
+
+    For example:
+
+        pairgossip peer agree --home clinic-a
+
+    Parameters
+    ----------
+    yes
+        Do not ask.
+    """
+    from pairgossip.peer.service.assembly import read_snapshot
+    from pairgossip.peer.storage.agreements import request_agreement
+
+    place = find_home(home)
+    seen = read_snapshot(place)
+    meaning = _describe_agreement(seen)
+    if not yes and not _is_agreed("Agreeing", meaning, "Agree?"):
+        tell("Nothing was done.")
+        return EXIT_FAILED
+    request = request_agreement(place, seen.saved.generation)
+    if not place.is_running():
+        tell("It is agreed as soon as this peer is started, unless another generation has begun.")
+        return 0
+    if _is_waiting(request):
+        tell("It will be agreed when the peer comes to it.")
+        return 0
+    after = read_snapshot(place).saved
+    if after.generation != seen.saved.generation:
+        tell(
+            "Another generation has begun meanwhile, so that nothing was agreed: run peer agree "
+            "again to see what has changed."
+        )
+        return EXIT_FAILED
+    tell("Agreed: there is a new result once the operators of all members have agreed.")
+    return 0
+
+
+def _describe_agreement(seen: PeerSnapshot) -> list[str]:
+    """Say what has changed since a peer's last sum and what becomes known; raise if nothing has."""
+    from pairgossip.peer.protocol.consent import (
+        describe_changes,
+        find_difference,
+        refuse_further_sum,
+    )
+    from pairgossip.peer.protocol.state import SumsState
+
+    state, context = seen.saved, seen.context
+    if not isinstance(state, SumsState):
+        raise InputError("This peer computes no sums: there is nothing to agree to.")
+    if not state.summed_in:
+        raise InputError("This peer has contributed to no sum yet: there is nothing to agree to.")
+    refusal = refuse_further_sum(state, context.present_rows, context.name_member)
+    if refusal is None:
+        raise InputError(
+            "This peer may contribute already, for nothing has changed since it did, or it was "
+            "agreed to: there is nothing left to do."
+        )
+    difference = find_difference(state, context.present_rows)
+    if difference.joined:
+        raise InputError(refusal)
+    changes = describe_changes(difference, context.name_member)
+    meaning = [f"- since this peer contributed to a sum, {change};" for change in changes]
+    if seen.spec.noise is not None:
+        meaning.append(f"- {_describe_cost(seen)};")
+    meaning.append(
+        "- every member can tell the sums over those rows, by difference, once the operators of "
+        "all members have agreed."
+    )
+    return meaning
 
 
 def _is_agreed(what: str, meaning: list[str], question: str) -> bool:

@@ -347,14 +347,9 @@ class PeerContext(Context):
         """Return the secret that this peer shares with a member, or with nobody but itself."""
         return self.identity.agree(sealing_key_of(self._certificates[member]))
 
-    @property
-    def hides_differences(self) -> bool:
-        """Whether there is noise: it is drawn anew for every list of members."""
-        return self.agreed.noise is not None
-
     def name_member(self, member: str) -> str:
         """Return the name of a member, or its id if it is not listed any more."""
-        return self.members.names().get(member, member)
+        return {**self.members.names(), self.me: self.identity.name}.get(member, member)
 
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing to a sum over too few."""

@@ -76,11 +76,6 @@ class Context(ABC):
         """Return the digest of the peer's rows, which nobody else is told."""
         return hashlib.sha256(msgspec.msgpack.encode(self.own)).digest()
 
-    @property
-    def hides_differences(self) -> bool:
-        """Whether noise hides what two sums over different members tell of the difference."""
-        return False
-
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing in this generation; None if it does."""
         return None

@@ -139,6 +139,10 @@ class Membership(ABC, Generic[_S]):
         self.context = self.context.with_own(own)
         return self._begin_with(Changes(grown=(self.context.claim_growth(),)))
 
+    def agree(self, generation: str) -> list[Any]:
+        """Note that this peer's operator agrees to a generation, where that takes agreement."""
+        return []
+
     # Agreement and generations
 
     def _hello(self, to: str, *, wants_answer: bool = True) -> Hello:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -35,6 +35,9 @@ FIRST_GENERATION = "00000000"
 _COUNT_DIGITS = len(FIRST_GENERATION)
 """Hexadecimal digits of a name that say how many generations there were before."""
 _LATER_GENERATION = re.compile(rf"[0-9a-f]{{{_COUNT_DIGITS + 64}}}")
+_ID = re.compile(r"[0-9a-z-]{1,64}")
+_MORE_LISTED = 16
+"""How many members more than twice as many a neighbor's list may have."""
 _MOST_REMEMBERED = 100_000
 _LARGEST_FRAME = 1 << 20
 _LARGEST_TEXT = 1 << 16
@@ -335,6 +338,21 @@ def is_consistent(generation: str, changes: Changes) -> bool:
 def next_generation(generations: Iterable[str], changes: Changes) -> str:
     """Return the name of the generation that follows all these, with these changes."""
     return generation_name(1 + max(map(generations_before, generations)), *changes)
+
+
+def is_roster(rows: Sequence[tuple[str, int]], members: int) -> bool:
+    """Return whether this may be the list of a neighbor of one that lists so many members.
+
+    Each id stands there once, in order. Lists differ by a few members that one has joined and the
+    other has not yet; a longer one is none.
+    """
+    ids = [member for member, _ in rows]
+    return (
+        len(rows) <= 2 * members + _MORE_LISTED
+        and ids == sorted(set(ids))
+        and all(_ID.fullmatch(member) for member in ids)
+        and all(1 <= count <= MOST_ROWS for _, count in rows)
+    )
 
 
 class BadFrame(ValueError):

@@ -17,9 +17,9 @@ Round 0 is about the members: each commits to its rows, for a transcript that is
 list of members. So members with different lists, or other rows than before, never get to a mask.
 A list may grow until there is a sum: members then commit again. Once there is one it may not, for
 two sums over lists that differ by one member tell what that member has contributed. For the same
-reason a peer that has contributed to a sum contributes to none without one of its members, in a
-later generation, until its own operator has evicted that member too. So one honest member is enough
-to keep the others from evicting somebody in order to see its numbers.
+reason a peer that has contributed to a sum contributes to none in a later generation, until its own
+operator has agreed to all that has changed (see `consent`). So one honest member is enough to keep
+the others from evicting somebody, or adding rows, in order to see numbers by difference.
 
 Two different contributions of one member for one transcript are proof of a lie. It shows in the
 next round at the latest, as transcripts differ; the two are then found, kept and passed on, and the
@@ -35,7 +35,7 @@ spread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -52,6 +52,7 @@ from pairgossip.peer.protocol.messages import (
     Roster,
     Want,
     encode,
+    is_roster,
     signed_payload,
 )
 from pairgossip.peer.protocol.program import Kind
@@ -160,12 +161,6 @@ class Rounds(Summation):
             return bool(_bits(have.held) & ~_bits(theirs.held))
         return replace(theirs, wants_answer=have.wants_answer) != have
 
-    def evict(self, members: Collection[str]) -> list[SumsAction]:
-        """Agree to go on without these members, and begin a generation unless others did."""
-        agreed = tuple(sorted({*self.state.evicted_here, *members}))
-        self.state = replace(self.state, evicted_here=agreed)
-        return super().evict(members) or [SaveSums(self.state, True), *self._proceed()]
-
     def begin_generation(self, notice: Notice) -> list[SumsAction]:
         """Forget all contributions, and notify the neighbors."""
         self.context = self.context.with_changes(notice.changes)
@@ -176,8 +171,9 @@ class Rounds(Summation):
             evicted=notice.evicted,
             notice=encode(notice),
             grown=notice.grown,
+            summed_in=self.state.summed_in,
             summed=self.state.summed,
-            evicted_here=self.state.evicted_here,
+            consent=self.state.consent,
         )
         self._begin()
         self.counts["generations begun"] += 1
@@ -187,14 +183,21 @@ class Rounds(Summation):
 
     def _handle(self, sender: str, message: AnyMessage) -> list[SumsAction]:
         match message:
-            case Have():
+            case Have() if self._is_set(message.held):
                 return self._handle_have(sender, message)
-            case Want():
+            case Have() if message.round == 0 and message.transcript != self.transcript:
+                # It is about another list, which is found out; the set tells nothing of this one.
+                return self._handle_have(sender, replace(message, held=self._pack(0)))
+            case Want() if self._is_set(message.members):
                 return self._handle_want(sender, message)
+            case Have() | Want():
+                self.counts["refused: set of other members"] += 1
             case Contribution():
                 return self._handle_contribution(sender, message)
             case Proof():
                 return self._handle_proof(sender, message)
+            case Roster() if not is_roster(message.rows, len(self.context.rows)):
+                self.counts["refused: malformed"] += 1
             case Roster():
                 if self.round == 0:
                     self.other_lists[sender] = dict(message.rows)
@@ -295,6 +298,11 @@ class Rounds(Summation):
 
     def _want(self, number: int, members: int) -> Want:
         return Want(self.state.generation, number, self._pack(members))
+
+    def _is_set(self, packed: bytes) -> bool:
+        """Return whether this has a bit for each present member, and no other is set."""
+        size = len(self.members)
+        return len(packed) == (size + 7) // 8 and not _bits(packed) >> size
 
     def _pack(self, members: int) -> bytes:
         return members.to_bytes((len(self.members) + 7) // 8, "little")

@@ -96,6 +96,25 @@ Place = tuple[int, str]
 """The round and the member of a contribution."""
 
 
+class Consent(NamedTuple):
+    """What a peer's own operator has agreed to, of all that has changed since the members' list."""
+
+    evicted: tuple[str, ...] = ()
+    rows: tuple[tuple[str, int], ...] = ()
+    """How many rows members may have: exactly as many, each member once."""
+    generation: str = ""
+    """The last generation that was agreed to as a whole; empty if there is none."""
+
+    def with_changes(
+        self, evicted: Iterable[str] = (), rows: Iterable[tuple[str, int]] = ()
+    ) -> Consent:
+        """Return a consent to these changes too."""
+        return self._replace(
+            evicted=tuple(sorted({*self.evicted, *evicted})),
+            rows=tuple(sorted(dict((*self.rows, *rows)).items())),
+        )
+
+
 class SumsState(Standing, frozen=True, kw_only=True):
     """Everything durable of a peer that computes sums, but the identity and the data."""
 
@@ -104,15 +123,19 @@ class SumsState(Standing, frozen=True, kw_only=True):
     contributions: Mapping[Place, Contribution] = {}
     proof: Proof | None = None
     """That a member has lied, after which nothing goes on but an eviction."""
-    summed: tuple[str, ...] = ()
-    """All members of the last generation in which this peer has contributed to a sum."""
-    evicted_here: tuple[str, ...] = ()
-    """Members that this peer's own operator has evicted, whoever else did."""
+    summed_in: str = ""
+    """The last generation in which this peer has contributed to a sum; empty if there is none."""
+    summed: Mapping[str, int] = {}
+    """How many rows each member had in that generation."""
+    consent: Consent = Consent()
+    """What this peer's own operator has agreed to."""
 
     @property
     def evictions(self) -> Collection[str]:
         """The members whose eviction asks nothing more of this peer's operator."""
-        return set(self.evicted) & set(self.evicted_here)
+        return {
+            one for one in self.evicted if one not in self.summed or one in self.consent.evicted
+        }
 
 
 _BITS = 5

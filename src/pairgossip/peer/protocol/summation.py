@@ -6,7 +6,8 @@ How contributions get from member to member is in `rounds`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -15,8 +16,9 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.consent import find_difference, refuse_further_sum
 from pairgossip.peer.protocol.membership import Membership
-from pairgossip.peer.protocol.messages import Contribution, signed_payload, with_signature
+from pairgossip.peer.protocol.messages import Contribution, Rows, signed_payload, with_signature
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program
 from pairgossip.peer.protocol.state import SaveSums, SumsAction, SumsState
 
@@ -97,31 +99,41 @@ class Summation(Membership[SumsState]):
 
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing in this generation; None if it does."""
-        return self.declined or self.context.refusal() or self._refuse_difference()
+        return self.declined or self.context.refusal() or self.missing_consent()
 
-    def _refuse_difference(self) -> str | None:
-        """Refuse a sum that would tell, with one before, what a member has contributed.
+    def missing_consent(self) -> str | None:
+        """Say what has changed since this peer contributed, unless its operator has agreed."""
+        context = self.context
+        return refuse_further_sum(self.state, context.present_rows, context.name_member)
 
-        Whoever knows both sums takes one from the other. Rows that a member adds show likewise, but
-        that member has decided it.
-        """
-        if not self.state.summed or self.context.hides_differences:
-            return None
-        lost = set(self.state.summed) - set(self.members) - set(self.state.evicted_here)
-        if lost:
-            name = self.context.name_member(min(lost))
-            return (
-                f"'{name}' was evicted after this peer had contributed to a sum with it, and a sum "
-                "without it would show everybody what it contributed: if that may be known, run "
-                f"pairgossip peer evict {name} here too."
-            )
-        if joined := set(self.members) - set(self.state.summed):
-            return (
-                f"'{self.context.name_member(min(joined))}' has joined after this peer had "
-                "contributed to a sum without it, and a sum with it would show everybody what it "
-                "contributes: if that may be known, let all members begin again from new folders."
-            )
-        return None
+    # What the operator agrees to
+
+    def evict(self, members: Collection[str]) -> list[SumsAction]:
+        """Agree to go on without these members, and begin a generation unless others did."""
+        consent = self.state.consent.with_changes(evicted=members)
+        self.state = replace(self.state, consent=consent)
+        return super().evict(members) or [SaveSums(self.state, True), *self._proceed()]
+
+    def grow(self, own: Rows) -> list[SumsAction]:
+        """Agree to these rows of this peer's own, and begin a generation with them."""
+        consent = self.state.consent.with_changes(rows=[(self.context.me, len(own))])
+        self.state = replace(self.state, consent=consent)
+        return super().grow(own)
+
+    def agree(self, generation: str) -> list[SumsAction]:
+        """Agree to all that has changed in this generation; do nothing if it is not the present."""
+        if generation != self.state.generation:
+            self.counts["agreements to another generation"] += 1
+            return []
+        grown = find_difference(self.state, self.context.present_rows).grown
+        rows = [(member, count) for member, (_, count) in grown.items()]
+        consent = self.state.consent.with_changes(self.state.evicted, rows)
+        self.state = replace(self.state, consent=consent._replace(generation=generation))
+        return [SaveSums(self.state, True), *self._proceed()]
+
+    @abstractmethod
+    def _proceed(self) -> list[SumsAction]:
+        """Contribute and add up as long as all is there; then tell the neighbors."""
 
     def _finish_round(self) -> None:
         """Take the sum, and see what comes next."""
@@ -195,7 +207,11 @@ class Summation(Membership[SumsState]):
                 self.declined = str(problem)
                 return []
             words = masks.pack(numbers + hidden)
-            self.state = replace(self.state, summed=self.members)
+            self.state = replace(
+                self.state,
+                summed_in=self.state.generation,
+                summed=dict(self.context.present_rows),
+            )
         unsigned = Contribution(
             self.state.generation, *place, self.transcript, public, words, signature=b""
         )

@@ -92,6 +92,10 @@ class Runtime(ABC, Generic[_P]):
         """Begin a new generation in which this peer has more rows: all of them are given."""
         self._carry_out(self.protocol.grow(own), now)
 
+    def agree(self, generation: str, now: float) -> None:
+        """Contribute to sums in this generation too, whatever has changed for it."""
+        self._carry_out(self.protocol.agree(generation), now)
+
     def _carry_out(self, actions: list[Any], now: float) -> None:
         if self._has_failed:  # what is in memory was never written down: tell nobody of it
             raise BrokenInvariant("the state could not be saved; only the saved one may go on")

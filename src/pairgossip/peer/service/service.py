@@ -27,6 +27,7 @@ from pairgossip.peer.protocol.membership import (
     Membership,
     RestoredBackup,
 )
+from pairgossip.peer.protocol.messages import generation_ordinal
 from pairgossip.peer.protocol.state import Standing, SumsState
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
@@ -34,6 +35,7 @@ from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
+from pairgossip.peer.storage.agreements import forget_agreement, requested_agreements
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
@@ -216,6 +218,7 @@ class PeerService:
             self._admit()
             self._evict(now)
             self._grow(now)
+            self._agree(now)
             self._report()
 
     def _finish(self) -> None:
@@ -284,6 +287,18 @@ class PeerService:
             if rows is not None:
                 self._runtime.grow(rows, now)
                 self._log.info("added rows", added=len(rows) - len(before), rows=len(rows))
+
+    def _agree(self, now: float) -> None:
+        """Take note of what the operator has agreed to since the last tick."""
+        for generation in requested_agreements(self._parts.home):
+            if generation == self._protocol.state.generation:
+                self._runtime.agree(generation, now)
+                self._log.warning(
+                    "agreed to a further sum", generation=generation_ordinal(generation)
+                )
+            else:
+                self._log.warning("nothing was agreed to: another generation has begun since")
+            forget_agreement(self._parts.home, generation)
 
     def _report(self, *, is_last: bool = False) -> None:
         counts = {

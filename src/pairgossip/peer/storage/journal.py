@@ -29,7 +29,7 @@ from pairgossip.files import unwritable
 from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
-    EVICTED_HERE,
+    CONSENT,
     PROOF,
     ROWS,
     SCHEMA,
@@ -82,7 +82,7 @@ class SqliteJournal:
             _make(self.path)
         self._saves, fingerprint = check_database(self.path)
         self._sums: _Sums | None = None
-        self._lists: dict[str, tuple[str, ...]] = {}
+        self._lists: dict[str, object] = {}
         with explain_failures(self.path):
             self._base = _opened(self.path)
         try:
@@ -200,7 +200,7 @@ class SqliteJournal:
         }
         items[ROWS] = state.rows
         # These two may list a thousand members, and hardly ever change.
-        lists = {SUMMED: state.summed, EVICTED_HERE: state.evicted_here}
+        lists: dict[str, object] = {SUMMED: (state.summed_in, state.summed), CONSENT: state.consent}
         items |= lists if change.everything or lists != self._lists else {}
         self._lists = lists
         if state.proof is not None:

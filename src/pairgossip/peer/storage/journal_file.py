@@ -26,6 +26,7 @@ from pairgossip.peer.protocol.messages import (
     is_generation,
 )
 from pairgossip.peer.protocol.state import (
+    Consent,
     Node,
     Outcome,
     Pending,
@@ -57,7 +58,7 @@ SCHEMA = (
 )
 
 
-ROWS, PROOF, SUMMED, EVICTED_HERE = "rows", "proof", "summed", "evicted here"
+ROWS, PROOF, SUMMED, CONSENT = "rows", "proof", "summed", "consent"
 """What stands in the table of rounds beside contributions, whose keys are round and member."""
 
 
@@ -215,19 +216,18 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
     kept = {
         contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
         for key, content in rounds.items()
-        if key not in (ROWS, PROOF, SUMMED, EVICTED_HERE)
+        if key not in (ROWS, PROOF, SUMMED, CONSENT)
     }
     proof = rounds.get(PROOF)
-    summed, evicted_here = (
-        msgspec.msgpack.decode(rounds[key], type=tuple[str, ...]) for key in (SUMMED, EVICTED_HERE)
-    )
+    summed_in, summed = msgspec.msgpack.decode(rounds[SUMMED], type=tuple[str, dict[str, int]])
     return SumsState(
         **standing,
         rows=msgspec.msgpack.decode(rounds[ROWS], type=int),
         contributions=kept,
         proof=None if proof is None else msgspec.msgpack.decode(proof, type=Proof),
+        summed_in=summed_in,
         summed=summed,
-        evicted_here=evicted_here,
+        consent=msgspec.msgpack.decode(rounds[CONSENT], type=Consent),
     )
 
 
