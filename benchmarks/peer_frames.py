@@ -1,6 +1,7 @@
 """Send mutated frames to peers and print what they made of them.
 
     python -m benchmarks.peer_frames --frames 10000000 --jobs 2
+    python -m benchmarks.peer_frames --protocol sums
 
 No frame may raise, and none that an honest neighbor could not have sent may change anything but
 one counter; what breaks this is printed with its seed, and the exit code is 1. Every 100,000
@@ -12,17 +13,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from functools import partial
 
 from benchmarks.blocks import add_options, do_all
 from tests.peer.hostile import fuzz
+from tests.peer.hostile_sums import fuzz_rounds
 
 BLOCK = 100_000
+PROTOCOLS = {"exchange": fuzz, "sums": fuzz_rounds}
 
 
-def send(seed: int) -> Counter[str] | str:
+def send(seed: int, protocol: str) -> Counter[str] | str:
     """Send the frames of one seed; return what became of them, or what went wrong."""
     try:
-        return fuzz(BLOCK, seed)
+        return PROTOCOLS[protocol](BLOCK, seed)
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
 
@@ -31,6 +35,7 @@ def main() -> int:
     """Send the frames in blocks; return 1 if one broke a promise."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frames", type=int, default=10_000_000, help="a multiple of 100,000")
+    parser.add_argument("--protocol", choices=PROTOCOLS, default="exchange")
     add_options(parser)
     options = parser.parse_args()
     verdicts, broken = Counter[str](), 0
@@ -45,7 +50,8 @@ def main() -> int:
 
     blocks = -(-options.frames // BLOCK)
     seeds = range(options.start_seed, options.start_seed + blocks)
-    done = do_all(send, seeds, options.jobs, take, "frames", BLOCK)
+    send_block = partial(send, protocol=options.protocol)
+    done = do_all(send_block, seeds, options.jobs, take, "frames", BLOCK)
     if not broken:
         print(f"{done * BLOCK:,} frames: nothing raised, nothing changed that must not")
     for verdict, count in verdicts.most_common():

@@ -13,6 +13,7 @@ import msgspec
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Accept,
     AnyMessage,
     Growth,
@@ -145,6 +146,8 @@ STRANGE: list[Any] = [
     *(b"", b"\x00" * 16, b"\xff" * 64, None, True, [], [1.0], [1.0, 1.0], [1.0, -1.0], {}),
     *([[FAR, 1, 2, b""]], [[HIGH, 2, 1 << 40, b""]], [[ME, 1, 2]], [FAR, 1, 2, b""], 1_000_001),
     *([math.nan, 1.0], [1e300, 1.0], [1.0] * 3, [[[]]], [FAR, 0, 0, [1.0], b""], [LOW, LOW]),
+    *(FIRST_GENERATION, generation_name(1, ("x",)), "0" * 72, "f" * 72, "0" * 71, "F" * 72),
+    *([FAR, 0, FIRST_GENERATION, [1.0], b""], [STRANGER], ["x"], ["x", STRANGER]),
 ]
 TELLING = [
     b"\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00",  # NaN

@@ -16,6 +16,13 @@ from msgspec.structs import replace
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Members
 from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
+    Changes,
+    Hello,
+    encode,
+    generation_name,
+)
 from pairgossip.peer.service import assembly
 from pairgossip.peer.service import reporter as reporter_module
 from pairgossip.peer.service.assembly import assemble
@@ -59,6 +66,28 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
             assert problem.isprintable() and len(problem) < 1200
     finally:
         parts.close()
+
+
+def test_the_eviction_of_nobody_is_a_problem_until_the_neighbor_is_back(tmp_path: Path) -> None:
+    ann, bob = make_pair(tmp_path, [1.0], [10.0])
+    theirs = assemble(bob)
+    theirs.close()
+    nobody = ("f" * 64,)
+    notice = theirs.context.announce(generation_name(1, nobody), Changes(nobody))
+    hello = Hello(theirs.spec.hash, "", FIRST_GENERATION, False)
+    with closing(assemble(ann)) as parts:
+        exchange = Exchange(parts.context, parts.state)
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
+        for frame, problems in ((encode(notice), 1), (encode(hello), 0)):
+            assert exchange.receive(theirs.identity.id, frame) == []
+            reporter.report({}, set(), {}, {}, is_last=False)
+            assert reporter.status is not None and len(reporter.status.problems) == problems
+            if problems:
+                assert reporter.status.problems[0].startswith(
+                    f"Neighbor 'bob' is in a generation without {nobody[0]}, which is not on this "
+                    "peer's list: if that was a member, join it here as well"
+                )
+        assert exchange.state.generation == FIRST_GENERATION
 
 
 @pytest.mark.parametrize(

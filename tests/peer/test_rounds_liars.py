@@ -23,6 +23,7 @@ from pairgossip.peer.protocol.state import Send, SumsAction
 from pairgossip.peer.protocol.summation import Halt
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, name_of, seal
+from tests.peer.hostile_sums import fuzz_rounds
 from tests.peer.sums import SumsContext, SumsDisk, SumsWorld, make_world
 from tests.peer.test_rounds import AsksDifferently
 
@@ -169,3 +170,17 @@ def test_a_neighbor_that_asks_again_and_again_does_not_get_all_of_it_each_time()
     assert len(rounds.receive(name_of(2), want)) == 4, "others are not concerned"
     rounds.contact()
     assert count(1) == 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_frames_add_nothing_that_nobody_signed(seed: int) -> None:
+    verdicts = fuzz_rounds(4_000, seed)
+    assert verdicts["refused: malformed"] and verdicts["refused: set of other members"]
+    assert verdicts["refused: contribution not genuine"] and verdicts["believed"]
+    assert verdicts["refused: eviction of no member"]
+
+
+def test_a_contribution_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rounds, "_is_genuine", lambda *_: True)
+    with pytest.raises(Violated, match=r"nobody made|a proof that is none|stopped by"):
+        fuzz_rounds(4_000, 0)
