@@ -18,6 +18,7 @@ from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
+    from pairgossip.peer.storage.folder import Home
 
 _PATIENCE = 10.0
 """Seconds for which a command waits until a running peer has done it."""
@@ -255,8 +256,7 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
     if _is_waiting(request):
         tell("It will be agreed when the peer comes to it.")
         return 0
-    after = read_snapshot(place).saved
-    if after.generation != seen.saved.generation:
+    if not _has_agreed(place, seen.saved.generation):
         tell(
             "Another generation has begun meanwhile, so that nothing was agreed: run peer agree "
             "again to see what has changed."
@@ -264,6 +264,15 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
         return EXIT_FAILED
     tell("Agreed: there is a new result once the operators of all members have agreed.")
     return 0
+
+
+def _has_agreed(home: Home, generation: str) -> bool:
+    """Return whether a peer has taken up the agreement to a generation."""
+    from pairgossip.peer.protocol.state import SumsState
+    from pairgossip.peer.storage.journal_file import read_saved_state
+
+    state, _ = read_saved_state(home.state)
+    return isinstance(state, SumsState) and state.consent.generation == generation
 
 
 def _describe_agreement(seen: PeerSnapshot) -> list[str]:
