@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from pairgossip.peer.protocol.messages import FIRST_GENERATION, Contribution, de
 from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, SumsState
+from pairgossip.peer.protocol.summation import read_next
 from pairgossip.peer.service.sums_runtime import RoundsRuntime
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, SealedContext, name_of
@@ -148,10 +150,14 @@ class SumsAuditor:
         """By member: the generations to whose sums it has contributed, and the rows in them."""
         self._told: dict[tuple[str, int, str], bytes] = {}
         self._hidden: dict[tuple[str, bytes], bytes] = {}
+        self._seen: dict[str, int] = {}
+        """How many commits of each peer were looked at."""
         self.checks = 0
 
     def sent(self, sender: str, to: str, frame: bytes) -> None:
         message = decode(frame)
+        if sender not in self._world.liars:
+            self._check_stay(sender)
         if not isinstance(message, Contribution) or message.member in self._world.liars:
             return
         place = message.generation, message.round, message.member
@@ -175,6 +181,21 @@ class SumsAuditor:
         """In how many generations a peer has contributed to a sum."""
         return len(self._summed.get(name, ()))
 
+    def _check_stay(self, name: str) -> None:
+        """A generation with a contribution is left only if the peer's own operator has said so."""
+        commits = cast(SumsDisk, self._world.disks[name]).commits
+        seen = min(self._seen.get(name, 1), len(commits))  # a loss of power takes some back
+        self._seen[name] = len(commits)
+        for before, state in itertools.pairwise(commits[max(seen - 1, 0) :]):
+            if before.summed_in != before.generation or state.generation == before.generation:
+                continue
+            new: set[Change] = {("generation", state.generation)}
+            new |= {("evict", one) for one in state.evicted if one not in before.evicted}
+            new |= {("rows", one.member, one.rows) for one in state.grown}
+            # Only a peer itself can say that it has more rows, which its operator has added.
+            if state.rows == before.rows and not new & self._agreed[name]:
+                raise Violated(f"{name} leaves a generation that it has contributed to")
+
     def _check_consent(self, name: str, state: SumsState) -> None:
         """At most one generation without the agreement of the peer's own operator."""
         rows = {**self._world.rows, **{one.member: one.rows for one in state.grown}}
@@ -184,6 +205,9 @@ class SumsAuditor:
             return
         summed.append((state.generation, rows))
         if len(summed) == 1:
+            lost: set[Change] = {("evict", who) for who in self._world.rows.keys() - rows.keys()}
+            if not lost <= self._agreed[name]:
+                raise Violated(f"{name} contributes without consent to a sum that lacks {lost}")
             return
         before = summed[-2][1]
         changes: set[Change] = {("evict", who) for who in before.keys() - rows.keys()}
@@ -272,14 +296,16 @@ class SumsWorld(World):
     def agree(self, name: str, generation: str | None = None) -> None:
         """Let an operator agree to a generation, the present one unless given, if the peer runs."""
         runtime, state = self.peers[name], self.state(name)
-        generation = generation or state.generation
         if runtime is None or name in self.gone:
             return
+        notice = read_next(state)
+        latest = state if notice is None else notice
+        generation = generation or latest.generation
         self._note("agree", name, generation)
-        if generation == state.generation:
+        if generation == latest.generation:
             self.counts["agreements"] += 1
-            evicted = {("evict", one) for one in state.evicted}
-            grown = {("rows", one.member, one.rows) for one in state.grown}
+            evicted = {("evict", one) for one in latest.evicted}
+            grown = {("rows", one.member, one.rows) for one in latest.grown}
             self.auditor.agreed(name, ("generation", generation), *evicted, *grown)
         self._live(name, runtime, lambda: runtime.agree(generation, self.now))
 
@@ -292,8 +318,8 @@ class SumsWorld(World):
 
     def _look_after(self, name: str) -> None:
         """Let an operator agree to what it sees, which the peer takes up some time later."""
-        if self.peers[name] is not None and self.rounds(name).missing_consent() is not None:
-            seen = self.state(name).generation
+        seen = None if self.peers[name] is None else self.rounds(name).asks_consent
+        if seen is not None:
             self._later(self.chance.uniform(0.0, 0.5), lambda: self.agree(name, seen))
         self._later(self.chance.uniform(0.5, 4.0), lambda: self._look_after(name))
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import (
     Growth,
     Notice,
@@ -27,10 +28,13 @@ ROWS = 2
 
 
 class Careless(Rounds):
-    """Contributes to any sum."""
+    """Contributes to any sum, and begins any generation."""
 
     def missing_consent(self) -> str | None:
         return None
+
+    def _follow(self, notice: Notice) -> list[SumsAction]:
+        return Membership._follow(self, notice)
 
 
 class Credulous(Careless):
@@ -78,6 +82,14 @@ def announce(world: SumsWorld, count: int, evicted: tuple[str, ...], *grown: Gro
     world.run(world.now + 10.0)
 
 
+def said_by(world: SumsWorld, name: str) -> str:
+    """What keeps a member from a further sum."""
+    rounds = world.rounds(name)
+    said = rounds.describe_next() or rounds.refusal()
+    assert said is not None
+    return said
+
+
 def count_sums(world: SumsWorld, name: str = HONEST[0]) -> int:
     """In how many generations a member has contributed to a sum."""
     assert isinstance(world.auditor, SumsAuditor)
@@ -88,12 +100,13 @@ def test_whoever_evicts_a_member_learns_nothing() -> None:
     world = make_world(4)
     assert run_twice(world) is None
     for name in HONEST:
-        assert world.rounds(name).refusal() == (
+        assert said_by(world, name) == (
             f"Since this peer contributed to a sum, '{VICTIM}' was evicted: a further sum would "
             "tell everybody the numbers of those rows, by the difference. If that may be known, "
             "run: pairgossip peer agree."
         )
-        assert not any(one.member == name for one in world.state(name).contributions.values())
+        assert world.rounds(name).ask is None, "it stays where it has all signatures"
+        assert world.rounds(name).asks_consent == generation_name(1, (VICTIM,))
 
 
 def test_without_the_guard_it_learns_everything() -> None:
@@ -133,8 +146,10 @@ def test_all_operators_may_agree_in_one_way_or_the_other() -> None:
 def test_an_agreement_to_a_generation_that_has_passed_is_none() -> None:
     world = make_world(5)
     world.finish()
-    seen = world.state(HONEST[0]).generation
     world.evict(ATTACKER, [VICTIM])
+    world.run(world.now + 10.0)
+    seen = world.rounds(HONEST[0]).asks_consent
+    world.evict(ATTACKER, [name_of(4)])
     world.run(world.now + 10.0)
     before = world.state(HONEST[0])
     world.agree(HONEST[0], seen)
@@ -148,18 +163,51 @@ def test_who_agrees_to_one_eviction_does_not_agree_to_another() -> None:
     world.evict(name_of(2), [name_of(4)])
     world.evict(ATTACKER, [VICTIM])
     world.run(world.now + 60.0)
-    said = world.rounds(name_of(2)).refusal()
-    assert said is not None and f"'{VICTIM}' was evicted" in said
+    assert f"'{VICTIM}' was evicted" in said_by(world, name_of(2))
 
 
-def test_a_member_that_never_ran_is_evicted_without_further_ado() -> None:
-    """Nobody has contributed to a sum with it."""
-    world = make_world(4)
+def test_before_the_first_sum_too_nobody_is_left_out_without_consent() -> None:
+    """Or two members could evict all others but one, and read that one's numbers."""
+    world = make_world(5, liars={ATTACKER: Careless})
     world.lose_for_ever(VICTIM)
     world.run(10.0)
     world.evict(ATTACKER, [VICTIM])
+    world.run(world.now + 30.0)
+    honest = [name for name in world.names if name not in (ATTACKER, VICTIM)]
+    for name in honest:
+        assert count_sums(world, name) == 0
+        assert said_by(world, name) == (
+            f"'{VICTIM}' was evicted, and this peer's operator has not agreed: among fewer members "
+            "its numbers are easier to read. If that is right, run: pairgossip peer agree."
+        )
+        world.agree(name)
     world.finish()
     world.check_sums()
+    assert [count_sums(world, name) for name in honest] == [1, 1, 1]
+
+
+def test_a_notice_takes_no_result_away() -> None:
+    """An eviction at any moment after the first contribution: all others still get the result."""
+    tried = 0
+    for moment in range(12):
+        world = make_world(6)
+        while not world.state(HONEST[0]).summed_in:
+            world.run(world.now + 0.005)
+        world.run(world.now + 0.02 * moment)
+        announce_from = name_of(5)
+        frame = encode(sealed_notice(generation_name(1, (VICTIM,)), (VICTIM,), announce_from))
+        has_contributed = [
+            name for name in world.names if world.state(name).summed_in and name != announce_from
+        ]
+        for name in has_contributed:
+            world._deliver(announce_from, name, frame)
+        world.run(world.now + 30.0)
+        if len(has_contributed) < 5:
+            continue
+        tried += 1
+        for name in has_contributed:
+            assert world.rounds(name).ask is None, f"{name} has no result at {moment}"
+    assert tried > 5
 
 
 def test_a_member_that_joins_after_a_sum_is_shown_by_no_agreement() -> None:
@@ -169,8 +217,8 @@ def test_a_member_that_joins_after_a_sum_is_shown_by_no_agreement() -> None:
     before = {one: ROWS for one in world.names if one != VICTIM}
     rounds.state = replace(rounds.state, summed=before)
     world.agree(name_of(1))
-    said = rounds.refusal()
-    assert said is not None and f"'{VICTIM}' has joined after" in said
+    said = said_by(world, name_of(1))
+    assert f"'{VICTIM}' has joined after" in said
     assert "let all members begin again from new folders" in said
 
 
@@ -182,8 +230,8 @@ def test_rows_that_a_member_adds_lead_to_no_sum_before_all_agree() -> None:
     assert count_sums(world) == 1 and found_sum(world) is None
     others = [name for name in world.names if name != ATTACKER]
     for name in others:
-        said = world.rounds(name).refusal()
-        assert said is not None and f"'{ATTACKER}' has 3 rows instead of 2" in said
+        said = said_by(world, name)
+        assert f"'{ATTACKER}' has 3 rows instead of 2" in said
         assert said.endswith("If that may be known, run: pairgossip peer agree.")
         world.agree(name)
     assert world.rounds(ATTACKER).refusal() is None, "it has added them itself"
@@ -200,8 +248,7 @@ def test_who_agrees_to_some_rows_does_not_agree_to_others() -> None:
     world.agree(HONEST[0])
     world.grow(ATTACKER, 1)
     world.run(world.now + 60.0)
-    said = world.rounds(HONEST[0]).refusal()
-    assert said is not None and f"'{ATTACKER}' has 4 rows instead of 2" in said
+    assert f"'{ATTACKER}' has 4 rows instead of 2" in said_by(world, HONEST[0])
     assert count_sums(world) == 1
 
 
@@ -248,10 +295,10 @@ def test_a_generation_with_nothing_new_leads_to_no_further_sum() -> None:
     world.check_sums()
     for count in range(2, 6):
         announce(world, count, (), sealed_growth(ATTACKER, ROWS, ROWS + 5))
-        assert generations_before(world.state(HONEST[0]).generation) == count
+        waits = world.rounds(HONEST[0]).asks_consent
+        assert waits is not None and generations_before(waits) == count
     assert count_sums(world) == 2
-    said = world.rounds(HONEST[0]).refusal()
-    assert said is not None and "another generation with the same rows" in said
+    assert "another generation with the same rows" in said_by(world, HONEST[0])
 
 
 def test_notices_in_any_order_ask_for_the_same_agreement() -> None:
@@ -263,8 +310,7 @@ def test_notices_in_any_order_ask_for_the_same_agreement() -> None:
             world.evict(ATTACKER, [name_of(number)])
             world.run(world.now + 10.0)
         for name in HONEST:
-            said = world.rounds(name).refusal()
-            assert said is not None
+            said = said_by(world, name)
             assert f"'{name_of(3)}' was evicted and '{name_of(4)}' was evicted" in said
             world.agree(name)
         world.finish()

@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol import masks
-from pairgossip.peer.protocol.consent import refuse_further_sum
-from pairgossip.peer.protocol.messages import Contribution, with_signature
+from pairgossip.peer.protocol.consent import refuse_sum
+from pairgossip.peer.protocol.membership import Membership
+from pairgossip.peer.protocol.messages import Contribution, Notice, with_signature
 from pairgossip.peer.protocol.program import Ask, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import Consent, SaveSums, Send, SumsAction
@@ -86,31 +87,41 @@ class AsksUnseen(Rounds):
         return self.program.ask()
 
 
-class NeverAsks(Rounds):
+class Follows(Rounds):
+    """Begins any generation at once, whatever it has contributed to."""
+
+    def _follow(self, notice: Notice) -> list[SumsAction]:
+        return Membership._follow(self, notice)
+
+
+class NeverAsks(Follows):
     def missing_consent(self) -> str | None:
         return None
 
 
-class AsksOnce(Rounds):
+class AsksOnce(Follows):
     """Takes an agreement to anything for one to all that follows."""
 
     def missing_consent(self) -> str | None:
         return super().missing_consent() if self.state.consent == Consent() else None
 
 
-class AsksForNoRows(Rounds):
+class AsksForNoRows(Follows):
     """Takes added rows for the affair of the member that has added them."""
 
     def missing_consent(self) -> str | None:
         consent = self.state.consent.with_changes(rows=self.context.present_rows.items())
         state = replace(self.state, consent=consent)
-        return refuse_further_sum(state, self.context.present_rows, self.context.name_member)
+        rows, name = self.context.present_rows, self.context.name_member
+        return refuse_sum(state, rows, self.context.rows, name)
 
 
+UNASKED = "without consent|leaves a generation"
 DEFECTS = {
-    "a peer contributes to a further generation without consent": (NeverAsks, "without consent"),
-    "one agreement is taken for all that follow": (AsksOnce, "without consent"),
-    "others' added rows are taken for agreed to": (AsksForNoRows, "without consent"),
+    "a peer contributes to a further generation without consent": (NeverAsks, UNASKED),
+    "one agreement is taken for all that follow": (AsksOnce, UNASKED),
+    "others' added rows are taken for agreed to": (AsksForNoRows, UNASKED),
+    "a peer leaves a sum that it has contributed to": (Follows, "leaves a generation"),
     "a mask is used in two rounds": (ReusedMask, "has used a mask twice"),
     "a contribution is shown before it is stored": (ShownFirst, "has not stored"),
     "a contribution is shown before it is safe": (NotSynced, "has not stored"),

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
@@ -245,18 +247,18 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
 
     place = find_home(home)
     seen = read_snapshot(place)
-    meaning = _describe_agreement(seen)
+    generation, meaning = _describe_agreement(seen)
     if not yes and not _is_agreed("Agreeing", meaning, "Agree?"):
         tell("Nothing was done.")
         return EXIT_FAILED
-    request = request_agreement(place, seen.saved.generation)
+    request = request_agreement(place, generation)
     if not place.is_running():
         tell("It is agreed as soon as this peer is started, unless another generation has begun.")
         return 0
     if _is_waiting(request):
         tell("It will be agreed when the peer comes to it.")
         return 0
-    if not _has_agreed(place, seen.saved.generation):
+    if not _has_agreed(place, generation):
         tell(
             "Another generation has begun meanwhile, so that nothing was agreed: run peer agree "
             "again to see what has changed."
@@ -275,38 +277,39 @@ def _has_agreed(home: Home, generation: str) -> bool:
     return isinstance(state, SumsState) and state.consent.generation == generation
 
 
-def _describe_agreement(seen: PeerSnapshot) -> list[str]:
-    """Say what has changed since a peer's last sum and what becomes known; raise if nothing has."""
-    from pairgossip.peer.protocol.consent import (
-        describe_changes,
-        find_difference,
-        refuse_further_sum,
-    )
+def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
+    """Return the generation that waits for consent, and what it means; raise if none does."""
+    from pairgossip.peer.protocol.consent import describe_changes, find_difference, refuse_sum
     from pairgossip.peer.protocol.state import SumsState
+    from pairgossip.peer.protocol.summation import read_next
 
     state, context = seen.saved, seen.context
     if not isinstance(state, SumsState):
         raise InputError("This peer computes no sums: there is nothing to agree to.")
-    if not state.summed_in:
-        raise InputError("This peer has contributed to no sum yet: there is nothing to agree to.")
-    refusal = refuse_further_sum(state, context.present_rows, context.name_member)
-    if refusal is None:
+    if (notice := read_next(state)) is not None:
+        state = msgspec.structs.replace(state, generation=notice.generation)
+        context = context.with_changes(notice.changes)
+    refusal = refuse_sum(state, context.present_rows, context.rows, context.name_member)
+    if refusal is None and notice is None:
         raise InputError(
-            "This peer may contribute already, for nothing has changed since it did, or it was "
-            "agreed to: there is nothing left to do."
+            "This peer may contribute already, for nothing has changed, or it was agreed to: there "
+            "is nothing left to do."
         )
-    difference = find_difference(state, context.present_rows)
-    if difference.joined:
+    difference = find_difference(state, context.present_rows, context.rows)
+    if difference.joined and refusal is not None:
         raise InputError(refusal)
+    since = "since this peer contributed to a sum, " if state.summed_in else ""
     changes = describe_changes(difference, context.name_member)
-    meaning = [f"- since this peer contributed to a sum, {change};" for change in changes]
-    if seen.spec.noise is not None:
+    meaning = [f"- {since}{change};" for change in changes]
+    if notice is not None:
+        meaning.append("- the present generation ends here: a result not signed yet is given up;")
+    if seen.spec.noise is not None and state.summed_in:
         meaning.append(f"- {_describe_cost(seen)};")
-    meaning.append(
-        "- every member can tell the sums over those rows, by difference, once the operators of "
-        "all members have agreed."
-    )
-    return meaning
+    told = "every member can tell the sums over those rows, by difference"
+    if not state.summed_in:
+        told = "this peer's numbers are added to those of fewer members"
+    meaning.append(f"- {told}, once the operators of all members have agreed.")
+    return state.generation, meaning
 
 
 def _is_agreed(what: str, meaning: list[str], question: str) -> bool:

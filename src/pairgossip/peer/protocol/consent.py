@@ -6,6 +6,13 @@ that another member has led elsewhere. So a peer that has contributed to a sum c
 in another generation before its own operator has agreed to all that is different there, whoever
 announced it. Without a member's contribution there is no sum: one that does not agree is enough.
 
+It also stays in the generation of that sum, and goes on to serve it, until its operator agrees to
+the next one: else a notice at the right moment would take from others a result that is nearly
+signed.
+
+Before its first sum, too, a peer contributes to none without a member of its list that its operator
+has not evicted: two members could otherwise evict all others but one, and read that one's numbers.
+
 Evicting a member is to agree to that eviction, and adding rows is to agree to these rows; for all
 else there is `peer agree`.
 """
@@ -30,9 +37,14 @@ class Difference(NamedTuple):
     joined: tuple[str, ...]
 
 
-def find_difference(state: SumsState, rows: Mapping[str, int]) -> Difference:
-    """Compare the rows of all present members with those in the last sum of a peer."""
-    before = state.summed
+def find_difference(
+    state: SumsState, rows: Mapping[str, int], listed: Mapping[str, int]
+) -> Difference:
+    """Compare the rows of all present members with those in the last sum of a peer.
+
+    Before there is a sum, with those on its list, where rows that were added make no difference.
+    """
+    before = state.summed or {one: rows.get(one, count) for one, count in listed.items()}
     grown = {
         member: (before[member], count)
         for member, count in rows.items()
@@ -51,20 +63,22 @@ def is_agreed(state: SumsState, difference: Difference) -> bool:
     if state.generation in (state.summed_in, consent.generation):
         return True
     if not difference.lost and not difference.grown:
-        return False  # or one agreement would serve any number of generations over the same rows
+        # Or one agreement would serve any number of generations over the same rows.
+        return not state.summed_in
     agreed = dict(consent.rows)
     return set(difference.lost) <= set(consent.evicted) and all(
         agreed.get(member) == count for member, (_, count) in difference.grown.items()
     )
 
 
-def refuse_further_sum(
-    state: SumsState, rows: Mapping[str, int], name: Callable[[str], str]
+def refuse_sum(
+    state: SumsState,
+    rows: Mapping[str, int],
+    listed: Mapping[str, int],
+    name: Callable[[str], str],
 ) -> str | None:
     """Say why a peer contributes to no sum in its present generation; None if it may."""
-    if not state.summed_in:
-        return None
-    difference = find_difference(state, rows)
+    difference = find_difference(state, rows, listed)
     if difference.joined:
         return (
             f"'{name(difference.joined[0])}' has joined after this peer had contributed to a sum "
@@ -74,12 +88,19 @@ def refuse_further_sum(
     if is_agreed(state, difference):
         return None
     changes = describe_changes(difference, name)
+    if not state.summed_in:
+        told = join_first(changes[:_MOST_NAMED], len(changes))
+        return (
+            f"{told}, and this peer's operator has not "
+            "agreed: among fewer members its numbers are easier to read. If that is right, run: "
+            "pairgossip peer agree."
+        )
     shown = "the numbers of those rows, by the difference"
     if not difference.lost and not difference.grown:
         shown = "more about the same rows"
-    listed = join_first(changes[:_MOST_NAMED], len(changes))
+    told = join_first(changes[:_MOST_NAMED], len(changes))
     return (
-        f"Since this peer contributed to a sum, {listed}: a further sum would tell everybody "
+        f"Since this peer contributed to a sum, {told}: a further sum would tell everybody "
         f"{shown}. If that may be known, run: pairgossip peer agree."
     )
 

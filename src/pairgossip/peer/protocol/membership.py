@@ -143,6 +143,16 @@ class Membership(ABC, Generic[_S]):
         """Note that this peer's operator agrees to a generation, where that takes agreement."""
         return []
 
+    @property
+    def asks_consent(self) -> str | None:
+        """The generation that waits for this peer's operator; None if none does."""
+        return None
+
+    @property
+    def _latest(self) -> Standing:
+        """The latest generation that this peer knows of, and what has changed for it."""
+        return self.state
+
     # Agreement and generations
 
     def _hello(self, to: str, *, wants_answer: bool = True) -> Hello:
@@ -208,16 +218,28 @@ class Membership(ABC, Generic[_S]):
 
     def _follow(self, notice: Notice) -> list[Any]:
         """Begin the notice's generation, or one that follows both it and mine, or neither."""
-        mine, theirs = self.state.changes, notice.changes
-        if notice.generation > self.state.generation and theirs.include(mine):
-            return self.begin_generation(notice)
-        if notice.generation < self.state.generation and mine.include(theirs):
-            self.counts["notices older than mine"] += 1
-            return []
-        return self._begin_with(theirs, notice.generation)
+        later = self._combine(notice)
+        return [] if later is None else self.begin_generation(later)
 
-    def _begin_with(self, changes: Changes, *others: str) -> list[Any]:
-        """Begin a generation with these changes and all before, later than the others' too."""
-        all_changes = self.state.changes.union(changes)
-        generation = next_generation((self.state.generation, *others), all_changes)
-        return self.begin_generation(self.context.announce(generation, all_changes))
+    def _combine(self, notice: Notice) -> Notice | None:
+        """Return the notice of a generation that follows both it and mine; None if mine does."""
+        latest, theirs = self._latest, notice.changes
+        mine = latest.changes
+        if notice.generation == latest.generation:
+            self.counts["notices received again"] += 1
+            return None
+        if notice.generation > latest.generation and theirs.include(mine):
+            return notice
+        if notice.generation < latest.generation and mine.include(theirs):
+            self.counts["notices older than mine"] += 1
+            return None
+        return self._announce(mine.union(theirs), latest.generation, notice.generation)
+
+    def _announce(self, changes: Changes, *before: str) -> Notice:
+        """Announce a generation with these changes, later than all these."""
+        generation = next_generation((self.state.generation, *before), changes)
+        return self.context.announce(generation, changes)
+
+    def _begin_with(self, changes: Changes) -> list[Any]:
+        """Begin a generation with these changes and all before."""
+        return self.begin_generation(self._announce(self.state.changes.union(changes)))

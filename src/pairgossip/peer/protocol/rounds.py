@@ -18,7 +18,8 @@ list of members. So members with different lists, or other rows than before, nev
 A list may grow until there is a sum: members then commit again. Once there is one it may not, for
 two sums over lists that differ by one member tell what that member has contributed. For the same
 reason a peer that has contributed to a sum contributes to none in a later generation, until its own
-operator has agreed to all that has changed (see `consent`). So one honest member is enough to keep
+operator has agreed to all that has changed, and stays where it is (see `consent`). So one honest
+member is enough to keep
 the others from evicting somebody, or adding rows, in order to see numbers by difference.
 
 Two different contributions of one member for one transcript are proof of a lie. It shows in the
@@ -134,6 +135,8 @@ class Rounds(Summation):
             self._wanted, self._has_turn = 0, True
             self._turn += 1
         messages: list[SumsAction] = []
+        if not has_news and (waiting := self.next_notice) is not None:
+            messages += [Send(neighbor, waiting) for neighbor in self.present]
         have = self._have(wants_answer=not has_news)
         for neighbor in self.present:
             if neighbor not in self.agreed:
@@ -163,6 +166,7 @@ class Rounds(Summation):
 
     def begin_generation(self, notice: Notice) -> list[SumsAction]:
         """Forget all contributions, and notify the neighbors."""
+        waiting = self.next_notice
         self.context = self.context.with_changes(notice.changes)
         own = self.context.own if len(self.context.own) != self.state.rows else None
         self.state = SumsState(
@@ -179,6 +183,8 @@ class Rounds(Summation):
         self.counts["generations begun"] += 1
         notices = [Send(neighbor, notice) for neighbor in self.context.neighbors]
         save = SaveSums(self.state, True, everything=True, own=own)
+        if waiting is not None and not notice.changes.include(waiting.changes):
+            return [save, *notices, *self._follow(waiting)]
         return [save, *notices, *self._proceed()]
 
     def _handle(self, sender: str, message: AnyMessage) -> list[SumsAction]:

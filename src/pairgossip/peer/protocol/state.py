@@ -129,13 +129,13 @@ class SumsState(Standing, frozen=True, kw_only=True):
     """How many rows each member had in that generation."""
     consent: Consent = Consent()
     """What this peer's own operator has agreed to."""
+    next_notice: bytes = b""
+    """The frame of a later generation, which waits for this peer's operator; empty if none does."""
 
     @property
     def evictions(self) -> Collection[str]:
         """The members whose eviction asks nothing more of this peer's operator."""
-        return {
-            one for one in self.evicted if one not in self.summed or one in self.consent.evicted
-        }
+        return set(self.evicted) & set(self.consent.evicted)
 
 
 _BITS = 5

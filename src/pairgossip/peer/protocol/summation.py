@@ -16,11 +16,27 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol import masks
-from pairgossip.peer.protocol.consent import find_difference, refuse_further_sum
+from pairgossip.peer.protocol.consent import find_difference, refuse_sum
+from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.membership import Membership
-from pairgossip.peer.protocol.messages import Contribution, Rows, signed_payload, with_signature
+from pairgossip.peer.protocol.messages import (
+    Contribution,
+    Notice,
+    Rows,
+    decode,
+    encode,
+    signed_payload,
+    with_signature,
+)
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program
-from pairgossip.peer.protocol.state import SaveSums, SumsAction, SumsState
+from pairgossip.peer.protocol.state import (
+    Consent,
+    SaveSums,
+    Send,
+    Standing,
+    SumsAction,
+    SumsState,
+)
 
 _CARDS = Ask(Kind.CARDS, b"")
 
@@ -103,8 +119,50 @@ class Summation(Membership[SumsState]):
 
     def missing_consent(self) -> str | None:
         """Say what has changed since this peer contributed, unless its operator has agreed."""
-        context = self.context
-        return refuse_further_sum(self.state, context.present_rows, context.name_member)
+        return self._refuse(self.state, self.context)
+
+    def describe_next(self) -> str | None:
+        """Say what is different in a later generation that this peer does not follow yet."""
+        notice = self.next_notice
+        if notice is None:
+            return None
+        later = replace(self.state, generation=notice.generation, consent=Consent())
+        return self._refuse(later, self.context.with_changes(notice.changes))
+
+    def _refuse(self, state: SumsState, context: Context) -> str | None:
+        return refuse_sum(state, context.present_rows, context.rows, context.name_member)
+
+    @property
+    def next_notice(self) -> Notice | None:
+        """The notice of a later generation, which waits for this peer's operator."""
+        return read_next(self.state)
+
+    @property
+    def asks_consent(self) -> str | None:
+        """The generation that waits for this peer's operator; None if none does."""
+        if (notice := self.next_notice) is not None:
+            return notice.generation
+        return None if self.missing_consent() is None else self.state.generation
+
+    @property
+    def _latest(self) -> Standing:
+        notice = self.next_notice
+        if notice is None:
+            return self.state
+        return Standing(notice.generation, notice.evicted, self.state.next_notice, notice.grown)
+
+    def _follow(self, notice: Notice) -> list[SumsAction]:
+        """Stay in a generation that this peer has contributed to until its operator agrees."""
+        if self.state.summed_in != self.state.generation:
+            return super()._follow(notice)
+        later = self._combine(notice)
+        if later is None:
+            return []
+        self.counts["notices that wait for consent"] += 1
+        self.state = replace(self.state, next_notice=encode(later))
+        # The others hear of it all the same: theirs may agree before this peer's operator does.
+        notices = [Send(neighbor, later) for neighbor in self.present]
+        return [SaveSums(self.state, True), *notices]
 
     # What the operator agrees to
 
@@ -121,14 +179,22 @@ class Summation(Membership[SumsState]):
         return super().grow(own)
 
     def agree(self, generation: str) -> list[SumsAction]:
-        """Agree to all that has changed in this generation; do nothing if it is not the present."""
-        if generation != self.state.generation:
+        """Agree to all that is different in a generation: the present one, or one that waits.
+
+        Nothing is done if it is neither.
+        """
+        notice, context = self.next_notice, self.context
+        if notice is not None and generation == notice.generation:
+            context = context.with_changes(notice.changes)
+        elif generation != self.state.generation:
             self.counts["agreements to another generation"] += 1
             return []
-        grown = find_difference(self.state, self.context.present_rows).grown
+        grown = find_difference(self.state, context.present_rows, context.rows).grown
         rows = [(member, count) for member, (_, count) in grown.items()]
-        consent = self.state.consent.with_changes(self.state.evicted, rows)
+        consent = self.state.consent.with_changes(context.changes.evicted, rows)
         self.state = replace(self.state, consent=consent._replace(generation=generation))
+        if notice is not None and generation == notice.generation:
+            return self.begin_generation(notice)
         return [SaveSums(self.state, True), *self._proceed()]
 
     @abstractmethod
@@ -223,6 +289,15 @@ class Summation(Membership[SumsState]):
         kept = {**self.state.contributions, place: contribution}
         self.state = replace(self.state, contributions=kept)
         return SaveSums(self.state, sync, (place,))
+
+
+def read_next(state: SumsState) -> Notice | None:
+    """Return the notice of a later generation that waits for a peer's operator."""
+    if not state.next_notice:
+        return None
+    notice = decode(state.next_notice, len(state.next_notice))
+    assert isinstance(notice, Notice)
+    return notice
 
 
 def _ask_otherwise(ask: Ask, given: Iterable[Contribution]) -> tuple[str, ...]:

@@ -291,7 +291,7 @@ class PeerService:
     def _agree(self, now: float) -> None:
         """Take note of what the operator has agreed to since the last tick."""
         for generation in requested_agreements(self._parts.home):
-            if generation == self._protocol.state.generation:
+            if generation == self._protocol.asks_consent:
                 self._runtime.agree(generation, now)
                 self._log.warning(
                     "agreed to a further sum", generation=generation_ordinal(generation)

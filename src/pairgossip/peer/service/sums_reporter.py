@@ -99,6 +99,8 @@ class SumsReporter(Reporter):
         sentences = [self._unwritable] if self._unkept else []
         if (refusal := self._rounds.refusal()) is not None:
             sentences.append(refusal)
+        if (later := self._rounds.describe_next()) is not None:
+            sentences.append(later)
         if self._rounds.halt is not None:
             sentences.append(explain_halt(self._rounds.halt, self._name))
         sentences += [self._other_list(*one) for one in sorted(self._rounds.other_lists.items())]

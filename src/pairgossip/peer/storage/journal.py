@@ -30,6 +30,7 @@ from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
     CONSENT,
+    NEXT,
     PROOF,
     ROWS,
     SCHEMA,
@@ -200,7 +201,11 @@ class SqliteJournal:
         }
         items[ROWS] = state.rows
         # These two may list a thousand members, and hardly ever change.
-        lists: dict[str, object] = {SUMMED: (state.summed_in, state.summed), CONSENT: state.consent}
+        lists: dict[str, object] = {
+            SUMMED: (state.summed_in, state.summed),
+            CONSENT: state.consent,
+            NEXT: state.next_notice,
+        }
         items |= lists if change.everything or lists != self._lists else {}
         self._lists = lists
         if state.proof is not None:

@@ -58,7 +58,7 @@ SCHEMA = (
 )
 
 
-ROWS, PROOF, SUMMED, CONSENT = "rows", "proof", "summed", "consent"
+ROWS, PROOF, SUMMED, CONSENT, NEXT = "rows", "proof", "summed", "consent", "next"
 """What stands in the table of rounds beside contributions, whose keys are round and member."""
 
 
@@ -216,7 +216,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
     kept = {
         contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
         for key, content in rounds.items()
-        if key not in (ROWS, PROOF, SUMMED, CONSENT)
+        if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT)
     }
     proof = rounds.get(PROOF)
     summed_in, summed = msgspec.msgpack.decode(rounds[SUMMED], type=tuple[str, dict[str, int]])
@@ -228,6 +228,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
         summed_in=summed_in,
         summed=summed,
         consent=msgspec.msgpack.decode(rounds[CONSENT], type=Consent),
+        next_notice=msgspec.msgpack.decode(rounds[NEXT], type=bytes),
     )
 
 
