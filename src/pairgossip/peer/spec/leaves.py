@@ -75,12 +75,20 @@ def _describe_block(block: Block, spec: Spec) -> str:
 
 
 def _describe_learning(spec: Spec) -> list[str]:
-    from pairgossip.peer.sums.learning import most_words
+    from pairgossip.losses import Loss, as_loss
+    from pairgossip.peer.sums.learning import largest_sketch, most_words
+    from pairgossip.peer.sums.questions import is_smooth
 
+    loss = as_loss(spec.loss)
+    assert isinstance(loss, Loss)
+    sketch = f"up to {largest_sketch(loss.phi):,} " + (
+        "sums of polynomials of the scores" if is_smooth(loss.phi) else "counts of scores in cells"
+    )
     return [
         f"Members learn at most {format_count(spec.algorithm.rounds or 0, 'sum')} of at most "
-        f"{format_count(most_words(spec), 'number')}: means and products of the columns, then the "
-        "distribution of scores and the gradient at one model after the other.",
+        f"{format_count(most_words(spec), 'number')}: for each value of '{spec.label}' how many "
+        f"rows have it, and the sums over them of every column and of products of two columns; "
+        f"then, at one model after the other, {sketch} of each, and the gradient over all rows.",
         _MASKED,
         _TWO_RUNS,
     ]

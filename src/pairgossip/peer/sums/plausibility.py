@@ -128,11 +128,20 @@ def check_moments(total: Words, layout: GradeMoments, bits: int, rows: int) -> I
     slack, most = _ROUNDING * rows, np.asarray(counts[:, None], dtype=np.float64)
     names = [*["the sum of a feature"] * d, *["the sum of a product"] * (means.shape[1] - d)]
     _refuse_outside(means, -most - slack, most + slack, names)
-    first, second = np.triu_indices(d)
-    squares = means[:, d:][:, first == second] if layout.full else means[:, d:]
-    if (squares * most < means[:, :d] ** 2 - 4 * slack * rows).any():
-        raise Disagreement("a feature has less than no variance")
+    if any(_is_indefinite(layout, *one, slack) for one in zip(counts.tolist(), means, strict=True)):
+        raise Disagreement("some combination of features has less than no variance")
     return counts
+
+
+def _is_indefinite(layout: GradeMoments, count: int, moments: FloatArray, slack: float) -> bool:
+    """Return whether no rows of a class have these sums of features and of their products."""
+    d = layout.dimension
+    if not layout.full:  # products of two features are not known
+        return bool((moments[d:] * count < moments[:d] ** 2 - 4 * slack * count).any())
+    matrix = np.zeros((1 + d, 1 + d))
+    matrix[0, 0], matrix[0, 1:] = count, moments[:d]
+    matrix[1:, 1:][np.triu_indices(d)] = moments[d:]
+    return bool(np.linalg.eigvalsh(matrix, UPLO="U")[0] < -(1 + d) * slack)
 
 
 def check_scores(total: Words, counts: IntArray, bits: int, *, is_smooth: bool) -> None:

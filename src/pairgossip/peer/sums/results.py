@@ -101,7 +101,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def advise_bins(self) -> str | None:
         """Say what to do if bins leave more open than rows do; None if they do not."""
-        advice = "agree on more algorithm.bins, or of whole numbers on whole"
+        advice = (
+            "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
+            "or of whole numbers on whole"
+        )
         if self.interval is None or self.sampling_error is None:
             is_open = self.bracket is not None and self.bracket[1] - self.bracket[0] > _CLOSE
             return f"bins are too wide to tell: {advice}" if is_open else None
