@@ -36,6 +36,10 @@ _COLUMN_CELLS, _TABLE_CELLS = 64, 16
 """Cells of a column by itself or by class, and of each of two columns that are counted together."""
 
 
+_SLOPES_AT_ONCE = 256
+"""Cells along which the effect of noise is computed at a time."""
+
+
 class _Question(NamedTuple):
     """What a sum depends on: the edges of the cells of every column."""
 
@@ -118,13 +122,10 @@ class StatisticsProgram(SumsProgram):
         asked, members = self._spec.noise, len(self._generation.members)
         if asked is None:
             return None
-        law, n = noise_law(self._spec, members), sums.n
-        shares = sums.shares
+        law = noise_law(self._spec, members)
         variance = law.variance(members)
-        step = max(1.0, math.sqrt(variance)) / n
-        moved = [shares + side * step * np.eye(len(shares)) for side in (1, -1)]
-        above, below = (reading.readout(self._cells.spread(one)) for one in moved)
-        slopes = (above - below) / (2 * step * n)
+        step = max(1.0, math.sqrt(variance)) / sums.n
+        slopes = self._slopes(reading, sums.shares, step) / sums.n
         return AddedNoise(
             epsilon=asked.epsilon,
             honest=law.honest,
@@ -132,6 +133,18 @@ class StatisticsProgram(SumsProgram):
             # Where a value is at the end of what it can be, slopes say nothing.
             error=known(math.sqrt(variance * float(slopes @ slopes)) or math.nan),
         )
+
+    def _slopes(self, reading: Reading, shares: FloatArray, step: float) -> FloatArray:
+        """Return how fast the value changes with the share of rows in each cell."""
+        slopes = np.empty(len(shares))
+        for at in range(0, len(shares), _SLOPES_AT_ONCE):
+            part = slice(at, at + _SLOPES_AT_ONCE)
+            moved = step * np.eye(len(slopes[part]), len(shares), at)
+            above, below = (
+                reading.readout(self._cells.spread(shares + side * moved)) for side in (1, -1)
+            )
+            slopes[part] = (above - below) / (2 * step)
+        return slopes
 
 
 def _places(axis: Axis) -> list[float]:
