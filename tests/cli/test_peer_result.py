@@ -21,7 +21,13 @@ from tests.peer.signing import Rows, draw_rows, sign_result_of
 from tests.peer.test_service import Switchboard, running
 from tests.peer.test_signed_result import AUC, FIRST
 from tests.peer.test_sums_noise import NOISY
-from tests.peer.test_sums_service import SUMS, is_complete, is_in_second_generation, run_all
+from tests.peer.test_sums_service import (
+    SUMS,
+    agree_to_next,
+    is_complete,
+    is_in_second_generation,
+    run_all,
+)
 from tests.peer.test_sums_service import make_homes as make_homes_with
 from tests.peer.zenoh_people import until
 
@@ -230,6 +236,9 @@ def test_a_result_with_noise_outlives_a_notice(
     before = write_all(cli, homes[1])
     with running(*homes[:3], board=Switchboard()) as peers:
         request_eviction(homes[0], find_member(homes[0].read_members(), "", "clinic-3"))
+        assert until(lambda: peers[1].status().problems != ())
+        assert write_all(cli, homes[1]) == before
+        agree_to_next(homes[1])
         assert until(lambda: peers[1].status().generation == 2)
     assert write_all(cli, homes[1], "--generation", 1) == before
     error = cli.error(*ask_for(homes[1], "--json", "r.json"))

@@ -254,23 +254,21 @@ class GrowthUnsafe(Exchange):
 
 @_exchange("a growth is forgotten when two generations are joined")
 class ForgetsGrowth(Exchange):
-    def _begin_with(self, changes: Changes, *others: str) -> list[Action]:
-        return super()._begin_with(changes._replace(grown=()) if others else changes, *others)
+    def _announce(self, changes: Changes, *before: str) -> Notice:
+        grown = self.state.grown if before else changes.grown
+        return super()._announce(changes._replace(grown=grown), *before)
 
 
 @_exchange("of two growths of a member the smaller counts")
 class Shrinks(Exchange):
-    def _begin_with(self, changes: Changes, *others: str) -> list[Action]:
-        mine = {one.member: one for one in self.state.grown}
-        less = [min(one, mine.get(one.member, one), key=_rows) for one in changes.grown]
-        others_of_mine = [one for one in mine.values() if one.member not in changes.rows()]
-        before = self.state
-        if others:
-            self.state = replace(self.state, grown=tuple(others_of_mine))
-            changes = changes._replace(grown=tuple(less))
-        actions = super()._begin_with(changes, *others)
-        assert self.state is not before
-        return actions
+    def _combine(self, notice: Notice) -> Notice | None:
+        joined = super()._combine(notice)
+        if joined is None or joined is notice:
+            return joined
+        growths = sorted((*self.state.grown, *notice.grown), key=_rows, reverse=True)
+        least = {one.member: one for one in growths}
+        grown = tuple(least[member] for member in sorted(least))
+        return self._announce(joined.changes._replace(grown=grown), notice.generation)
 
 
 @_exchange("a notice with fewer rows of a member is followed")

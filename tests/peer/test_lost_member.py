@@ -52,5 +52,6 @@ def test_the_others_name_it_and_sum_up_without_it(seed: int) -> None:
     for name in left:
         assert (world.rounds(name).awaited, world.rounds(name).halt) == ([LOST], None)
     world.evict(left[seed % 5], [LOST])
+    world.let_operators_agree()
     world.finish()
     world.check_sums()
