@@ -20,10 +20,11 @@ from pairgossip.cli.peer.unit import unit_command
 _HELP = """Run one peer of a real network: what all members know, and no server.
 
 Each member makes a peer of its rows, gives an invitation to its neighbors,
-joins with theirs, and runs. Where sums over the rows of all members tell the
-answer, no row leaves its machine. If the specification says otherwise, or asks
-for what no sums tell, rows travel from member to member, or with a table
-[privacy] randomized reports of them. peer init says which, and asks.
+joins with theirs, and runs. Where the answer can be computed from sums over the
+rows of all members, no row leaves its machine, and all members learn these sums.
+If the specification says otherwise, or asks for something else, rows travel from
+member to member, or with a table [privacy] randomized reports of them. peer init
+says which, and asks.
 For example, at clinic-a:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
