@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pairgossip.results.plots import compare
     from pairgossip.significance import test
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 # Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
 _HOMES = {

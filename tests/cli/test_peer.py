@@ -383,7 +383,7 @@ def test_evicting_says_what_it_means_and_asks(
     for part in (
         "Evicting 'bob' cannot be undone:",
         "its 2 rows count no more;",
-        "all members begin generation 2, from their own rows alone;",
+        "generation 2 begins, from the members' own rows alone;",
         "bob can come back only as a new peer",
         "Generation 1 then ends with 2, gossip error 0.5 (after 17 exchanges",
         "Evict bob? [y/N] ",

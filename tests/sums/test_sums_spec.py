@@ -101,7 +101,7 @@ def test_differences_name_the_keys_of_the_file() -> None:
             sums_text('kernel = "median"', ["a"], top='target = "u"'),
             "target is for averages over pairs",
         ),
-        (add_lines(LEARN, algorithm="bins = 4"), "algorithm.bins and algorithm.refine are for"),
+        (add_lines(LEARN, algorithm="bins = 4"), "algorithm.bins is for a kernel: remove it"),
         (add_lines(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
         (add_lines(LEARN, learning="step = 0.1"), "learning.step is not needed"),
         (add_lines(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),

@@ -110,7 +110,7 @@ def add_command(
     if _is_waiting(asked.file):
         tell(f"{what} will be added when the peer comes to it: it then has {asked.rows}.")
     else:
-        tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
+        tell(f"Added {what}: the peer has {asked.rows}, and has begun a new generation.")
         tell("What the one before has found is kept: see peer status.")
     if shown:
         tell(f"There is a new result {_ONCE_AGREED}.")
@@ -209,7 +209,7 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     if rows is not None:  # else others have evicted it, and this operator agrees
         meaning += [
             f"- its {format_count(rows, 'row')} count no more;",
-            f"- all members begin generation {status.generation + 1}, from their own rows alone;",
+            f"- generation {status.generation + 1} begins, from the members' own rows alone;",
         ]
     if shown := _describe_difference(seen, lost):
         meaning.append(f"- {shown};")

@@ -281,8 +281,8 @@ def join_command(
 
     Both sides of a link must join each other. Every other member of the network must be joined
     too, with --not-a-neighbor: records of those that are not listed are refused. Name, number of
-    rows and id are printed; compare the id with what the other side sees. Of several invitations
-    either all are taken or none.
+    rows and id are printed; compare the id with what the other side sees. Either all invitations
+    are taken or none.
 
     Let everybody join before the first sum. A peer that has contributed to one says what a longer
     list means for it, and asks first.

@@ -16,8 +16,9 @@ def describe_leaves(spec: Spec) -> list[str]:
     """Say in sentences what a run sends from a member's machine, and what others learn from it."""
     named = join_names([f"'{name}'" for name in spec.observed])
     if spec.is_sums:
+        what = "totals over rows of" if spec.kernel is None else "counts of rows by"
         return [
-            f"No row leaves this machine: only counts and totals over many rows of {named} do.",
+            f"No row leaves this machine: only {what} {named} do.",
             *(_describe_learning(spec) if spec.kernel is None else _describe_cells(spec)),
         ]
     if spec.privacy is not None:
@@ -36,7 +37,7 @@ _MASKED = (
     "Each of your contributions is masked: others learn their sum over all members, and how many "
     "rows you have; only all other members together could work out yours."
 )
-_TWO_RUNS = "Two runs that differ by your rows alone would tell their sum."
+_TWO_RUNS = "From two runs that differ by your rows alone, everybody could work out yours."
 
 
 def _describe_cells(spec: Spec) -> list[str]:

@@ -32,7 +32,12 @@ _LARGEST_WHOLE = (1 << 53) - 1
 
 
 def check_sums(spec: Spec) -> None:
-    """Refuse what sums cannot tell."""
+    """Refuse what cannot be read from sums."""
+    if spec.algorithm.refine != 1:
+        raise InputError(
+            "algorithm.refine is no longer offered, since cells would follow from rows that "
+            "members claim: remove it, and give more algorithm.bins."
+        )
     if spec.loss is None:
         _check_statistic(spec)
     else:
@@ -44,7 +49,7 @@ def check_sums(spec: Spec) -> None:
 def _check_statistic(spec: Spec) -> None:
     algorithm = spec.algorithm
     if algorithm.rounds is not None:
-        raise InputError("algorithm.rounds is for a loss: remove it, or give algorithm.refine.")
+        raise InputError("algorithm.rounds is for a loss: remove it.")
     asked = find_order_question(str(spec.kernel))
     if asked is None:
         check_kernel(as_kernel(spec.kernel))
@@ -54,11 +59,6 @@ def _check_statistic(spec: Spec) -> None:
         raise InputError(
             f"ranges.{spec.columns[0]} begins below 0, where kernel 'gini-coefficient' means "
             "nothing: use 'gini', or a range of sizes."
-        )
-    if algorithm.refine != 1:
-        raise InputError(
-            "algorithm.refine is no longer offered, since cells would follow from rows that "
-            "members claim: remove it, and give more algorithm.bins."
         )
     if algorithm.bins is not None and not 2 <= algorithm.bins <= MOST_CELLS:
         raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {MOST_CELLS:,}.")
@@ -123,8 +123,8 @@ def _check_cells(spec: Spec) -> None:
 
 def _check_loss(spec: Spec) -> None:
     algorithm = spec.algorithm
-    if algorithm.bins is not None or algorithm.refine != 1:
-        raise InputError("algorithm.bins and algorithm.refine are for a kernel: remove them.")
+    if algorithm.bins is not None:
+        raise InputError("algorithm.bins is for a kernel: remove it.")
     if algorithm.rounds is not None and algorithm.rounds < _FEWEST_ROUNDS:
         raise InputError(
             f"algorithm.rounds is {algorithm.rounds}: learning takes {_FEWEST_ROUNDS} sums at "

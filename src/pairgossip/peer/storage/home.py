@@ -42,7 +42,7 @@ from pairgossip.peer.identity.identity import Identity, create_identity, write_n
 from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.state import Save, SaveSums
+from pairgossip.peer.protocol.state import Save, SaveSums, SumsState
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.contribution import (
     check_contribution,
@@ -57,8 +57,9 @@ from pairgossip.peer.storage.folder import (
     check_settings,
 )
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.journal_file import read_about
+from pairgossip.peer.storage.journal_file import read_about, read_saved_state
 from pairgossip.peer.storage.rows import copy_text, digest, read_copy
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.ledger import Account
@@ -301,6 +302,7 @@ def request_growth(
             _refuse_other_ledger(home, Path(data_path), ledger)
 
         def approve(more: Rows) -> None:
+            _refuse_few_added(home, spec, len(more))
             # The sums before and after tell those over the added rows, by difference.
             for rows in (more, (*before, *more)):
                 check_contribution(spec, rows, home.read_settings())
@@ -328,6 +330,20 @@ def request_growth(
             draft.unlink(missing_ok=True)
             raise
     return _Request(file, len(more), len(rows))
+
+
+def _refuse_few_added(home: Home, spec: Spec, added: int) -> None:
+    """Refuse few rows after a sum: the difference would show everybody where they lie."""
+    if not spec.is_sums:
+        return
+    state, _ = read_saved_state(home.state)
+    least_rows = home.read_settings().least_rows
+    if isinstance(state, SumsState) and state.summed_in and added < least_rows:
+        raise InputError(
+            f"{format_count(added, 'row')} would be added to a peer that has contributed to a sum, "
+            f"and the difference would show everybody where they lie: add {least_rows} or more at "
+            "once, or change least_rows in peer.toml."
+        )
 
 
 @contextlib.contextmanager

@@ -62,7 +62,7 @@ def _require_permission(spec: Spec, allowed: Collection[str], reason: str) -> No
     name = spec.kernel or spec.loss
     if name not in allowed:
         raise InputError(
-            f"'{name}' can tell all other members together where a single row is, since {reason}: "
+            f"'{name}' could let all other members together locate a single row, since {reason}: "
             f'choose another, or allow it at this site with allow = ["{name}"] in peer.toml (peer '
             "init --allow)."
         )
@@ -136,6 +136,6 @@ def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
         return None
     return (
         f"This site has rows in {format_count(filled, 'cell')}, of which {few:,} hold fewer than "
-        f"{_FEW}: counts of fine cells are the rows, rounded, to all other members together; fewer "
-        "algorithm.bins hold more rows each."
+        f"{_FEW}. All other members together can work out these counts, and know such rows as "
+        "exactly as cells are wide: fewer and wider cells hold more rows each."
     )

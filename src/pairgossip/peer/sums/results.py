@@ -100,19 +100,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"the sums were used up: {more}"
 
     def advise_bins(self) -> str | None:
-        """Say what to do if bins leave more open than rows do; None if they do not."""
+        """Say what to do if cells leave more open than rows do; None if they do not."""
         advice = (
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
             "or of whole numbers on whole"
         )
         if self.interval is None or self.sampling_error is None:
             is_open = self.bracket is not None and self.bracket[1] - self.bracket[0] > _CLOSE
-            return f"bins are too wide to tell: {advice}" if is_open else None
+            return f"cells are too wide to tell: {advice}" if is_open else None
         noise = (self.noise and self.noise.error) or 0.0
         width, error = self.interval[1] - self.interval[0], math.hypot(self.sampling_error, noise)
         if width <= _WIDE * error:
             return None
-        return f"bins leave more of it open than rows do: {advice}"
+        return f"cells leave more of it open than rows do: {advice}"
 
     def state(self) -> bytes:
         """Return what members sign: the figures, and the digest of all else, which is long."""
