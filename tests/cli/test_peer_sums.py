@@ -201,3 +201,25 @@ def test_joining_is_not_asked_about_without_a_sum_or_a_new_member(
     change_state(home, summed={}, summed_in="")
     late = invite(make_home(tmp_path, "late", [7.5], SUMS))
     assert cli("peer", "join", late, "--home", str(home.folder)).code == 0
+
+
+def test_few_rows_are_not_added_after_a_sum(
+    cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = ("peer", "add", str(home.folder), "--data", "more.csv", "--yes")
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "10")
+    assert "show everybody where they lie: add 10 or more at once" in cli.error(*add)
+    assert not home.next_data.exists()
+    change_state(home, summed={}, summed_in="")
+    assert cli(*add).code == 0
+
+
+def test_a_generation_that_waits_is_agreed_to(cli: CommandLine, home: Home) -> None:
+    """The peer stays where it has contributed, and the notice lies beside it."""
+    lost = other_ids(home)[0]
+    changes = Changes(evicted=(lost,))
+    waits = read_snapshot(home).context.announce(generation_name(1, *changes), changes)
+    change_state(home, next_notice=encode(waits))
+    answer = cli("peer", "agree", "--yes", "--home", str(home.folder))
+    assert answer.code == 0 and requested_agreements(home) == (waits.generation,)
+    assert read_snapshot(home).saved.generation == FIRST_GENERATION
