@@ -67,14 +67,14 @@ def unreadable(path: Path, problem: OSError) -> InputError:
     return InputError(f"Cannot read {path}: {problem.strerror}.")
 
 
-def unwritable(path: Path, problem: OSError) -> InputError:
-    """Return the error for a file that cannot be written, and is left as it was."""
+def unwritable(path: Path, problem: OSError, act: str = "write") -> InputError:
+    """Return the error for a file that cannot be written, locked or made, and stays as it was."""
     if is_full(problem):
         return InputError(
             f"The disk is full: {path} could not be written; what was there before is intact, so "
             "free some space."
         )
-    return InputError(f"Cannot write {path}: {problem.strerror or type(problem).__name__}.")
+    return InputError(f"Cannot {act} {path}: {problem.strerror or type(problem).__name__}.")
 
 
 def is_full(problem: OSError) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.files import write_text
+from pairgossip.files import unwritable, write_text
 from pairgossip.kernels import exact
 from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.distribution import Distribution
@@ -165,7 +165,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700)
     except OSError as problem:
-        raise InputError(f"Cannot make {folder}: {problem.strerror}.") from None
+        raise unwritable(folder, problem, "make") from None
 
 
 def create_peers(

@@ -120,9 +120,7 @@ class Home:
             except BlockingIOError:
                 raise self._already_running() from None
             except OSError as problem:
-                if files.is_full(problem):
-                    raise files.unwritable(self.lock_file, problem) from None
-                raise InputError(f"Cannot lock {self.lock_file}: {problem.strerror}.") from None
+                raise files.unwritable(self.lock_file, problem, "lock") from None
             self._note_process(descriptor)
             yield
 

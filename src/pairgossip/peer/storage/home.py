@@ -227,9 +227,7 @@ def _scaffold(target: Path) -> Iterator[Path]:
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as problem:
-        if files.is_full(problem):
-            raise files.unwritable(target, problem) from None
-        raise InputError(f"Cannot write in {target.parent}: {problem.strerror}.") from None
+        raise files.unwritable(target, problem, "make") from None
     try:
         yield draft
         sync(draft)
@@ -239,9 +237,7 @@ def _scaffold(target: Path) -> Iterator[Path]:
     except BaseException as problem:
         shutil.rmtree(draft, ignore_errors=True)
         if isinstance(problem, OSError):
-            if files.is_full(problem):
-                raise files.unwritable(target, problem) from None
-            raise InputError(f"Cannot make {target}: {problem.strerror}.") from None
+            raise files.unwritable(target, problem, "make") from None
         raise
 
 
@@ -430,5 +426,5 @@ def _locked(home: Home, *, wait: float = math.inf) -> Iterator[bool]:
         except BlockingIOError:
             is_held = False
         except OSError as problem:
-            raise InputError(f"Cannot lock {path}: {problem.strerror}.") from None
+            raise files.unwritable(path, problem, "lock") from None
         yield is_held

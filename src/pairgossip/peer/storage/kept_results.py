@@ -50,7 +50,7 @@ def keep_result(home: Home, signed: SignedResult) -> Path:
         home.results.mkdir(mode=0o700, exist_ok=True)
         sync(home.folder)
     except OSError as problem:
-        raise InputError(f"Cannot write {home.results}: {problem.strerror}.") from None
+        raise files.unwritable(home.results, problem) from None
     files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
     return path
 
