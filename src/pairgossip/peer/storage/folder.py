@@ -14,7 +14,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -81,6 +81,7 @@ class Home:
         self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
         self.evictions = self.folder / "evict"
+        self.agreements = self.folder / "agree"
 
     def read_settings(self) -> OperatorSettings:
         """Read the operator's settings, or say what is wrong with them."""
@@ -267,25 +268,35 @@ def find_member(members: Members, me: str, name_or_id: str) -> str:
 
 def request_eviction(home: Home, member: str) -> Path:
     """Ask for a member's eviction; return the file that goes away once it is done."""
-    file = home.evictions / member
+    return write_request(home.evictions / member)
+
+
+def requested_evictions(home: Home) -> tuple[str, ...]:
+    """Return the members to evict."""
+    return list_requests(home.evictions, is_id)
+
+
+def forget_request(home: Home, member: str) -> None:
+    """Remove a request that was carried out."""
+    (home.evictions / member).unlink(missing_ok=True)
+
+
+def write_request(file: Path) -> Path:
+    """Make an empty file in one of the peer's folders of requests, durably; return the file."""
+    folder = file.parent
     try:
-        home.evictions.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
-        for place in (home.evictions, home.folder):
+        for place in (folder, folder.parent):
             sync(place)
     except OSError as problem:
         raise files.unwritable(file, problem) from None
     return file
 
 
-def requested_evictions(home: Home) -> tuple[str, ...]:
-    """Return the members to evict."""
+def list_requests(folder: Path, is_valid: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the names of all requests in a folder; other files are ignored."""
     try:
-        return tuple(sorted(name for name in os.listdir(home.evictions) if is_id(name)))
+        return tuple(sorted(filter(is_valid, os.listdir(folder))))
     except OSError:
         return ()
-
-
-def forget_request(home: Home, member: str) -> None:
-    """Remove a request that was carried out."""
-    (home.evictions / member).unlink(missing_ok=True)
