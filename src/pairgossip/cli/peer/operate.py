@@ -13,7 +13,7 @@ import msgspec
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
-from pairgossip.cli.peer.setup import find_home
+from pairgossip.cli.peer.setup import find_home, is_answered_yes
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 from pairgossip.text import format_count
@@ -118,9 +118,9 @@ def add_command(
 
 
 def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
-    """Say what a sum over other rows tells beside one before; empty if there was none.
+    """Say what a further sum tells beside the last one; empty if this peer contributed to none.
 
-    It is the member that is missing from then on, or the rows of this peer's own that are added.
+    The two differ by the rows of ``member``, who is evicted, or else by rows that this peer adds.
     """
     from pairgossip.peer.protocol.state import SumsState
 
@@ -305,10 +305,12 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
         meaning.append("- the present generation ends here: a result not signed yet is given up;")
     if seen.spec.noise is not None and state.summed_in:
         meaning.append(f"- {_describe_cost(seen)};")
-    told = "every member can tell the sums over those rows, by difference"
+    disclosure = "every member can tell the sums over those rows, by difference"
     if not state.summed_in:
-        told = "this peer's numbers are added to those of fewer members"
-    meaning.append(f"- {told}, once the operators of all members have agreed.")
+        disclosure = "this peer's numbers are added to those of fewer members"
+    elif not difference.lost and not difference.grown:
+        disclosure = "every member can tell more about the same rows"
+    meaning.append(f"- {disclosure}, once the operators of all members have agreed.")
     return state.generation, meaning
 
 
@@ -318,12 +320,7 @@ def _is_agreed(what: str, meaning: list[str], question: str) -> bool:
         raise InputError(
             f"{what} cannot be undone, and there is no terminal to ask on: give --yes."
         )
-    tell(f"{what} cannot be undone:")
-    for sentence in meaning:
-        tell(sentence)
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return is_answered_yes([f"{what} cannot be undone:", *meaning], question)
 
 
 def export_command(*, out: Path, home: HomeFolder = None, with_data: Flag = False) -> None:

@@ -10,6 +10,7 @@ from pairgossip.cli.options import HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.peer.signed import find_signed, write_signed_files
+from pairgossip.cli.peer.status import describe_eviction
 from pairgossip.cli.saved import Model, specified_model, versions, write_model
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
@@ -17,7 +18,6 @@ from pairgossip.files import write_json_file
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended
-    from pairgossip.peer.storage.folder import Home
 
 
 def result_command(
@@ -59,7 +59,8 @@ def result_command(
     if not wanted:
         raise InputError("Say where to write: give --out, --json or --html.")
     check_outputs(wanted)
-    _tell_eviction(place)
+    for sentence in describe_eviction(place):
+        tell(f"{sentence} What it had found before remains.")
     if place.read_spec().is_sums:
         write_signed_files(place, find_signed(place, generation), out, json, html)
     elif out is None or json is not None or html is not None:
@@ -71,19 +72,6 @@ def result_command(
         _write(read_snapshot(place), out, generation)
     for file in wanted:
         tell(f"Wrote {file}")
-
-
-def _tell_eviction(home: Home) -> None:
-    """Say first that the peer was evicted; its results remain."""
-    from pairgossip.peer.storage.folder import read_eviction
-
-    try:
-        evicted = read_eviction(home)
-    except InputError as problem:
-        tell(str(problem))
-    else:
-        if evicted is not None:
-            tell(f"{evicted.sentence()} What it had found before remains.")
 
 
 def _write(seen: PeerSnapshot, out: Path, generation: int | None) -> None:

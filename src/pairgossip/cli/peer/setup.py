@@ -186,11 +186,12 @@ def _confirm_leaves(leaves: list[str]) -> None:
         raise InputError(
             f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
         )
-    if not _is_answered_yes(leaves, "Make this peer?"):
+    if not is_answered_yes(leaves, "Make this peer?"):
         raise InputError("Nothing was made: answer y, or give --yes, to make the peer.")
 
 
-def _is_answered_yes(sentences: Iterable[str], question: str) -> bool:
+def is_answered_yes(sentences: Iterable[str], question: str) -> bool:
+    """Tell sentences, ask a question about them, and return whether the answer is yes."""
     for sentence in sentences:
         tell(sentence)
     sys.stderr.write(f"{question} [y/N] ")
@@ -341,7 +342,7 @@ def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
             f"{meaning} Nobody was taken up, since there is no terminal to ask on: give --yes, or "
             "let all members begin again from new folders."
         )
-    if not _is_answered_yes([meaning], "Take them up all the same?"):
+    if not is_answered_yes([meaning], "Take them up all the same?"):
         raise InputError("Nobody was taken up: answer y, or give --yes, to take them up.")
 
 

@@ -66,7 +66,7 @@ def status_command(
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, seen.saved.rows)
     kept, damaged = _read_kept(place)
-    problems = list(dict.fromkeys((*_eviction(place), *damaged, *status.problems)))
+    problems = list(dict.fromkeys((*describe_eviction(place), *damaged, *status.problems)))
     if json:
         write_json({
             **msgspec.to_builtins(status),
@@ -91,7 +91,7 @@ def status_command(
     return None
 
 
-def _eviction(home: Home) -> list[str]:
+def describe_eviction(home: Home) -> list[str]:
     """Say that the peer was evicted, if it was."""
     from pairgossip.peer.storage.folder import read_eviction
 
