@@ -42,3 +42,4 @@ def test_what_a_member_has_sent_is_shown_without_its_control_characters() -> Non
     assert all(told(Halt(one)) for one in ("rounds", "list", "version"))
     nobody = told(Halt("disagreement", (), "2 rows by their list, but counted 1"))
     assert nobody.startswith("The sum cannot be that of the members' rows (2 rows by")
+    assert nobody.endswith("begin again from new folders.")

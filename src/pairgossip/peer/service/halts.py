@@ -55,6 +55,7 @@ def _explain_disagreement(who: str, asks: str, why: str) -> str:
     if not who:
         return (
             f"The sum cannot be that of the members' rows ({why}): one of them has contributed "
-            "something else, and a sum does not tell who."
+            "something else, and a sum does not tell who. Let all operators check their data and "
+            "their version of pairgossip, and begin again from new folders."
         )
     return f"{who} {asks} for something else than this peer computes ({why}): {_SAME_VERSION}."
