@@ -104,10 +104,10 @@ def _leaves(checked: Checked) -> str:
     """Say what each site has sent, as its operator was told."""
     if checked.version == FIRST_VERSION:
         return f"<p>{_escape(_OLD_SUMS)}</p>"
-    told = restore_spec(checked.result.specification).leaves()
+    sentences = restore_spec(checked.result.specification).leaves()
     return (
         "<p>Before a site takes part, <code>pairgossip peer init</code> tells its operator, and "
-        f"asks:</p><blockquote>{_paragraphs(told)}</blockquote>"
+        f"asks:</p><blockquote>{_paragraphs(sentences)}</blockquote>"
     )
 
 

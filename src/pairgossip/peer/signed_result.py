@@ -34,7 +34,7 @@ from pairgossip.peer.spec.canonical_text import find_positive_class
 from pairgossip.peer.spec.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
-from pairgossip.text import join_names
+from pairgossip.text import join_first
 
 FORMAT = "pairgossip-signed-result"
 _VERSION = 2
@@ -89,11 +89,10 @@ class Checked(NamedTuple):
     def require_all(self) -> None:
         """Raise `InputError` unless every member has signed."""
         if self.missing:
-            names = ", ".join(one[:16] for one in self.missing[:MOST_NAMED])
-            more = ", ..." if len(self.missing) > MOST_NAMED else ""
+            names = join_first([one[:16] for one in self.missing[:MOST_NAMED]], len(self.missing))
             raise InputError(
                 f"{len(self.missing)} of {len(self.result.members)} members have not signed "
-                f"({names}{more}): ask for a file that all have signed."
+                f"({names}): ask for a file that all have signed."
             )
 
 
@@ -137,18 +136,14 @@ def replay_rounds(context: PeerContext, state: SumsState) -> Rounds:
 
 def check_stated(context: PeerContext, rounds: Rounds) -> None:
     """Raise `InputError` unless all members have stated the result of the sums."""
-    names = {**context.members.names(), context.me: context.identity.name}
-
-    def name(member: str) -> str:
-        return names.get(member, member)
-
+    name = context.name_member
     if rounds.halt is not None:
         raise InputError(f"There is no result: {explain_halt(rounds.halt, name)}")
     if rounds.ask is not None:
-        awaited = [name(one) for one in rounds.awaited]
-        said = join_names([f"'{one}'" for one in awaited[:MOST_NAMED]])
-        more = f" and {len(awaited) - MOST_NAMED} more" if len(awaited) > MOST_NAMED else ""
-        waits = f" (round {rounds.round} waits for {said}{more})" if awaited else ""
+        waits = ""
+        if awaited := rounds.awaited:
+            names = join_first([f"'{name(one)}'" for one in awaited[:MOST_NAMED]], len(awaited))
+            waits = f" (round {rounds.round} waits for {names})"
         raise InputError(
             f"Not all members have signed the result yet{waits}: let all peers run until the "
             "status says that the sums are complete."
@@ -204,7 +199,7 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
 
 
 def _check_generation(result: Result, where: str) -> None:
-    """Refuse a generation that is none, before anybody counts it."""
+    """Refuse a name that no generation has, before anybody counts by it."""
     try:
         is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
     except ValueError:

@@ -19,7 +19,7 @@ from pairgossip.peer.service.reporter import NEVER_AGAIN, UNANSWERED, Reporter
 from pairgossip.peer.service.status import Status, sums_status
 from pairgossip.peer.signed_result import SignedResult, replay_rounds, sign_result
 from pairgossip.peer.storage.kept_results import keep_result
-from pairgossip.text import clean_text, join_names
+from pairgossip.text import clean_text, join_first, join_names
 
 
 class SumsReporter(Reporter):
@@ -29,7 +29,7 @@ class SumsReporter(Reporter):
         super().__init__(parts, rounds, log)
         self._rounds = rounds
         self._round = rounds.round
-        self._signed: object = None
+        self._signed: str | None = None
         """The generation whose result all have signed; None if there is none."""
         self._unkept: list[SignedResult] = []
         """Results that are not on the disk yet."""
@@ -116,8 +116,7 @@ class SumsReporter(Reporter):
 
     def _quote(self, members: list[str]) -> str:
         """Name members, and count those that are too many to name."""
-        names, more = [f"'{self._name(one)}'" for one in members], len(members) - MOST_NAMED
-        return join_names(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return join_first([f"'{self._name(one)}'" for one in members[:MOST_NAMED]], len(members))
 
     def _causes(self, members: list[str], versions: Mapping[str, int]) -> str:
         """Say what is known about each of these members, those of one cause together."""
@@ -134,8 +133,7 @@ class SumsReporter(Reporter):
         return "connected"
 
     def _name(self, member: str) -> str:
-        mine = {self._parts.identity.id: self._parts.settings.name}
-        return {**self._names, **mine}.get(member, member)
+        return self._context.name_member(member)
 
     def _show(self, member: str) -> str:
         """Name a member that a neighbor has told, whatever that is."""

@@ -18,7 +18,7 @@ import msgspec
 from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import sync
-from pairgossip.peer.signed_result import Checked, SignedResult, check_signatures, read_signed
+from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed
 from pairgossip.peer.storage.folder import Home
 
 _ENDING = ".json"
@@ -32,7 +32,6 @@ class KeptResult:
 
     path: Path
     signed: SignedResult
-    checked: Checked
 
     @property
     def ordinal(self) -> int:
@@ -64,19 +63,18 @@ def read_kept(path: Path) -> KeptResult:
     """Read a kept result and check all its signatures; raise `InputError` if one is wrong."""
     try:
         signed = read_signed(path)
-        checked = check_signatures(signed, str(path))
-        checked.require_all()
+        check_signatures(signed, str(path)).require_all()
     except InputError as problem:
         raise InputError(
             f"{problem} Every member keeps the same result: put another's copy in its place."
         ) from None
-    return KeptResult(path, signed, checked)
+    return KeptResult(path, signed)
 
 
 def list_kept(home: Home) -> tuple[list[KeptResult], list[str]]:
     """Return the kept results, the last generation last, and a sentence for each damaged file.
 
-    Of several results of generations with the same number, the one that was kept last is last.
+    Where generations have the same number, the result that was kept last is last.
     """
     results, problems = [], []
     for path in _list_paths(home):
