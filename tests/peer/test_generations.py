@@ -1,4 +1,4 @@
-"""Numbers of generations, and two peers that begin different ones at once."""
+"""Names of generations, and two peers that begin different ones at once."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def test_rows_are_checked_before_anything_is_made(
     assert checks.seen == [(rows, least, ("distance",)) for least in (2, 2, 7)]
 
 
-def test_rows_that_are_added_are_checked_with_those_there_are(
+def test_rows_that_are_added_are_checked_alone_and_with_those_there_are(
     tmp_path: Path, checks: Checks
 ) -> None:
     home = make_home(tmp_path, "ann", [3.5, 7.25], SUMS)
@@ -250,7 +250,8 @@ def test_rows_that_are_added_are_checked_with_those_there_are(
     checks.refuses = False
     request_growth(home, tmp_path / "more.csv")
     assert home.next_data.exists()
-    assert checks.seen[-1] == ([[3.5], [7.25], [9.0]], 1, ())
+    added, everything = [[9.0]], [[3.5], [7.25], [9.0]]
+    assert checks.seen[-2:] == [(rows, 1, ()) for rows in (added, everything)]
 
 
 def test_rows_that_travel_are_not_checked_for_sums(tmp_path: Path, checks: Checks) -> None:

@@ -362,11 +362,17 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
 
 
 def test_what_an_operator_has_agreed_to_is_kept(path: Path) -> None:
-    """With the generation that is agreed to, or later without anything else."""
+    """With the generation that is agreed to, or later without anything else.
+
+    The notice that waits for the operator is kept too.
+    """
     begun = SumsState(FIRST_GENERATION, rows=3)
     summed = replace(begun, summed_in=FIRST_GENERATION, summed={"ann": 3, "bob": 5})
     consent = Consent(("cid",), (("bob", 9),), LATER)
-    for states in ((begun, summed, replace(summed, consent=consent)), (begun, summed), (begun,)):
+    notice = encode(Notice(LATER, ("cid",), "bob", b"", ()))
+    waiting = replace(summed, next_notice=notice)
+    agreed = replace(waiting, consent=consent)
+    for states in ((begun, summed, waiting, agreed), (begun, waiting), (begun,)):
         with opened(path) as journal:
             journal.save(SaveSums(states[0], sync=True, everything=True))
             for state in states[1:]:

@@ -104,10 +104,12 @@ def test_members_that_are_not_there_are_waited_for(
     monkeypatch.setattr("pairgossip.peer.service.sums_reporter.UNANSWERED", 0.0)
     homes = make_homes(tmp_path)
     with running(*homes[:2], board=Switchboard()) as (first, _):
+        # Until the other one is there, both are waited for.
+        waits = "Round 0 has waited for 'clinic-2' for "
         assert until(
             lambda: (
                 first.home.status.exists()
-                and any("'clinic-2' for" in one for one in first.status().problems)
+                and [one.startswith(waits) for one in first.status().problems] == [True]
             )
         )
         (problem,) = first.status().problems

@@ -144,7 +144,7 @@ def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
 def self_signed(
     key: Ed25519PrivateKey, sealing: X25519PublicKey, name: str, years: int
 ) -> x509.Certificate:
-    """Make the certificate of a key, told by nobody but itself."""
+    """Make a self-signed certificate."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, id_of_key(key.public_key()))])
     now = datetime.datetime.now(datetime.UTC)
     sealing_key = x509.UnrecognizedExtension(

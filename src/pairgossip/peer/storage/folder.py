@@ -55,7 +55,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where sums are computed: the least rows of this site and class behind a total, and of all
     members but the largest together."""
     allow: tuple[str, ...] = ()
-    """Where sums are computed: kernels and losses allowed though their counts can locate a row."""
+    """Where sums are computed: kernels and losses allowed though their sums can locate a row."""
     budget: float | None = None
     """Where noise is added to sums: how much epsilon a row may spend in all; None for what the
     ledger says."""
@@ -146,7 +146,7 @@ class Home:
 
 
 def open_home(folder: str | PathLike[str]) -> Home:
-    """Return the home in a folder, or say why it is none."""
+    """Open a peer's folder; raise `InputError` if it is not one."""
     home = Home(folder)
     if not home.folder.is_dir():
         raise InputError(f"There is no folder {home.folder}: run peer init, or check the path.")

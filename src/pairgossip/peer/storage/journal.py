@@ -200,7 +200,7 @@ class SqliteJournal:
             contribution_key(place): state.contributions[place] for place in added
         }
         items[ROWS] = state.rows
-        # These two may list a thousand members, and hardly ever change.
+        # These may list a thousand members, and hardly ever change.
         lists: dict[str, object] = {
             SUMMED: (state.summed_in, state.summed),
             CONSENT: state.consent,
