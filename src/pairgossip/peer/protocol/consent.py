@@ -26,6 +26,7 @@ from pairgossip.peer.protocol.state import SumsState
 from pairgossip.text import format_count, join_first
 
 _MOST_NAMED = 5
+"""Changes that a sentence names; more are only counted."""
 
 
 class Difference(NamedTuple):
@@ -87,21 +88,19 @@ def refuse_sum(
         )
     if is_agreed(state, difference):
         return None
-    changes = describe_changes(difference, name)
+    clauses = describe_changes(difference, name)
+    changes = join_first(clauses[:_MOST_NAMED], len(clauses))
     if not state.summed_in:
-        told = join_first(changes[:_MOST_NAMED], len(changes))
         return (
-            f"{told}, and this peer's operator has not "
-            "agreed: among fewer members its numbers are easier to read. If that is right, run: "
-            "pairgossip peer agree."
+            f"{changes}, and this peer's operator has not agreed: among fewer members its numbers "
+            "are easier to read. If that is right, run: pairgossip peer agree."
         )
-    shown = "the numbers of those rows, by the difference"
+    disclosure = "the numbers of those rows, by the difference"
     if not difference.lost and not difference.grown:
-        shown = "more about the same rows"
-    told = join_first(changes[:_MOST_NAMED], len(changes))
+        disclosure = "more about the same rows"
     return (
-        f"Since this peer contributed to a sum, {told}: a further sum would tell everybody "
-        f"{shown}. If that may be known, run: pairgossip peer agree."
+        f"Since this peer contributed to a sum, {changes}: a further sum would tell everybody "
+        f"{disclosure}. If that may be known, run: pairgossip peer agree."
     )
 
 

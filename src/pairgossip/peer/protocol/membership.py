@@ -149,7 +149,7 @@ class Membership(ABC, Generic[_S]):
         return None
 
     @property
-    def _latest(self) -> Standing:
+    def _latest(self) -> Standing | Notice:
         """The latest generation that this peer knows of, and what has changed for it."""
         return self.state
 

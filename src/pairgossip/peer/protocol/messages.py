@@ -341,10 +341,10 @@ def next_generation(generations: Iterable[str], changes: Changes) -> str:
 
 
 def is_roster(rows: Sequence[tuple[str, int]], members: int) -> bool:
-    """Return whether this may be the list of a neighbor of one that lists so many members.
+    """Return whether this may be a neighbor's list, if this peer lists this many members.
 
     Each id stands there once, in order. Lists differ by a few members that one has joined and the
-    other has not yet; a longer one is none.
+    other has not yet; a list that is much longer is refused.
     """
     ids = [member for member, _ in rows]
     return (

@@ -19,8 +19,8 @@ A list may grow until there is a sum: members then commit again. Once there is o
 two sums over lists that differ by one member tell what that member has contributed. For the same
 reason a peer that has contributed to a sum contributes to none in a later generation, until its own
 operator has agreed to all that has changed, and stays where it is (see `consent`). So one honest
-member is enough to keep
-the others from evicting somebody, or adding rows, in order to see numbers by difference.
+member is enough to keep the others from evicting somebody, or adding rows, in order to see numbers
+by difference.
 
 Two different contributions of one member for one transcript are proof of a lie. It shows in the
 next round at the latest, as transcripts differ; the two are then found, kept and passed on, and the

@@ -145,11 +145,8 @@ class Summation(Membership[SumsState]):
         return None if self.missing_consent() is None else self.state.generation
 
     @property
-    def _latest(self) -> Standing:
-        notice = self.next_notice
-        if notice is None:
-            return self.state
-        return Standing(notice.generation, notice.evicted, self.state.next_notice, notice.grown)
+    def _latest(self) -> Standing | Notice:
+        return self.next_notice or self.state
 
     def _follow(self, notice: Notice) -> list[SumsAction]:
         """Stay in a generation that this peer has contributed to until its operator agrees."""
