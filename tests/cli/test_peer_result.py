@@ -256,7 +256,7 @@ def test_several_results_of_one_number_are_all_named(cli: CommandLine, homes: li
     assert write_all(cli, homes[0])["rows"] == 60
 
 
-def test_a_full_disk_keeps_a_peer_from_being_done(
+def test_a_result_that_cannot_be_written_keeps_a_peer_from_being_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -268,11 +268,11 @@ class Reporter(ABC):
 
     def _find_unresolved(self) -> dict[str, str]:
         """Find the neighbors that are not connected and have a name that does not resolve."""
-        gone = {*self._connected, *self._protocol.state.evicted}
+        exempt = {*self._connected, *self._protocol.state.evicted}
         names = {
             one.id: name
             for one in self._parts.members.neighbors()
-            if one.id not in gone and (name := host_name(one.address)) is not None
+            if one.id not in exempt and (name := host_name(one.address)) is not None
         }
         unresolved = self._lookup.find_unresolved(set(names.values()))
         return {one: name for one, name in names.items() if name in unresolved}

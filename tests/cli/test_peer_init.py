@@ -1,0 +1,163 @@
+"""`pairgossip peer init`: what is said before a peer is made, and what is taken along."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from pairgossip.peer.storage.folder import open_home
+from pairgossip.peer.sums import disclosure
+
+from .running import CommandLine
+from .test_peer import GINI, Terminal, files, init
+
+__all__ = ["files"]
+OLD_FOLDER = Path(__file__).parents[1] / "peer" / "old_folder"
+
+
+def test_init_makes_a_folder_for_one(cli: CommandLine, files: Path) -> None:
+    identity = init(cli, "ann")
+    assert len(identity) == 64 and int(identity, 16)
+    assert stat.S_IMODE((files / "ann").stat().st_mode) == 0o700
+    assert stat.S_IMODE((files / "ann" / "key.pem").stat().st_mode) == 0o600
+    error = cli.error(
+        "peer", "init", "--yes", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml"
+    )
+    assert "exists already" in error
+
+
+def test_a_name_is_needed(cli: CommandLine, files: Path) -> None:
+    given = ("peer", "init", "--yes", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli.error(*given) == "The peer needs a name that others call it by: give --name."
+
+
+def test_what_an_operator_sets_is_written(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann", "--least-rows", 25, "--allow", "distance,AUC_Hinge", "--allow", "distance")
+    found = open_home(files / "ann").read_settings()
+    assert (found.least_rows, found.allow) == (25, ("auc-hinge", "distance"))
+    init(cli, "bob")
+    found = open_home(files / "bob").read_settings()
+    assert (found.least_rows, found.allow) == (10, ())
+    given = ("peer", "init", "--name", "cid", "--data", "rows.csv", "--spec", "gini.toml", "--yes")
+    assert cli.error(*given, "--allow", "distanse") == (
+        "Unknown kernel or loss in --allow 'distanse': did you mean 'distance'?"
+    )
+    assert "least_rows" in cli.error(*given, "--least-rows", "-1")
+    assert not (files / "cid").exists()
+
+
+@pytest.mark.parametrize("typed", ["y\n", "n\n", ""])
+def test_small_cells_are_named_beside_what_leaves(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    small = "Two cells of this site hold fewer than 5 rows."
+    monkeypatch.setattr(disclosure, "check_own_rows", lambda *_: None)
+    monkeypatch.setattr(disclosure, "describe_small_cells", lambda *_: small)
+    (files / "sums.toml").write_text(GINI.replace("exchange", "sums"))
+    given = ("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "sums.toml")
+    assert "there is no terminal to ask on: give --yes." in cli.error(*given)
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    answer = cli(*given)
+    said = answer.err.index("No row leaves this machine")
+    assert said < answer.err.index(small) < answer.err.index("Make this peer? [y/N] ")
+    assert (files / "ann").exists() == (answer.code == 0) == (typed == "y\n")
+    shutil.rmtree(files / "ann", ignore_errors=True)
+    assert small in cli(*given, "--yes").err
+
+
+@pytest.fixture
+def old(files: Path) -> Path:
+    """The folder of a peer that pairgossip 0.2.0 has made."""
+    folder = Path(shutil.copytree(OLD_FOLDER / "clinic-0", files / "old"))
+    folder.chmod(0o700)
+    (folder / "key.pem").chmod(0o600)
+    (files / "sums.toml").write_text(GINI.replace("exchange", "sums"))
+    (files / "rows.csv").write_text("income\n" + "".join(f"{k}\n" for k in range(30)))
+    return folder
+
+
+FROM_OLD = ("peer", "init", "--from", "old", "--data", "rows.csv", "--spec", "sums.toml", "--yes")
+
+
+def test_a_folder_of_an_earlier_version_is_taken_over(
+    cli: CommandLine, files: Path, old: Path
+) -> None:
+    answer = cli(*FROM_OLD)
+    assert answer.code == 0, answer.err
+    new = files / "clinic-0"
+    status = cli("peer", "status", "--home", "clinic-0", "--json").json()
+    assert (status["id"], status["name"]) == (answer.out.strip(), "clinic-0")
+    assert (new / "key.pem").read_bytes() == (old / "key.pem").read_bytes()
+    kept = new / "results" / "v1-2.json"
+    assert kept.read_bytes() == (OLD_FOLDER / "result.json").read_bytes()
+    assert "All 3 members have signed this." in cli("verify", str(kept)).out
+    assert (
+        "It has the key, certificate, settings and signed result (results/v1-2.json) of old, and "
+        "nothing else: its rows are those of --data, exchange invitations again, keep a ledger "
+        "with its data, and do not run old any more." in answer.err
+    )
+    found = open_home(new).read_settings()
+    assert (found.listen, found.least_rows, found.power_safe) == ("tls/127.0.0.1:7450", 10, True)
+    assert "exists already" in cli.error(*FROM_OLD)
+
+
+def test_options_go_before_old_settings_and_the_name_stays(
+    cli: CommandLine, files: Path, old: Path
+) -> None:
+    more = ("--listen", "tls/[::1]:1", "--least-rows", 12, "--fast", "--metrics", "127.0.0.1:9464")
+    assert cli.error(*FROM_OLD, "--name", "ann") == (
+        "The certificate in old names its peer 'clinic-0': leave --name out, or make a new peer "
+        "without --from."
+    )
+    (old / "ledgers.json").write_text('{"ledgers": ["/data/rows.csv.ledger"]}')
+    answer = cli(*FROM_OLD, *more, "--name", "clinic-0", "--home", "new")
+    assert "keep a ledger with its data (pass --ledger /data/rows.csv.ledger as before)" in (
+        answer.err
+    )
+    found = open_home(files / "new").read_settings()
+    assert (found.listen, found.least_rows, found.power_safe) == ("tls/[::1]:1", 12, False)
+    assert (found.metrics, found.least_members) == ("127.0.0.1:9464", 3)
+
+
+def test_a_folder_that_cannot_be_taken_over_makes_nothing(
+    cli: CommandLine, files: Path, old: Path
+) -> None:
+    before = sorted(files.iterdir())
+    (old / "key.pem").chmod(0o644)
+    assert "Others can read the key old/key.pem" in cli.error(*FROM_OLD)
+    (old / "peer.toml").unlink()
+    assert "old is not the folder of a peer: let --from name one" in cli.error(*FROM_OLD)
+    assert sorted(files.iterdir()) == before
+
+
+def test_data_outside_the_range_are_refused(cli: CommandLine, files: Path) -> None:
+    (files / "rows.csv").write_text("income\n1\n101\n")
+    error = cli.error(
+        "peer", "init", "--yes", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml"
+    )
+    assert "outside the agreed range [0, 100], in line 3" in error
+    assert not (files / "ann").exists()
+
+
+def test_nothing_is_made_that_nobody_agreed_to(cli: CommandLine, files: Path) -> None:
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli.error("peer", "init", *given) == (
+        "Your rows travel from member to member, signed and as they are: 'income' of every row. "
+        "This must be agreed to, and there is no terminal to ask on: give --yes."
+    )
+    assert not (files / "ann").exists()
+
+
+def test_a_peer_is_made_where_the_environment_says(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRGOSSIP_HOME", str(files / "peer"))
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml", "--yes")
+    assert cli("peer", "init", *given).code == 0
+    assert (files / "peer" / "peer.toml").exists() and not (files / "ann").exists()
+    assert cli("peer", "init", *given, "--home", "other").code == 0
+    assert (files / "other" / "peer.toml").exists()
