@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairgossip.cli.peer.signed import find_signed
+from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.kept_results import keep_result, read_kept
 from tests.cli.running import CommandLine
 from tests.peer.homes import introduce, introduce_each_other, make_home
 from tests.peer.signing import Rows, draw_rows, sign_result_of
@@ -245,15 +248,26 @@ def test_a_result_with_noise_outlives_a_notice(
     assert error.endswith("; --generation 1 writes what that one had found.")
 
 
-def test_several_results_of_one_number_are_all_named(cli: CommandLine, homes: list[Home]) -> None:
-    """The last one is written; the page of another is one command away."""
+def test_results_of_another_study_hide_nothing(cli: CommandLine, homes: list[Home]) -> None:
+    """They are named, and their pages are one command away."""
     shutil.copy(FIRST, homes[0].results / "0.2.json")
-    answer = cli(*ask_for(homes[0], "--json", "r.json", "--generation", 1))
-    assert f"pairgossip verify {homes[0].results / '0.2.json'} reads another" in answer.err
+    cli(*ask_for(homes[0], "--json", "r.json", "--generation", 1))
     assert len(check_signed(Path("r.json")).result.members) == 3
+    error = cli.error(*ask_for(homes[0], "--json", "r.json", "--generation", 2))
+    assert f"(pairgossip verify {homes[0].results / '0.2.json'} reads one of another" in error
+    assert "another study" in cli("peer", "status", "--home", homes[0].folder).out
     assert cli("verify", homes[0].results / "0.2.json", "--html", "old.html").code == 0
     assert "pairgossip 0.2.0" in Path("old.html").read_text()
     assert write_all(cli, homes[0])["rows"] == 60
+
+
+def test_another_result_in_its_place_is_left_there(homes: list[Home]) -> None:
+    own = homes[0].results / f"{FIRST_GENERATION}.json"
+    signed = read_kept(own).signed
+    shutil.copy(FIRST, own)
+    beside = keep_result(homes[0], signed)
+    assert beside != own and read_kept(beside).signed == signed == find_signed(homes[0], 1)
+    assert keep_result(homes[0], signed) == beside and own.read_bytes() == FIRST.read_bytes()
 
 
 def test_a_result_that_cannot_be_written_keeps_a_peer_from_being_done(

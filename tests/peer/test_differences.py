@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
     Growth,
     Notice,
     encode,
@@ -186,27 +189,41 @@ def test_before_the_first_sum_too_nobody_is_left_out_without_consent() -> None:
     assert [count_sums(world, name) for name in honest] == [1, 1, 1]
 
 
-def test_a_notice_takes_no_result_away() -> None:
-    """An eviction at any moment after the first contribution: all others still get the result."""
+def deliver_after(world: SumsWorld, moment: float, evicted: str, to: Sequence[str]) -> list[str]:
+    """Let a notice come so long after the first contribution; return who had made one by then.
+
+    Whoever is evicted ends its process as soon as it knows.
+    """
+    while not world.state(HONEST[0]).summed_in:
+        world.run(world.now + 0.005)
+    world.run(world.now + moment)
+    frame = encode(sealed_notice(generation_name(1, (evicted,)), (evicted,), ATTACKER))
+    had = [name for name in world.names if world.state(name).summed_in]
+    for name in to:
+        world._deliver(ATTACKER, name, frame)
+    for _ in range(600):
+        world.run(world.now + 0.05)
+        for name in world.names:
+            if world.peers[name] is not None and world.rounds(name).evicted_by is not None:
+                world.stop(name, power=False)
+    return had
+
+
+@pytest.mark.parametrize("evicted", [VICTIM, HONEST[0]])
+@pytest.mark.parametrize("told", [1, 5])
+def test_a_notice_takes_no_result_away(evicted: str, told: int) -> None:
+    """An eviction at any moment after all have contributed: all of them still get the result."""
     tried = 0
     for moment in range(12):
         world = make_world(6)
-        while not world.state(HONEST[0]).summed_in:
-            world.run(world.now + 0.005)
-        world.run(world.now + 0.02 * moment)
-        announce_from = name_of(5)
-        frame = encode(sealed_notice(generation_name(1, (VICTIM,)), (VICTIM,), announce_from))
-        has_contributed = [
-            name for name in world.names if world.state(name).summed_in and name != announce_from
-        ]
-        for name in has_contributed:
-            world._deliver(announce_from, name, frame)
-        world.run(world.now + 30.0)
-        if len(has_contributed) < 5:
-            continue
+        had = deliver_after(world, 0.02 * moment, evicted, world.names[1 : 1 + told])
+        if len(had) < 6:
+            continue  # who has not contributed yet may leave
         tried += 1
-        for name in has_contributed:
-            assert world.rounds(name).ask is None, f"{name} has no result at {moment}"
+        for name in world.names:
+            state = world.state(name)
+            again = Rounds(world.contexts[name], state)
+            assert state.generation == FIRST_GENERATION and again.ask is None, (name, moment)
     assert tried > 5
 
 

@@ -36,7 +36,7 @@ def check(spec: Spec, rows: np.ndarray, least_rows: int = 10, *allowed: str) -> 
             np.column_stack([np.arange(40) < 3, RNG.random(40), np.arange(40) % 2]),
             "This site has 3 rows in which 'a' is not at its most common value",
         ),
-        (scored(200, 40), "up to 3,387 totals would be told of a class whose rows .* 80 numbers"),
+        (scored(200, 40), "up to 4,395 totals would be told of a class whose rows .* 80 numbers"),
     ],
 )
 def test_few_rows_behind_a_total_are_refused(rows: np.ndarray, sentence: str) -> None:
@@ -53,16 +53,16 @@ def test_fewer_sums_need_fewer_rows() -> None:
 
 def rare(of_one_class: int) -> np.ndarray:
     """Return rows of which a feature is 1 in eleven of a class and in some of the other."""
-    rows = scored(4000, 2000)
+    rows = scored(5000, 2500)
     rows[:, 0] = 0.0
-    rows[[*range(11), *range(3999, 3999 - of_one_class, -1)], 0] = 1.0
+    rows[[*range(11), *range(4999, 4999 - of_one_class, -1)], 0] = 1.0
     return rows
 
 
 def nested(apart: int) -> np.ndarray:
     """Return rows with two features that differ in so many rows only."""
-    rows = scored(4000, 2000)
-    rows[:, 0] = rows[:, 1] = np.arange(4000) % 3 == 0
+    rows = scored(5000, 2500)
+    rows[:, 0] = rows[:, 1] = np.arange(5000) % 3 == 0
     rows[1 : 1 + apart, 1] = 1.0 - rows[1 : 1 + apart, 1]
     return rows
 

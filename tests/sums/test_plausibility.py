@@ -50,12 +50,38 @@ def add(*places: int, by: int = 1) -> Lie:
     return change
 
 
+def put(place: int, number: int) -> Lie:
+    def change(words: np.ndarray) -> None:
+        words[place] = number
+
+    return change
+
+
 def move(taken: int, added: int, by: int) -> Lie:
     def change(words: np.ndarray) -> None:
         words[taken] -= by
         words[added] += by
 
     return change
+
+
+def tilt(part: slice, by: int) -> Lie:
+    """Take from the lower half of the cells, and add to the upper one."""
+
+    def change(words: np.ndarray) -> None:
+        half = len(words[part]) // 2
+        words[part][:half] -= by
+        words[part][half:] += by
+
+    return change
+
+
+def pile_up(joint: np.ndarray) -> None:
+    """Move all rows of a joint table into the first cell of their class."""
+    table = joint.reshape(-1, 2)
+    totals = table.sum(axis=0)
+    table[:] = 0
+    table[0] = totals
 
 
 @pytest.mark.parametrize(
@@ -67,7 +93,14 @@ def move(taken: int, added: int, by: int) -> Lie:
         (AUC, SCORED, move(1, 2, N), "fewer rows than none"),
         (AUC, SCORED, add(1, by=1 << 40), "rows, and members have 120"),
         # A row less in one class and more in the other, in the table of the second score alone.
-        (PAIR, BOTH, move(1 + 128 + 20, 1 + 128 + 21, 1), "another number of rows in one table"),
+        (
+            PAIR,
+            BOTH,
+            move(1 + 128 + 20, 1 + 128 + 21, 1),
+            "one table holds other rows",
+        ),
+        # All rows of the joint table in one cell of either class.
+        (PAIR, BOTH, lambda words: pile_up(words[257:]), "one table holds other rows"),
         (EVENTS, BOTH, add(*range(257, 513), by=9), "more events than rows"),
     ],
 )
@@ -119,6 +152,7 @@ def learn_until(loss: str, name: bytes, lie: Lie) -> SumsProgram:
         (LEARN, b"scores", add(2, by=1 << 61), "the sum of a polynomial of scores is beyond"),
         (HINGE, b"scores", add(7, by=1 << 50), "a part of a row"),
         (LEARN, b"gradient", add(0, by=1 << 62), "steeper than the loss"),
+        (LEARN, b"gradient", put(0, -(1 << 63)), "steeper than the loss"),
     ],
 )
 def test_impossible_sums_of_learning_are_refused(
@@ -160,6 +194,26 @@ def test_honest_noise_is_never_refused() -> None:
     for _ in range(20):
         assert run_programs(start_programs(NOISY, deal(SCORED, 3))).noise is not None
     assert noise_law_for(NOISY, 3).reach(3, 1, 1e-9 / 129) < 300
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "epsilon", "lie"),
+    [
+        # Within the reach of noise in every cell, and far beyond it together.
+        ("gini", SCORES, 5, tilt(slice(1, None), 10)),
+        ("kendall", BOTH[:, :2], 5, tilt(slice(1, None), 10)),
+        ("concordance", BOTH, 5, add(*range(257, 513), by=10)),
+        ("auc-difference", BOTH, 50, lambda words: pile_up(words[257:])),
+    ],
+)
+def test_noise_does_not_hide_many_small_lies(
+    kernel: str, rows: np.ndarray, epsilon: float, lie: Lie
+) -> None:
+    columns = {"gini": ["a"], "concordance": ["a", "b", "e"]}.get(kernel, ["a", "b"])
+    label = "l" if kernel == "auc-difference" else None
+    tables = f"[privacy]\nepsilon = {epsilon}"
+    with pytest.raises(Disagreement, match="noise"):
+        take_after(kernel_spec(kernel, columns, label, tables=tables), rows, lie)
 
 
 def test_random_words_are_refused() -> None:

@@ -30,7 +30,7 @@ from pairgossip.peer.protocol.messages import MOST_ROUNDS, Contribution, signed_
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
-from pairgossip.peer.spec.canonical_text import find_positive_class
+from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
 from pairgossip.peer.spec.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
@@ -183,9 +183,12 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
         raise _altered(where, "it names no members")
     if hash_of(result.specification) != result.hash:
         raise _altered(where, "its specification is not that of its hash")
-    if signed.version > FIRST_VERSION and signed.positive_class != find_positive_class(
-        result.specification
-    ):
+    try:
+        decode_spec(result.specification)
+    except InputError:
+        raise _altered(where, "its specification cannot be read") from None
+    positive = find_positive_class(result.specification)
+    if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
         raise _altered(where, "its positive class is not that of its specification")
     _check_generation(result, where)
     for member, given in signed.signatures.items():

@@ -32,7 +32,9 @@ def find_signed(home: Home, generation: int | None) -> SignedResult:
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.kept_results import list_kept
 
-    kept, problems = list_kept(home)
+    everything, problems = list_kept(home)
+    spec = home.read_spec().hash
+    kept = [one for one in everything if one.is_of(spec)]
     chosen = [one for one in reversed(kept) if one.ordinal == generation]
     if chosen:
         _tell_others(chosen)
@@ -44,9 +46,11 @@ def find_signed(home: Home, generation: int | None) -> SignedResult:
     if problems:
         raise InputError(problems[0])
     results = ", ".join(map(str, dict.fromkeys(one.ordinal for one in kept))) or "none"
+    others = [str(one.path) for one in everything if not one.is_of(spec)]
+    beside = f" (pairgossip verify {others[-1]} reads one of another study)" if others else ""
     raise InputError(
         f"--generation is {generation}: the results that all members have signed are of "
-        f"generation {results}, and the present one is {now}."
+        f"generation {results}, and the present one is {now}{beside}."
     )
 
 
@@ -67,8 +71,8 @@ def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
 
     assert isinstance(seen.saved, SumsState)
     path = path_of(seen.home, seen.saved.generation)
-    for one in kept:
-        if one.path == path:
+    for one in reversed(kept):
+        if one.signed.result.generation == seen.saved.generation:
             return one.signed
     try:
         signed = sign_result(seen.context, replay_rounds(seen.context, seen.saved))

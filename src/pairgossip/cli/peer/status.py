@@ -82,7 +82,7 @@ def status_command(
         write_line(f"Problem: {problem}")
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
     errors = _errors(status, seen.spec.kernel is not None)
-    more = _ended(status) + _kept(kept) + added + _privacy(seen, status)
+    more = _ended(status) + _kept(kept, seen.spec.hash) + added + _privacy(seen, status)
     _write_facts(status, _state(status, state, is_running), errors, more)
     _write_neighbors(status)
     if status.counts:
@@ -125,7 +125,7 @@ def _summary(kept: KeptResult) -> dict[str, object]:
     }
 
 
-def _kept(results: list[KeptResult]) -> list[tuple[str, str]]:
+def _kept(results: list[KeptResult], spec: str) -> list[tuple[str, str]]:
     """Say which signed results are in the folder for good."""
     lines = []
     for one in results[-_MOST_ENDED_SHOWN:]:
@@ -133,7 +133,7 @@ def _kept(results: list[KeptResult]) -> list[tuple[str, str]]:
         estimate = result.model or (() if result.value is None else (result.value,))
         date = "" if when is None else f" on {when:%Y-%m-%d at %H:%M %Z}"
         lines.append((
-            "kept result",
+            "kept result" if one.is_of(spec) else "another study",
             f"generation {one.ordinal}: {_found(estimate) or 'unknown'}, signed by all "
             f"{len(result.members)} members{date} ({one.path.parent.name}/{one.path.name})",
         ))  # fmt: skip

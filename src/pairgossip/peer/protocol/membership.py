@@ -200,8 +200,7 @@ class Membership(ABC, Generic[_S]):
         elif not all(map(self._is_genuine_growth, notice.grown)):
             event = "refused: growth not genuine"
         elif self.context.me in notice.evicted:
-            event = "evicted by the others"
-            self.evicted_by = notice.announcer
+            return self._leave(notice)
         elif strangers := set(notice.evicted) - self.context.rows.keys():
             # Else whoever likes could begin one generation after another about nobody.
             event = "refused: eviction of no member"
@@ -211,6 +210,12 @@ class Membership(ABC, Generic[_S]):
         else:
             return self._follow(notice)
         self.counts[event] += 1
+        return []
+
+    def _leave(self, notice: Notice) -> list[Any]:
+        """Note that others have begun a generation without this peer."""
+        self.counts["evicted by the others"] += 1
+        self.evicted_by = notice.announcer
         return []
 
     def _is_genuine_growth(self, growth: Growth) -> bool:

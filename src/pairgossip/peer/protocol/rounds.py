@@ -136,7 +136,10 @@ class Rounds(Summation):
             self._turn += 1
         messages: list[SumsAction] = []
         if not has_news and (waiting := self.next_notice) is not None:
-            messages += [Send(neighbor, waiting) for neighbor in self.present]
+            if not self._is_leaving:
+                messages += [Send(neighbor, waiting) for neighbor in self.present]
+            elif self.ask is None or self.halt is not None:
+                messages += self._leave(waiting)
         have = self._have(wants_answer=not has_news)
         for neighbor in self.present:
             if neighbor not in self.agreed:
@@ -184,7 +187,8 @@ class Rounds(Summation):
         notices = [Send(neighbor, notice) for neighbor in self.context.neighbors]
         save = SaveSums(self.state, True, everything=True, own=own)
         if waiting is not None and not notice.changes.include(waiting.changes):
-            return [save, *notices, *self._follow(waiting)]
+            follow = self._leave if self.context.me in waiting.evicted else self._follow
+            return [save, *notices, *follow(waiting)]
         return [save, *notices, *self._proceed()]
 
     def _handle(self, sender: str, message: AnyMessage) -> list[SumsAction]:

@@ -126,6 +126,12 @@ class Summation(Membership[SumsState]):
         notice = self.next_notice
         if notice is None:
             return None
+        if self._is_leaving:
+            name = self.context.name_member(notice.announcer)
+            return (
+                f"'{name}' has announced a generation without this peer, which goes on with the "
+                "present one until all members have signed."
+            )
         later = replace(self.state, generation=notice.generation, consent=Consent())
         return self._refuse(later, self.context.with_changes(notice.changes))
 
@@ -138,8 +144,27 @@ class Summation(Membership[SumsState]):
         return read_next(self.state)
 
     @property
+    def _is_leaving(self) -> bool:
+        """Whether this peer is evicted once the present generation has come to its end."""
+        notice = self.next_notice
+        return notice is not None and self.context.me in notice.evicted
+
+    def _leave(self, notice: Notice) -> list[SumsAction]:
+        """Finish a sum that this peer has contributed to: the others need it for their result."""
+        is_open = self.ask is not None and self.halt is None
+        if not is_open or self.state.summed_in != self.state.generation:
+            return super()._leave(notice)
+        if self._is_leaving:
+            return []
+        self.counts["evictions that wait for a result"] += 1
+        self.state = replace(self.state, next_notice=encode(notice))
+        return [SaveSums(self.state, True)]
+
+    @property
     def asks_consent(self) -> str | None:
         """The generation that waits for this peer's operator; None if none does."""
+        if self._is_leaving:
+            return None
         if (notice := self.next_notice) is not None:
             return notice.generation
         return None if self.missing_consent() is None else self.state.generation
@@ -152,6 +177,8 @@ class Summation(Membership[SumsState]):
         """Stay in a generation that this peer has contributed to until its operator agrees."""
         if self.state.summed_in != self.state.generation:
             return super()._follow(notice)
+        if self._is_leaving:
+            return []
         later = self._combine(notice)
         if later is None:
             return []

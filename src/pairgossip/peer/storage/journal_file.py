@@ -207,7 +207,7 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | SumsState | None
             exchanges=exchanges,
             left_out=left_out,
         )
-    except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, struct.error) as problem:
         raise _explain(sqlite3.DatabaseError(str(problem)), path) from None
 
 
@@ -218,7 +218,9 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
         for key, content in rounds.items()
         if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT)
     }
-    proof = rounds.get(PROOF)
+    proof, next_notice = rounds.get(PROOF), msgspec.msgpack.decode(rounds[NEXT], type=bytes)
+    if next_notice:
+        _notice(next_notice)  # which raises ValueError if it is none
     summed_in, summed = msgspec.msgpack.decode(rounds[SUMMED], type=tuple[str, dict[str, int]])
     return SumsState(
         **standing,
@@ -228,7 +230,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
         summed_in=summed_in,
         summed=summed,
         consent=msgspec.msgpack.decode(rounds[CONSENT], type=Consent),
-        next_notice=msgspec.msgpack.decode(rounds[NEXT], type=bytes),
+        next_notice=next_notice,
     )
 
 

@@ -18,7 +18,12 @@ import msgspec
 from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import sync
-from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed
+from pairgossip.peer.signed_result import (
+    FIRST_VERSION,
+    SignedResult,
+    check_signatures,
+    read_signed,
+)
 from pairgossip.peer.storage.folder import Home
 
 _ENDING = ".json"
@@ -38,13 +43,23 @@ class KeptResult:
         """The generation as people count it: the first is 1."""
         return self.signed.result.ordinal
 
+    def is_of(self, spec: str) -> bool:
+        """Return whether it is a result of the specification with this hash, by this version."""
+        return self.signed.result.hash == spec and self.signed.version > FIRST_VERSION
+
 
 def keep_result(home: Home, signed: SignedResult) -> Path:
-    """Write a signed result, on the disk before this returns; one that is sound stays as it is."""
+    """Write a signed result, on the disk before this returns; one that is sound stays as it is.
+
+    Another study's result under the same name stays too, and this one is written beside it.
+    """
     path = path_of(home, signed.result.generation)
     with contextlib.suppress(InputError):
-        read_kept(path)
-        return path
+        if read_kept(path).signed.transcript == signed.transcript:
+            return path
+        path = path_of(home, f"{signed.result.generation}-{signed.result.hash[:8]}")
+        if read_kept(path).signed.transcript == signed.transcript:
+            return path
     try:
         home.results.mkdir(mode=0o700, exist_ok=True)
         sync(home.folder)

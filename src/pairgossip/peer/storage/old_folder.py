@@ -300,7 +300,7 @@ def _read_results(home: Home, identity: Identity, state: _State) -> dict[str, by
         if not statements:
             return {}
         signed = _rebuild(home, identity, state, statements)
-    except (msgspec.MsgspecError, ValueError, KeyError) as problem:
+    except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as problem:
         if isinstance(problem, InputError):
             raise
         raise _damaged(home.state, str(problem)) from None

@@ -164,7 +164,7 @@ class LearningProgram(SumsProgram):
             self._counts = check_moments(total, layout, self._bits, self._generation.rows)
         elif self._name == "scores":
             check_scores(total, self._counts, self._bits, is_smooth=is_smooth(self._phi))
-        elif (np.abs(total.view(np.int64)) > self._generation.rows * 2.0**self._bits).any():
+        elif (np.abs(total.view(np.int64) / 2.0**self._bits) > self._generation.rows).any():
             raise Disagreement("a gradient that is steeper than the loss is anywhere")
 
     def _farthest(self, sums: FloatArray) -> float:
@@ -237,7 +237,7 @@ class LearningProgram(SumsProgram):
         model, objective = self._round.models[0], float(self._round.objective[0])
         if not np.isfinite(model).all():
             raise Disagreement(_NOT_FINITE)
-        if self._round.gradient_error > _COARSE:
+        if self._round.gradient_error > _COARSE or not math.isfinite(objective):
             objective, is_finished = math.nan, False
         self.result = self._state(
             model=tuple(float(f"{one:.12g}") for one in model.tolist()),
@@ -261,7 +261,9 @@ def count_told(spec: Spec) -> int:
     moments = choose_moments(1, d, 1)
     if loss.phi.code is Phi.SQUARED and moments.full:
         return moments.size  # which tell the minimum
-    return moments.size + (spec.algorithm.rounds - 1) // 2 * (largest_sketch(loss.phi) + d + 3)
+    sums, sketch = spec.algorithm.rounds - 1, largest_sketch(loss.phi)
+    # Scores may be asked for twice at each model, if members' machines round differently.
+    return moments.size + max(sums // 2 * (sketch + d + 3), sums // 3 * (2 * sketch + d + 3))
 
 
 def largest_sketch(phi: Margin) -> int:

@@ -8,8 +8,9 @@ tell who. Contributions of rows that a member does not have remain possible.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.brackets import POSSIBLE
-from pairgossip.peer.sums.cells import Block, Cells, Sums
+from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.questions import find_order_question
 from pairgossip.peer.sums.readings import Found
+from pairgossip.sketches.grids import Grid, Labels
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -55,9 +57,10 @@ def _check_counts(cells: Cells, sums: Sums) -> None:
             )
         if block.only is not None and (table > _whole_table(cells, sums, block)).any():
             raise Disagreement("a cell holds more events than rows")
-    by_class = _class_counts(cells, sums)
-    if any((one != by_class[0]).any() for one in by_class):
-        raise Disagreement("a class has another number of rows in one table than in another")
+    margins = list(_margins(cells, sums))
+    for first, second in zip(margins[::2], margins[1::2], strict=True):
+        if (first.below != second.below).any():
+            raise Disagreement("one table holds other rows than another")
 
 
 def _whole_table(cells: Cells, sums: Sums, block: Block) -> FloatArray:
@@ -65,15 +68,53 @@ def _whole_table(cells: Cells, sums: Sums, block: Block) -> FloatArray:
     return sums.tables[cells.blocks.index(block._replace(only=None))]
 
 
-def _class_counts(cells: Cells, sums: Sums) -> list[FloatArray]:
-    """Return the number of rows of each class, by every table of all rows that has classes."""
-    counts, label = list[FloatArray](), cells.columns.label
-    for block, table in zip(cells.blocks, sums.tables, strict=True):
-        places = [at for at, axis in enumerate(block.axes) if axis is label]
-        if block.only is None and places:
-            others = tuple(at for at in range(table.ndim) if at != places[0])
-            counts.append(np.asarray(table.sum(axis=others)))
-    return counts
+class _Margin(NamedTuple):
+    """What one of several tables says of the rows below some points of a column, by class."""
+
+    below: FloatArray
+    """How many rows there are, shape (points, classes)."""
+    size: int
+    """How many counts were added up at most."""
+
+
+def _margins(cells: Cells, sums: Sums) -> Iterator[_Margin]:
+    """Yield pairs of margins that are the same if tables are of the same rows.
+
+    They are those of the label, and of every column that is in two tables, at common edges.
+    """
+    whole = [
+        (block, table)
+        for block, table in zip(cells.blocks, sums.tables, strict=True)
+        if block.only is None
+    ]
+    for (first, one), (second, other) in combinations(whole, 2):
+        for column in set(first.columns) & set(second.columns):
+            axes = [block.axes[block.columns.index(column)] for block in (first, second)]
+            points = _common_points(*axes)
+            for block, table, axis in zip((first, second), (one, other), axes, strict=True):
+                yield _margin(cells, block, table, column, axis, points)
+
+
+def _common_points(one: Axis, other: Axis) -> FloatArray:
+    """Return points below which both axes know how many rows there are."""
+    grids = [axis.edges for axis in (one, other) if isinstance(axis, Grid)]
+    if not grids:
+        assert isinstance(one, Labels)
+        return np.append(one.values, np.inf)
+    return np.append(grids[0][np.isin(grids[0], grids[-1])][1:-1], np.inf)
+
+
+def _margin(
+    cells: Cells, block: Block, table: FloatArray, column: int, axis: Axis, points: FloatArray
+) -> _Margin:
+    """Count the rows of a table below points of a column, by class where the table has classes."""
+    at, label = block.columns.index(column), cells.columns.label
+    kept = [at, *(k for k, one in enumerate(block.axes) if one is label and k != at)]
+    others = tuple(k for k in range(table.ndim) if k not in kept)
+    margin = np.moveaxis(table.sum(axis=others, keepdims=True), at, 0).reshape(axis.bins, -1)
+    ends = axis.values if isinstance(axis, Labels) else axis.edges[1:]
+    is_below = ends < points[:, None] if isinstance(axis, Labels) else ends <= points[:, None]
+    return _Margin(is_below.astype(np.float64) @ margin, table.size)
 
 
 def _refuse_outside(
@@ -86,15 +127,32 @@ def _refuse_outside(
 
 
 def _check_noisy_counts(cells: Cells, sums: Sums, law: NoiseLaw, members: int) -> None:
-    """Refuse counts that are farther off than noise ever is."""
-    chance = _CHANCE / (cells.counts + len(cells.blocks))
-    reach = law.reach(members, 1, chance)
+    """Refuse counts, and sums of counts, that are farther off than noise ever is."""
+    checks = 4 * cells.counts**2  # of every run of cells, in each of the tables below
+
+    def reach(counts: int) -> float:
+        return law.reach(members, counts, _CHANCE / checks)
+
     for block, table in zip(cells.blocks, sums.tables, strict=True):
-        if (table < -reach).any() or (table > sums.n + reach).any():
-            raise Disagreement("a count is farther from those of rows than noise takes it")
-        apart = abs(float(table.sum()) - sums.n)
-        if block.only is None and apart > law.reach(members, table.size, chance):
+        _refuse_beyond_noise(table, reach(1), reach(table.size))
+        _refuse_beyond_noise(sums.n - table, reach(1), math.inf)
+        if block.only is not None:
+            others = _whole_table(cells, sums, block) - table
+            _refuse_beyond_noise(others, reach(2), reach(2 * table.size))
+        elif abs(float(table.sum()) - sums.n) > reach(table.size):
             raise Disagreement("counts do not add up to the rows, by more than noise")
+    margins = list(_margins(cells, sums))
+    for first, second in zip(margins[::2], margins[1::2], strict=True):
+        if (np.abs(first.below - second.below) > reach(first.size + second.size)).any():
+            raise Disagreement("one table holds other rows than another, by more than noise")
+
+
+def _refuse_beyond_noise(counts: FloatArray, each: float, together: float) -> None:
+    """Refuse numbers that are no counts with noise: too far below 0, alone or added up in order."""
+    rising = np.cumsum(counts.ravel())
+    falls = np.maximum.accumulate(np.append(0.0, rising)) - np.append(0.0, rising)
+    if (counts < -each).any() or falls.max() > together:
+        raise Disagreement("a count is farther from those of rows than noise takes it")
 
 
 def check_value(spec: Spec, found: Found) -> None:
@@ -105,6 +163,9 @@ def check_value(spec: Spec, found: Found) -> None:
     least, most = (-math.inf, math.inf)
     if asked is None:
         least, most = POSSIBLE[as_kernel(spec.kernel).interval_scale]
+    if spec.kernel == "distance":
+        widths = [high - low for low, high in spec.ranges.values()]
+        most = math.hypot(*widths) / (1 if spec.target == "u" else 2)
     low, high = found.bracket
     if not math.isnan(low):
         least, most = max(low, least), min(high, most)
