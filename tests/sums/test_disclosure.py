@@ -9,6 +9,7 @@ import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.spec import Spec, parse_spec, program_for
 from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
+from pairgossip.peer.sums.learning import count_told
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.sketches.grids import Grid
 from tests.sums.running import deal, run_programs, start_programs
@@ -76,6 +77,25 @@ def test_a_row_that_dominates_a_combination_of_totals_is_refused() -> None:
         check(spec, rows, 10, "auc-logistic")
     for rows in (rare(5), nested(15), rare(0)):
         check(spec, rows)
+
+
+@pytest.mark.parametrize("start", [1e9, -1e12])
+def test_features_far_from_0_hide_no_row_that_dominates(start: float) -> None:
+    far = LEARN.replace("a = [0, 1]", f"a = [{start}, {start + 1}]")
+    for of_one_class in (1, 5):
+        rows = rare(of_one_class)
+        rows[:, 0] += start
+        if of_one_class > 1:
+            check(parse_spec(far), rows)
+            continue
+        with pytest.raises(InputError, match="more than half of a combination of its totals"):
+            check(parse_spec(far), rows)
+
+
+def test_totals_are_those_that_learning_asks_for() -> None:
+    """Products of so many features by class would be too long a message, and are left out."""
+    many = sums_text('loss = "auc-squared"', [f"x{k}" for k in range(300)], "l")
+    assert count_told(parse_spec(many)) == 601 + 49 * (64 + 303)
 
 
 def test_counts_and_enough_rows_are_not_refused() -> None:

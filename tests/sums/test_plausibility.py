@@ -51,6 +51,8 @@ def add(*places: int, by: int = 1) -> Lie:
 
 
 def put(place: int, number: int) -> Lie:
+    """Put a number in the place of another."""
+
     def change(words: np.ndarray) -> None:
         words[place] = number
 

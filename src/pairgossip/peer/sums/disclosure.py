@@ -109,7 +109,9 @@ def _check_enough_rows(spec: Spec, rows: FloatArray) -> None:
 def _check_leverage(spec: Spec, rows: FloatArray) -> None:
     """Refuse rows that dominate a total of their class, or any combination of such totals."""
     for part in _split(spec, rows):
-        table = np.column_stack([np.ones(len(part)), part[:, :-1]])
+        # Far from 0, as dates are, the differences between rows would be lost beside the ones.
+        apart = part[:, :-1] - part[:, :-1].mean(axis=0)
+        table = np.column_stack([np.ones(len(part)), apart])
         scaled = table / np.maximum(np.abs(table).max(axis=0), 1e-300)
         vectors, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
         kept = vectors[:, sizes > 1e-9 * sizes.max()]

@@ -256,14 +256,15 @@ def most_words(spec: Spec) -> int:
 
 def count_told(spec: Spec) -> int:
     """Return how many totals become known of one class at most: moments, scores and gradients."""
-    loss, d = as_loss(spec.loss), len(spec.columns)
+    loss, grades, d = as_loss(spec.loss), count_grades(spec), len(spec.columns)
     assert isinstance(loss, Loss) and spec.algorithm.rounds is not None
-    moments = choose_moments(1, d, 1)
+    moments = choose_moments(grades, d, 1)
+    own = moments.size // grades
     if loss.phi.code is Phi.SQUARED and moments.full:
-        return moments.size  # which tell the minimum
+        return own  # which tell the minimum
     sums, sketch = spec.algorithm.rounds - 1, largest_sketch(loss.phi)
     # Scores may be asked for twice at each model, if members' machines round differently.
-    return moments.size + max(sums // 2 * (sketch + d + 3), sums // 3 * (2 * sketch + d + 3))
+    return own + max(sums // 2 * (sketch + d + 3), sums // 3 * (2 * sketch + d + 3))
 
 
 def largest_sketch(phi: Margin) -> int:
