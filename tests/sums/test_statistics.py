@@ -295,6 +295,18 @@ def test_what_rows_do_not_tell_is_left_out() -> None:
     assert few.value is None
 
 
+@pytest.mark.parametrize(
+    ("kernel", "columns"), [("auc", 1), ("auc-difference", 2), ("brunner-munzel", 1)]
+)
+def test_a_class_of_one_row_tells_no_error(kernel: str, columns: int) -> None:
+    """However its share of the rows is rounded: 1/n times n may be more than 1."""
+    spec = kernel_spec(kernel, ["a", "b"][:columns], "l")
+    for rows in range(4, 30):
+        one = np.column_stack([OTHERS, SCORES])[:rows, :columns]
+        result = run_programs(start_programs(spec, [np.column_stack([one, np.arange(rows) == 2])]))
+        assert result.value is not None and result.sampling_error is None and result.p is None
+
+
 def test_rows_without_comparable_pairs_and_in_perfect_order_are_no_problem() -> None:
     events = np.array([[0.1, 0.5, 0.0], [0.7, 0.6, 0.0]])
     nothing = run_programs(start_programs(kernel_spec("concordance", ["a", "b", "e"]), [events]))

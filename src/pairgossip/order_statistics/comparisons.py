@@ -21,6 +21,9 @@ from pairgossip.order_statistics.laws import beyond_kolmogorov, map_law, two_sid
 from pairgossip.order_statistics.statistics import Sampling
 from pairgossip.text import format_count
 
+_ROUNDING = 1e-9
+"""Largest rounding error of a number of rows; a class of one row shows no spread."""
+
 
 class TestResult(NamedTuple):
     """What a test finds."""
@@ -139,7 +142,7 @@ def _brunner_munzel(sample: Distribution) -> Comparison:
     variance = shares[0] + shares[1]
     left = np.moveaxis(sample.size - 1, -1, 0)
     freedom = variance**2 / sum(share**2 / less for share, less in zip(shares, left, strict=True))
-    error = np.sqrt(np.where(left.min(axis=0) > 0, variance, np.nan))
+    error = np.sqrt(np.where(left.min(axis=0) > _ROUNDING, variance, np.nan))
     t = (value - 0.5) / error
     return Comparison(value, error, t, map_law(two_sided_by_t, t, freedom))
 

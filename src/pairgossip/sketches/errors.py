@@ -18,6 +18,8 @@ _AT_ONCE = 128
 """How many nodes' errors are computed at a time."""
 _DEGENERATE = 1e-12
 """Below this part of the square of what rows add, their differences are rounding."""
+_ROUNDING = 1e-9
+"""Largest rounding error of a number of rows; a class of one row tells no error."""
 
 
 def find_points(sketch: Sketch, kernel: Kernel | Combination) -> PointSketch:
@@ -68,7 +70,7 @@ def _errors(
     counts, of_class = n * points.weights, _classes(points, kernel)
     sizes, squares = counts @ of_class, (counts * influence**2) @ of_class
     differs = squares.sum(axis=1) > _DEGENERATE * n * (added**2).max(axis=1)
-    is_known = differs & (sizes > 1).all(axis=1)
+    is_known = differs & (sizes > 1 + _ROUNDING).all(axis=1)
     variance = (squares * sizes / (sizes - 1)).sum(axis=1) / n**2
     return np.sqrt(np.where(is_known, variance, np.nan))
 

@@ -167,7 +167,7 @@ class OrderReading:
         value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
         error, p = float(sampling.error[0]), math.nan
         if sampling.p is not None and not noise:  # p is that of counts without noise
-            p = float(sampling.p[0])
+            p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
         if not isinstance(self.part, SampleReadout) or math.isnan(sampling.low[0]):
             return Found(value, error, p=p)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
