@@ -74,7 +74,19 @@ def test_a_canonical_text_is_read_back(given: str) -> None:
     assert all(letter.isprintable() or letter == "\n" for letter in written)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kernel": {"a": {"b": 1}}}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"kernel": {"a": {"b": 1}}}',
+        "[" * 100_000,
+        '{"a": ' + 400 * "[" + 400 * "]" + "}",
+        '{"algorithm": {"name": "sums"}, "learning": 3}',
+        "\ud800",
+    ],
+)
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         restore_spec(text)

@@ -21,6 +21,7 @@ from pairgossip.peer.spec.spec import Spec, parse_spec
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LEFT_TO_SUMS = {"algorithm": ("mixing", "rate"), "learning": ("step",)}
 """Keys that canonical texts of sums hold and files of sums must not."""
+_NO_VALUE = "The specification holds a value that no file has."
 
 
 def restore_spec(text: str) -> Spec:
@@ -45,7 +46,7 @@ def decode_spec(text: str) -> Spec:
     """Read a canonical text as it is: earlier versions may have allowed what is refused now."""
     try:
         return msgspec.json.decode(text, type=Spec)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
         raise InputError("The specification cannot be read.") from None
 
 
@@ -87,8 +88,9 @@ def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
     algorithm = table.get("algorithm")
     if isinstance(algorithm, dict) and algorithm.get("name") == SUMS:
         for name, keys in _LEFT_TO_SUMS.items():
-            for key in keys:
-                (table.get(name) or {}).pop(key, None)
+            part = table.get(name)
+            for key in keys if isinstance(part, dict) else ():
+                part.pop(key, None)
     for part, key, default in ((algorithm, "refine", 1), (table, "target", "v")):
         if isinstance(part, dict) and part.get(key) == default:
             del part[key]
@@ -113,12 +115,14 @@ def _write_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
+        if any(isinstance(one, list) for one in value):
+            raise InputError(_NO_VALUE)
         return f"[{', '.join(map(_write_value, value))}]"
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     if isinstance(value, int | float):
         return repr(value)
-    raise InputError("The specification holds a value that no file has.")
+    raise InputError(_NO_VALUE)
 
 
 def _quote_key(name: str) -> str:
