@@ -82,6 +82,15 @@ def test_statistics_of_order_are_those_of_the_rows() -> None:
     assert test.p == pytest.approx(pg.test(GRADES, "mann-whitney", labels=LABELS).p, rel=1e-6)
 
 
+@pytest.mark.parametrize("kernel", ["within-cluster-scatter", "shift"])
+def test_rounding_takes_no_bracket_off_the_value(kernel: str) -> None:
+    """Numbers that are all the same have no scatter and no shift, to the last digit."""
+    for number in range(1, 60, 2):
+        rows = np.column_stack([np.full(23, float(number)), np.arange(23) % 4 == 0])
+        low, high = find(kernel, rows, "l", (1, 200)).bracket or (1.0, 1.0)
+        assert low <= 0.0 <= high < 1e-9
+
+
 def test_members_learn_how_many_rows_have_each_value() -> None:
     spec = parse_spec(text_for("auc", ["a"], "l"))
     assert "1 sum of 21 numbers, all of it" in " ".join(describe_leaves(spec))

@@ -11,6 +11,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel
+from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.peer.sums.brackets import UNKNOWN, Ends, at_edges, bracket_of, interval_about
 from pairgossip.peer.sums.results import LEVEL
 from pairgossip.sketches import Sketch
@@ -22,6 +23,8 @@ from pairgossip.sketches.sketch import Combined
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
+_ROUNDING = 16 * np.finfo(np.float64).eps
+"""Largest rounding error of an end of a bracket, relative to the numbers it is computed from."""
 
 
 class Found(NamedTuple):
@@ -128,10 +131,11 @@ class SpreadReading(PairReading):
 
         The root of the scatter is a length, so the same holds for it.
         """
-        classes, reach = self.of_classes or 1, 0.0
+        classes, reach, largest = self.of_classes or 1, 0.0, 0.0
         sizes = np.cumsum([classes * axis.size for axis, _ in self.columns])[:-1]
         middle = mean.copy()
-        for (axis, _), part in zip(self.columns, np.split(middle, sizes), strict=True):
+        for (axis, center), part in zip(self.columns, np.split(middle, sizes), strict=True):
+            largest += float(((axis.points - center) ** 2).max())
             if isinstance(axis, Labels):
                 continue
             table = part.reshape(classes, axis.bins, -1)
@@ -141,7 +145,9 @@ class SpreadReading(PairReading):
             reach += float(by_class @ (shares @ axis.widths**2)) / 4
         scale = self._scale
         value, moved = math.sqrt(max(float(self.readout(middle)), 0.0)), math.sqrt(scale * reach)
-        return max(value - moved, 0.0) ** 2, (value + moved) ** 2
+        rounding = _ROUNDING * scale * largest
+        low, high = max(value - moved, 0.0) ** 2, (value + moved) ** 2
+        return max(low - rounding, 0.0), high + rounding
 
     @property
     def _scale(self) -> float:
@@ -172,6 +178,9 @@ class OrderReading:
             return Found(value, error, p=p)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
         (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
+        if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
+            rounding = _ROUNDING * float(np.abs(self.part.axis.points).max())
+            least, most = least - rounding, most + rounding
         if not noise:  # few rows have gaps between them, in which rows spread over bins have none
             value = min(max(value, least), most)
         return Found(value, error, low, high, p, UNKNOWN if noise else (least, most))
