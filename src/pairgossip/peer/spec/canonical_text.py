@@ -88,9 +88,9 @@ def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
     algorithm = table.get("algorithm")
     if isinstance(algorithm, dict) and algorithm.get("name") == SUMS:
         for name, keys in _LEFT_TO_SUMS.items():
-            part = table.get(name)
-            for key in keys if isinstance(part, dict) else ():
-                part.pop(key, None)
+            if isinstance(own := table.get(name), dict):
+                for key in keys:
+                    own.pop(key, None)
     for part, key, default in ((algorithm, "refine", 1), (table, "target", "v")):
         if isinstance(part, dict) and part.get(key) == default:
             del part[key]
