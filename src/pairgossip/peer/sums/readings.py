@@ -35,10 +35,10 @@ class Found(NamedTuple):
     """Of sampling rows."""
     low: float = math.nan
     high: float = math.nan
-    """An interval that allows for sampling, for noise, and for what bins leave open."""
+    """An interval that allows for sampling, for noise, and for what cells leave open."""
     p: float = math.nan
     bracket: Ends = UNKNOWN
-    """Holds the value over all rows, whatever rows are in each bin."""
+    """Holds the value over all rows, whatever rows are in each cell."""
 
 
 class Reading(Protocol):
@@ -158,7 +158,7 @@ class SpreadReading(PairReading):
 
 @dataclass(frozen=True)
 class OrderReading:
-    """A statistic of order, from the bins of a sample or the cells of two columns."""
+    """A statistic of order, from the cells of a sample or of two columns."""
 
     part: SampleReadout | RankTable
 
@@ -179,16 +179,24 @@ class OrderReading:
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
         (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
         if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
-            rounding = _ROUNDING * float(np.abs(self.part.axis.points).max())
-            least, most = least - rounding, most + rounding
-        if not noise:  # few rows have gaps between them, in which rows spread over bins have none
+            least, most = _round_outward(self.part, least, most)
+            low, high = min(low, least), max(high, most)
+        if not noise:  # few rows have gaps between them, in which rows spread over cells have none
             value = min(max(value, least), most)
         return Found(value, error, low, high, p, UNKNOWN if noise else (least, most))
 
     def _end(self, mean: FloatArray, wider: float, side: int) -> tuple[float, float]:
-        """Return the statistic if all rows were at ends of their bins, and its interval's end."""
+        """Return the statistic if all rows were at ends of their cells, and its interval's end."""
         assert isinstance(self.part, SampleReadout) and self.part.statistic is not None
         moved = at_edges(self.part, mean, is_low=side == 0)
         value = float(self.part.statistic.value(moved))
         sampling = self.part.statistic.sampling(moved, LEVEL)
         return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
+
+
+def _round_outward(part: SampleReadout, least: float, most: float) -> Ends:
+    """Return a bracket that allows for rounding; a number that rows have on average is in range."""
+    places = part.axis.values if isinstance(part.axis, Labels) else part.axis.edges
+    rounding = _ROUNDING * float(np.abs(places).max())
+    first, last = (-math.inf, math.inf) if part.classes == 2 else (places[0], places[-1])
+    return max(least - rounding, float(first)), min(most + rounding, float(last))
