@@ -9,8 +9,8 @@ off from that of the same rows (root mean square) and how wide its certain brack
   the root of the number of rows (32 to 512; 16 x 16 for two columns), as version 0.2.0 had it;
 - after: with counts alone, on the default cells of today.
 
-Ranges are declared three times as wide as the largest value of the law's usual sample. Ends with 1
-if a bracket has missed its value.
+Ranges of sizes are declared several times as wide as the largest value of a usual sample. Ends with
+1 if a bracket has missed its value.
 """
 
 from __future__ import annotations

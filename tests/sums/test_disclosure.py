@@ -1,4 +1,4 @@
-"""What a site may contribute, and what members can read of single rows from a sum."""
+"""Checks of a site's own rows, and attempts to read single rows from a sum."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_lone_row_is_known_no_better_than_its_cell() -> None:
 
 
 def test_the_largest_income_is_known_no_better_than_its_cell() -> None:
-    """Of 40 runs, 23 told the largest income exactly."""
+    """In 23 of 40 runs the largest income was told exactly."""
     spec = kernel_spec("gini", ["a"], ranges=(100, 1_000_000))  # type: ignore[arg-type]
     lone = [
         cell

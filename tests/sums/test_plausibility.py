@@ -91,8 +91,8 @@ def pile_up(joint: np.ndarray) -> None:
     [
         (AUC, SCORED, add(0), "120 rows by their list, but counted 121"),
         (AUC, SCORED, add(1, 30), "cells hold 122 rows, and members have 120"),
-        (AUC, SCORED, move(1, 5, 1000), "fewer rows than none"),
-        (AUC, SCORED, move(1, 2, N), "fewer rows than none"),
+        (AUC, SCORED, move(1, 5, 1000), "a negative number of rows"),
+        (AUC, SCORED, move(1, 2, N), "a negative number of rows"),
         (AUC, SCORED, add(1, by=1 << 40), "rows, and members have 120"),
         # A row less in one class and more in the other, in the table of the second score alone.
         (
@@ -149,7 +149,7 @@ def learn_until(loss: str, name: bytes, lie: Lie) -> SumsProgram:
         (LEARN, b"moments", add(0, by=8 << 52), "classes have 128 rows, and members have 120"),
         (LEARN, b"moments", add(0, by=1 << 50), "a part of a row"),
         (LEARN, b"moments", add(1, by=1 << 61), "the sum of a feature is beyond"),
-        (LEARN, b"moments", add(4, by=30 << 52), "less than no variance"),
+        (LEARN, b"moments", add(4, by=30 << 52), "a negative variance"),
         (LEARN, b"scores", add(0, by=-(1 << 52)), "another number of rows than before"),
         (LEARN, b"scores", add(2, by=1 << 61), "the sum of a polynomial of scores is beyond"),
         (HINGE, b"scores", add(7, by=1 << 50), "a part of a row"),

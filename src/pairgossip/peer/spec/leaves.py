@@ -61,7 +61,7 @@ def _describe_cells(spec: Spec) -> list[str]:
 
 def _describe_tables(cells: Cells, spec: Spec) -> str:
     """Name the cells of every table of counts."""
-    if not cells.column_axes and cells.axes:
+    if not cells.column_axes:
         return f"{cells.blocks[0].shape[0]} cells along each of {len(cells.blocks)} directions"
     return "; in each of ".join(_describe_block(block, spec) for block in cells.blocks)
 

@@ -78,9 +78,9 @@ class Algorithm(_Strict, frozen=True):
     rate: float = 10.0
     """Exchanges per second and link."""
     bins: _Whole | None = None
-    """With sums and a kernel, how many bins a column has; None for as many as the rows suggest."""
+    """With sums and a kernel, how many cells a column has; None for 64, or 16 in a table of two."""
     refine: _Whole = 1
-    """With sums and a kernel, how many sums there are: 2 for a second one on better bins."""
+    """Always 1; version 0.2 had a second sum on better bins, which is refused now."""
     rounds: _Whole | None = None
     """With sums and a loss, how many sums become known at most."""
 

@@ -42,7 +42,7 @@ def check_sums(spec: Spec) -> None:
         _check_statistic(spec)
     else:
         if spec.whole:
-            raise InputError("whole is for a kernel, whose columns are binned: remove it.")
+            raise InputError("whole is for a kernel, whose columns have cells: remove it.")
         _check_loss(spec)
 
 
@@ -68,19 +68,19 @@ def _check_statistic(spec: Spec) -> None:
 
 
 def _check_whole(spec: Spec, names: Sequence[str]) -> None:
-    """Refuse columns of whole numbers that cannot have a bin each, and what that makes useless."""
+    """Refuse columns of whole numbers that cannot have a cell each, and what that makes useless."""
     from pairgossip.peer.sums.statistics import cells_of
 
     for name in names:
         _check_whole_range(name, *spec.ranges[name])
     axes = dict(zip(spec.columns, cells_of(spec).column_axes, strict=False))
-    binned = [name for name in names if name in axes]
-    if not binned:
+    with_cells = [name for name in names if name in axes]
+    if not with_cells:
         raise InputError(
             f"whole is of no use here: kernel '{spec.kernel}' has no cells for "
             f"{join_names(names)}: remove it."
         )
-    for name in binned:
+    for name in with_cells:
         if not isinstance(axes[name], Labels):
             low, high = spec.ranges[name]
             raise InputError(

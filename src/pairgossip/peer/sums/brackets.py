@@ -1,6 +1,6 @@
-"""Between which values a statistic lies whatever rows are in each bin, and intervals that allow it.
+"""Between which values a statistic lies whatever rows are in each cell, and its intervals.
 
-Pairs in different bins are known; those that share one may be in either order, or tied. In ratios
+Pairs in different cells are known; those that share one may be in either order, or tied. In ratios
 they would count in both parts, so that a statistic is farthest off if none of them are tied.
 """
 
@@ -154,7 +154,7 @@ def _own(axis: Grid | Labels, counts: FloatArray, n: float) -> float:
 
 
 def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribution:
-    """Return the sample as if all rows were at those ends of their bins that are lower, or higher.
+    """Return the sample as if all rows were at those ends of their cells that are lower, or higher.
 
     Of two classes the lower one is moved the other way, so that the classes differ least, or most.
     """

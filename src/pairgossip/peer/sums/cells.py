@@ -1,4 +1,4 @@
-"""What a member contributes for a statistic: how many of its rows lie in each cell.
+"""Counts of rows per cell: all that a member contributes for a statistic.
 
 A contribution holds nothing else. A count tells in which cell rows lie and not where in it, so a
 row that is alone in its cell is known no better than the cell is wide. Totals of a column would
@@ -41,7 +41,7 @@ Members' machines compute them with other last digits, yet all must have the sam
 
 @dataclass(frozen=True)
 class Columns:
-    """What a specification says of the columns: their ranges, and the classes of the label."""
+    """The columns of a specification: their ranges, and the classes of the label."""
 
     ranges: tuple[Range, ...]
     """Ranges of all columns but a label whose values are known."""
@@ -140,7 +140,7 @@ class Sums(NamedTuple):
 
 
 class Cells(ABC):
-    """What members add up for one statistic, and what the sums tell."""
+    """The tables of counts that members add up for one statistic."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
@@ -165,7 +165,7 @@ class Cells(ABC):
         """Return what means of features of n rows tell."""
 
     def prepare(self, rows: FloatArray) -> FloatArray:
-        """Return what the blocks count, of every row."""
+        """Return the numbers of every row that the blocks count."""
         return rows
 
     @property
@@ -202,7 +202,7 @@ class Cells(ABC):
 
 
 def _spread(block: Block, shares: FloatArray) -> FloatArray:
-    """Return features of rows that are spread over their cells, nowhere with less than none."""
+    """Return features of rows that are spread over their cells, no steeper than rows can be."""
     axes, tables = block.axes, shares.reshape(*shares.shape[:-1], *block.shape)
     even = _apply([_expand_alone(axis, _EVEN_POWERS) for axis in axes], tables)
     sloped = _apply([_expansion(axis) for axis in axes], tables)

@@ -1,4 +1,4 @@
-"""What a site may contribute: enough rows behind every total, and nothing that locates a row.
+"""Checks of a site's own rows: enough behind every total, and nothing that locates a row.
 
 Everything here is decided at home, from this site's rows and its operator's settings, before
 anything is told to anybody. A statistic is read from counts per cell, which need no rule of their

@@ -1,7 +1,8 @@
-"""Which cells each kernel, or statistic of order, is read from."""
+"""The cells that each kernel, or statistic of order, is read from."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 
 import numpy as np
@@ -95,10 +96,10 @@ class _Scores(_PairCells):
         axis = self.axes[0]
         one = np.zeros(axis.size)
         one[axis.counts] = 1.0
-        width = self.spread(np.zeros(self.counts)).size
-        found = np.zeros((2, width), dtype=bool)
-        found[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
-        return found
+        size = sum(math.prod(part.size for part in block.axes) for block in self.blocks)
+        counted = np.zeros((2, size), dtype=bool)
+        counted[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
+        return counted
 
     def sketch(self, n: float, scale: float) -> Sketch:
         joint = self.axes[2:] or None

@@ -49,7 +49,7 @@ def check_sums(cells: Cells, sums: Sums, generation: Generation, law: NoiseLaw |
 
 def _check_counts(cells: Cells, sums: Sums) -> None:
     if any((table < 0).any() for table in sums.tables):
-        raise Disagreement("a cell holds fewer rows than none")
+        raise Disagreement("a cell holds a negative number of rows")
     for block, table in zip(cells.blocks, sums.tables, strict=True):
         if block.only is None and table.sum() != sums.n:
             raise Disagreement(
@@ -190,7 +190,7 @@ def check_moments(total: Words, layout: GradeMoments, bits: int, rows: int) -> I
     names = [*["the sum of a feature"] * d, *["the sum of a product"] * (means.shape[1] - d)]
     _refuse_outside(means, -most - slack, most + slack, names)
     if any(_is_indefinite(layout, *one, slack) for one in zip(counts.tolist(), means, strict=True)):
-        raise Disagreement("some combination of features has less than no variance")
+        raise Disagreement("some combination of features has a negative variance")
     return counts
 
 
@@ -225,5 +225,5 @@ def check_scores(total: Words, counts: IntArray, bits: int, *, is_smooth: bool) 
 def _whole_counts(numbers: IntArray, bits: int) -> IntArray:
     """Return counts that were cut into parts of 2^-bits; refuse parts of a row."""
     if (numbers < 0).any() or (numbers % (1 << bits)).any():
-        raise Disagreement("a part of a row, or fewer rows than none")
+        raise Disagreement("a part of a row, or a negative number of rows")
     return numbers >> bits

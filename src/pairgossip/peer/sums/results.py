@@ -66,12 +66,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sampling_error: float | None = None
     """How far the value over all rows may be from that of the population; noise not counted."""
     interval: tuple[float, float] | None = None
-    """Covers the population's value in 95 % of all samples, whatever rows are in each bin; it
+    """Covers the population's value in 95 % of all samples, whatever rows are in each cell; it
     allows for noise."""
     p: float | None = None
     """Of a test."""
     bracket: tuple[float, float] | None = None
-    """Holds the value over all rows for sure, whatever rows are in each bin."""
+    """Holds the value over all rows for sure, whatever rows are in each cell."""
     noise: AddedNoise | None = None
     model: tuple[float, ...] | None = None
     objective: float | None = None

@@ -41,7 +41,7 @@ _SLOPES_AT_ONCE = 256
 
 
 class _Question(NamedTuple):
-    """What a sum depends on: the edges of the cells of every column."""
+    """The question of a sum: the edges of the cells of every column."""
 
     name: str
     edges: list[list[float]]
