@@ -131,7 +131,7 @@ def test_slopes_along_few_counts_at_a_time_are_those_along_all(
     slopes = []
     for at_once in (1000, 50):
         monkeypatch.setattr(statistics, "_SLOPES_AT_ONCE", at_once)
-        slopes.append(program._find_slopes(cells.reading(sums.n), sums.shares, 1e-3))
+        slopes.append(program._slopes(cells.reading(sums.n), sums.shares, 1e-3))
     assert slopes[0].shape == (cells.counts,) and np.abs(slopes[0]).max() > 0.1
     assert slopes[0] == pytest.approx(slopes[1], abs=1e-9)
 
