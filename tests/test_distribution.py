@@ -147,7 +147,7 @@ def test_links_of_the_readme_lead_out_of_the_package(built: Built) -> None:
     links = re.findall(r"\]\(([^)]+)\)", built.readme())
     assert len(links) > 15
     for link in links:
-        found = re.match(r"https://[\w.]+/pairgossip/pairgossip/(?:blob/)?v([\d.]+)/(.+)", link)
+        found = re.match(r"https://[\w.]+/pairgossip/pairgossip/(?:blob/)?v([\w.]+)/(.+)", link)
         assert found and found[1] == pg.__version__ and (ROOT / found[2]).exists(), link
 
 
