@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import pairgossip as pg
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
@@ -22,7 +23,8 @@ from pairgossip.peer.protocol.program import Ask, Kind
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsAction
 from tests.peer.contexts import name_of, sealed_growth, sealed_notice
-from tests.peer.sums import WORDS, Powers, SumsAuditor, SumsWorld, make_world
+from tests.peer.sums import WORDS, Powers, SumsAuditor, SumsDisk, SumsWorld, make_world
+from tests.peer.world import Faults
 
 ATTACKER, VICTIM = name_of(0), name_of(3)
 HONEST = (name_of(1), name_of(2))
@@ -225,6 +227,42 @@ def test_a_notice_takes_no_result_away(evicted: str, told: int) -> None:
             again = Rounds(world.contexts[name], state)
             assert state.generation == FIRST_GENERATION and again.ask is None, (name, moment)
     assert tried > 5
+
+
+def test_a_peer_on_its_way_out_agrees_to_nothing() -> None:
+    world = make_world(6)
+    while not all(world.state(name).summed_in for name in world.names):
+        world.run(world.now + 0.005)
+    frame = encode(sealed_notice(generation_name(1, (VICTIM,)), (VICTIM,), ATTACKER))
+    world._deliver(ATTACKER, VICTIM, frame)
+    assert world.rounds(VICTIM).asks_consent is None
+    said = world.rounds(VICTIM).describe_next()
+    assert said is not None and "goes on with the present one until all members have" in said
+    world.agree(VICTIM)
+    assert world.state(VICTIM).generation == FIRST_GENERATION
+    world.run(world.now + 20.0)
+    assert all(world.rounds(name).ask is None for name in world.names)
+    world.run(world.now + 120.0)
+    assert world.rounds(VICTIM).evicted_by == ATTACKER
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_evicted_peer_leaves_when_its_neighbors_have_all(seed: int) -> None:
+    """On a network in which one member hears of the others through it alone."""
+    graph = pg.Graph(5, [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (3, 4)])
+    rows = [[float(k), 1.0] for k in range(5)]
+    slow = Faults(longest_delay=0.5, until=1e9)
+    world = SumsWorld(graph, rows, seed, slow, disk_class=SumsDisk)
+    while not all(world.state(name).summed_in for name in world.names):
+        world.run(world.now + 0.01)
+    frame = encode(sealed_notice(generation_name(1, (VICTIM,)), (VICTIM,), ATTACKER))
+    world._deliver(ATTACKER, VICTIM, frame)
+    for _ in range(1200):
+        world.run(world.now + 0.05)
+        if world.peers[VICTIM] is not None and world.rounds(VICTIM).evicted_by is not None:
+            world.stop(VICTIM, power=False)
+    for name in world.names:
+        assert Rounds(world.contexts[name], world.state(name)).ask is None, name
 
 
 def test_a_member_that_joins_after_a_sum_is_shown_by_no_agreement() -> None:

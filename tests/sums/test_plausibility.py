@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -244,3 +245,11 @@ def test_a_value_is_within_its_bracket() -> None:
             if name != "median":
                 exact = pg.exact(part, name)
                 assert result.bracket[0] <= exact <= result.bracket[1]
+
+
+def test_rows_at_the_corners_of_their_ranges_are_no_lie() -> None:
+    for columns in (2, 3):
+        corners = np.array(list(itertools.product([0.0, 1.0], repeat=columns)) * 4)
+        for top in ("", 'target = "u"'):
+            spec = kernel_spec("distance", ["a", "b", "c"][:columns], top=top)
+            assert run_programs(start_programs(spec, deal(corners, 3))).value is not None

@@ -287,6 +287,9 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
     if not isinstance(state, SumsState):
         raise InputError("This peer computes no sums: there is nothing to agree to.")
     if (notice := read_next(state)) is not None:
+        if context.me in notice.evicted:
+            name = context.name_member(notice.announcer)
+            raise InputError(f"'{name}' has evicted this peer: there is nothing to agree to.")
         state = msgspec.structs.replace(state, generation=notice.generation)
         context = context.with_changes(notice.changes)
     refusal = refuse_sum(state, context.present_rows, context.rows, context.name_member)

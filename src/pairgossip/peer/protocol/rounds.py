@@ -74,6 +74,8 @@ _MOST_BYTES = 1 << 22
 _MOST_REPEATS = 8
 """How often a neighbor gets the same contribution between two contacts: enough for a network that
 loses every other frame, and no more than that, for a request is short and what it brings is not."""
+_MOST_PARTINGS = 8
+"""Contacts after which an evicted peer that knows all leaves, whoever has not answered."""
 
 
 @dataclass
@@ -96,6 +98,8 @@ class Rounds(Summation):
     """Whose contributions neighbors were asked for whose transcripts differ, a bit each."""
     _given: dict[str, Counter[Place]] = field(default_factory=dict)
     """What was sent to each neighbor on request since the last contact, and how often."""
+    _partings: int = 0
+    """Contacts of a peer that is evicted since it knows all."""
     _held: tuple[Mapping[Place, Contribution], int, tuple[str, ...], int] = ({}, -1, (), 0)
     """Contributions, round and members, and which of the members' are there, a bit each."""
 
@@ -105,7 +109,7 @@ class Rounds(Summation):
         self._compared.clear()
         self._given.clear()
         self.other_lists.clear()
-        self._wanted, self._has_turn = 0, True
+        self._wanted, self._has_turn, self._partings = 0, True, 0
         super()._begin()
 
     @property
@@ -116,6 +120,12 @@ class Rounds(Summation):
             who in self._theirs and (self._theirs[who].round, self._theirs[who].transcript) == level
             for who in self.present
         )
+
+    def _is_needed(self) -> bool:
+        """Return whether others may need this peer for the result of the present generation."""
+        if self.halt is not None or self.state.summed_in != self.state.generation:
+            return False
+        return self.ask is not None or not (self.is_settled or self._partings >= _MOST_PARTINGS)
 
     # Events
 
@@ -138,7 +148,8 @@ class Rounds(Summation):
         if not has_news and (waiting := self.next_notice) is not None:
             if not self._is_leaving:
                 messages += [Send(neighbor, waiting) for neighbor in self.present]
-            elif self.ask is None or self.halt is not None:
+            else:
+                self._partings += self.ask is None
                 messages += self._leave(waiting)
         have = self._have(wants_answer=not has_news)
         for neighbor in self.present:

@@ -130,7 +130,7 @@ class Summation(Membership[SumsState]):
             name = self.context.name_member(notice.announcer)
             return (
                 f"'{name}' has announced a generation without this peer, which goes on with the "
-                "present one until all members have signed."
+                "present one until all members have signed: stop it if the others have gone on."
             )
         later = replace(self.state, generation=notice.generation, consent=Consent())
         return self._refuse(later, self.context.with_changes(notice.changes))
@@ -151,14 +151,17 @@ class Summation(Membership[SumsState]):
 
     def _leave(self, notice: Notice) -> list[SumsAction]:
         """Finish a sum that this peer has contributed to: the others need it for their result."""
-        is_open = self.ask is not None and self.halt is None
-        if not is_open or self.state.summed_in != self.state.generation:
+        if not self._is_needed():
             return super()._leave(notice)
         if self._is_leaving:
             return []
         self.counts["evictions that wait for a result"] += 1
         self.state = replace(self.state, next_notice=encode(notice))
         return [SaveSums(self.state, True)]
+
+    @abstractmethod
+    def _is_needed(self) -> bool:
+        """Return whether others may need this peer for the result of the present generation."""
 
     @property
     def asks_consent(self) -> str | None:
@@ -208,7 +211,7 @@ class Summation(Membership[SumsState]):
         Nothing is done if it is neither.
         """
         notice, context = self.next_notice, self.context
-        if notice is not None and generation == notice.generation:
+        if notice is not None and generation == notice.generation and not self._is_leaving:
             context = context.with_changes(notice.changes)
         elif generation != self.state.generation:
             self.counts["agreements to another generation"] += 1

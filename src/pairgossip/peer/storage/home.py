@@ -298,7 +298,7 @@ def request_growth(
             _refuse_other_ledger(home, Path(data_path), ledger)
 
         def approve(more: Rows) -> None:
-            _refuse_few_added(home, spec, len(more))
+            _refuse_few_added(home, spec, len(before) + len(more))
             # The sums before and after tell those over the added rows, by difference.
             for rows in (more, (*before, *more)):
                 check_contribution(spec, rows, home.read_settings())
@@ -328,12 +328,12 @@ def request_growth(
     return _Request(file, len(more), len(rows))
 
 
-def _refuse_few_added(home: Home, spec: Spec, added: int) -> None:
-    """Refuse few rows after a sum: the difference would show everybody where they lie."""
+def _refuse_few_added(home: Home, spec: Spec, rows: int) -> None:
+    """Refuse few more rows after a sum: the difference would show everybody where they lie."""
     if not spec.is_sums:
         return
     state, _ = read_saved_state(home.state)
-    least_rows = home.read_settings().least_rows
+    added, least_rows = rows - state.rows, home.read_settings().least_rows
     if isinstance(state, SumsState) and state.summed_in and added < least_rows:
         raise InputError(
             f"{format_count(added, 'row')} would be added to a peer that has contributed to a sum, "

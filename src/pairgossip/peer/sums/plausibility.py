@@ -163,9 +163,6 @@ def check_value(spec: Spec, found: Found) -> None:
     least, most = (-math.inf, math.inf)
     if asked is None:
         least, most = POSSIBLE[as_kernel(spec.kernel).interval_scale]
-    if spec.kernel == "distance":
-        widths = [high - low for low, high in spec.ranges.values()]
-        most = math.hypot(*widths) / (1 if spec.target == "u" else 2)
     low, high = found.bracket
     if not math.isnan(low):
         least, most = max(low, least), min(high, most)
