@@ -21,10 +21,17 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.storage import home as founding
 from pairgossip.peer.storage import old_folder
-from pairgossip.peer.storage.folder import Evicted, Home, OperatorSettings, note_eviction
+from pairgossip.peer.storage.folder import (
+    Evicted,
+    Home,
+    OperatorSettings,
+    note_eviction,
+    open_home,
+)
 from pairgossip.peer.storage.home import make_folder
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.old_folder import read_old_folder
@@ -288,3 +295,9 @@ def test_a_failure_leaves_nothing_half_made(
             make_new(tmp_path, old)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.toml", "old", "rows.csv"]
     assert make_new(tmp_path, old).results.is_dir()
+
+
+def test_an_old_folder_says_what_to_do_with_it(old: Home) -> None:
+    """Its settings, as 0.2.0 wrote them, are no mistake of its operator."""
+    with pytest.raises(InputError, match=r"was made by pairgossip 0\.2: make a new folder with"):
+        read_snapshot(open_home(old.folder))

@@ -176,9 +176,9 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
             )
     if settings.budget is not None and not 0 < settings.budget < math.inf:
         raise InputError(f"budget is {settings.budget}: give a finite number > 0.")
-    if settings.least_members < 2 or settings.least_rows < 1:
+    if settings.least_members < 2 or settings.least_rows < 0:
         raise InputError(
-            "least_members must be 2 or more and least_rows 1 or more: with fewer there is nothing "
+            "least_members must be 2 or more and least_rows 0 or more: with fewer there is nothing "
             "to hide among."
         )
     return settings
