@@ -146,7 +146,7 @@ def test_doctored_results_change_the_verdicts(found: tuple[Experiment, dict[str,
     [
         ((1.0, 1.05, 1.2), "holds"),
         ((1.0, 1.2, 1.15), "holds in part"),
-        ((1.0, 1.01, 1.02), "holds in part"),
+        ((1.0, 1.01, 1.02), "holds"),  # the paper states an order, and no size
         ((1.0, 0.99, 1.5), "does not hold"),
     ],
 )

@@ -65,6 +65,24 @@ def test_markdown_is_what_the_page_holds(cli: CommandLine) -> None:
     assert cli("errata", "--markdown").out == markdown_table()
 
 
+def test_gaps_and_remarks_accuse_nobody() -> None:
+    """What leaves a printed statement standing is class C, and A is kept for algorithms."""
+    classes = {row.lines: row.severity for row in ERRATA}
+    gaps = {row.lines for row in ERRATA if row.correct.startswith("a gap in the proof")}
+    assert gaps == {"416, 492", "1860"}
+    assert {classes[lines] for lines in (*gaps, "612", "679-682")} == {"C"}
+    broken = {lines for lines, severity in classes.items() if severity == "A"}
+    assert {lines.split(", ")[0] for lines in broken} == {"390", "1904", "1907", "1916"}
+
+
+def test_one_mixing_time_is_one_row() -> None:
+    """The theorem, its tau and its corollary are wrong by the same tau."""
+    (row,) = [row for row in ERRATA if any(line in row.lines for line in ("508", "541", "559"))]
+    assert row.lines == "490-508, 541-544, 559-563"
+    text = row.evidence().text
+    assert all(part in text for part in ("tau(0.01)", "Theorem", "Corollary"))
+
+
 ABOUT_NO_EXAMPLE = {
     "202",  # a loss and an indicator
     "301, 323, 415, 490, 533, 656, 760, 779, 905, 958, 1716, 1766, 1927, 1955",  # a hypothesis

@@ -160,9 +160,9 @@ def errata_command(*, markdown: Flag = False, json: Json = False) -> None:
 
     Every example satisfies the paper's own hypotheses, which are listed with their lines; what
     fails only beyond them is not listed (one row says that a hypothesis can be done without, by
-    examples beyond it). Lines are those of the paper's LaTeX source. Class A
-    breaks an implementation, B makes a bound or a claim wrong, C is a slip of the pen, an
-    inference, or a remark that does no harm.
+    examples beyond it). Lines are those of the paper's LaTeX source. Class A breaks an
+    implementation of what is printed, B makes a printed bound or claim wrong, C leaves it
+    standing: a slip of the pen, a gap in a proof whose result may hold, an inference, or a remark.
 
     For example:
 

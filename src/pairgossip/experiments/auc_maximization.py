@@ -225,8 +225,8 @@ def _faster_claim(clock: str, relative: Mapping[str, FloatArray]) -> fw.Claim:
         "Features as in the file. Relative to zero the mean objective ends at "
         f"{best:.4f} (complete), {middle:.4f} (Watts-Strogatz) and {worst:.4f} (torus): the torus "
         f"is {100 * apart:+.1f} % from the complete graph, and the Watts-Strogatz graph is {ahead} "
-        f"the torus. {100 * MATTERS:.0f} % count as a difference: "
-        + ("the mean loss hardly depends on the graph." if abs(apart) < MATTERS else "it is one."),
+        "the torus. The paper states the order, not its size"
+        + (": the mean loss hardly depends on the graph." if abs(apart) < MATTERS else "."),
     )
 
 

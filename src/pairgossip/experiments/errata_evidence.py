@@ -33,11 +33,13 @@ def _report(results: fw.Results) -> fw.Section:
     counts = Counter(row["severity"] for row in rows)
     return fw.Section(
         f"Of {len(rows)} errata, {counts['A']} would break an implementation, {counts['B']} make a "
-        f"bound or a statement wrong, and {counts['C']} are slips, inferences or remarks. "
+        f"bound or a statement wrong, and {counts['C']} are slips, gaps in proofs, inferences or "
+        f"remarks. "
         f"Numbers computed here show {shown} of them.",
         [
-            "Severity A breaks an implementation, B makes a bound or a statement wrong, C is a "
-            "slip of the pen, an inference, or a remark that does no harm. Every example satisfies "
+            "Severity A breaks an implementation of what is printed, B makes a printed bound or "
+            "statement wrong, C leaves it standing: a slip of the pen, a gap in a proof whose "
+            "result may hold, an inference, or a remark. Every example satisfies "
             "the paper's own hypotheses, which are listed; what fails only beyond them is not an "
             "error of the paper (one row says that a hypothesis can be done without, by examples "
             "beyond it). Numbers in parentheses after a place or a hypothesis are lines of the "

@@ -33,8 +33,9 @@ class Evidence(NamedTuple):
 class Erratum:
     """A place where the paper and the truth differ, shown within the paper's own hypotheses.
 
-    Severity A breaks an implementation, B makes a bound or claim wrong, C is a slip of the pen,
-    an inference, or a remark that does no harm.
+    Severity A breaks an implementation of what is printed, B makes a printed bound or claim
+    wrong, C leaves it standing: a slip of the pen, a gap in a proof whose result may hold, an
+    inference, or a remark.
     """
 
     lines: str

@@ -300,11 +300,12 @@ def averaging_gap() -> Evidence:
 
 @erratum(
     "679-682",
-    "A",
+    "C",
     "randomized response can be easily combined with the algorithms, since it gives unbiased "
     "estimates of the pairwise function",
-    "of two people's reports; at a node's own report the debiased kernel is biased, so set own "
-    "reports aside, or debias the diagonal by itself",
+    "true of two people's reports, and the outlook prints no algorithm; a remark for who writes "
+    "one: at a node's own report the debiased kernel is biased, so set own reports aside, or "
+    "debias the diagonal by itself",
     {SYMMETRIC: "238"},
 )
 def private_diagonal() -> Evidence:
