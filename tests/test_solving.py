@@ -284,6 +284,21 @@ def test_after_the_end_models_are_not_judged_again(monkeypatch: pytest.MonkeyPat
     assert found.objective[1] <= found.objective[0]
 
 
+def test_what_nodes_know_needs_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With judged=0 the curve is that of the judges, but for the first round."""
+    expected = default_fit()
+    monkeypatch.setattr(SolverTrial, "_judge", None)  # nobody is asked
+    found = fit(judged=0)
+    assert np.isnan(found.objective[0]) and len(found.iterations) > 3
+    np.testing.assert_allclose(found.objective[1:], expected.objective[1:], rtol=1e-9)
+    np.testing.assert_array_equal(found.models, expected.models)
+    monkeypatch.undo()
+    with pytest.warns(NotEnough, match="ended before"):
+        assert fit(judged=0, iterations=1).objective[0] == expected.objective[0]
+    with pytest.raises(pg.InputError, match="judged nodes must be a whole number >= 1"):
+        fit(judged=0, method="dual-averaging", iterations=10)
+
+
 def test_a_constant_and_a_doubled_feature_do_no_harm() -> None:
     wide = np.column_stack([_X, np.ones(60), 3.0 * _X[:, 0]])
     found = fit(data=wide)

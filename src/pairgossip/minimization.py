@@ -133,6 +133,8 @@ def minimize(
         loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model takes
         all n^2 pairs: by default all up to 256 nodes, beyond as many as take 17 million pairs, at
         least 10. They are evenly spaced; objectives and their spread are of these nodes alone.
+        With method "sketch" 0 judges none: objectives are then what nodes know of their own, from
+        the second round on, at no cost.
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
         same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,

@@ -116,7 +116,7 @@ class SolvingRequest(Request):
         if self.groups is not None:
             self.construction = WHOLE_SETS  # one sum per site
         graph, site_of = self.place(learning.n)
-        judged = whole("The number of judged nodes", self.judged, default=_LARGEST_JUDGED)
+        judged = whole("The number of judged nodes", self.judged, 0, default=_LARGEST_JUDGED)
         evenly_spaced = np.linspace(0, graph.n - 1, min(graph.n, judged))
         weights = None if self.weights is None else check_weights(self.weights, learning.n)
         return SolverSetup(

@@ -58,6 +58,8 @@ def test_the_model_is_that_of_centralized_logistic_regression(load: Callable[[],
     np.testing.assert_allclose(scores, expected, atol=0.01 * np.abs(expected).max())
     assert gossip.score(data.held_out, data.held_out_labels) > 0.9
     assert gossip.n_iter_ == gossip.fit_.iterations[-1] < 30
+    known = gossip.fit_.objective[1:]  # drawn by fit_.plot()
+    assert len(known) > 1 and known[-1] == known.min() < known[0]
 
 
 @pytest.mark.parametrize("load", [original_wisconsin, diagnostic_wisconsin])

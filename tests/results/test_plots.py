@@ -79,6 +79,40 @@ def test_compare_draws_every_run() -> None:
         pg.compare([run()], what="speed")
 
 
+def test_twenty_runs_have_twenty_looks() -> None:
+    measured = run()
+    ax = pg.compare({f"run {number}": measured for number in range(20)})
+    lines = ax.get_lines()
+    assert len({line.get_color() for line in lines}) == 20
+    # Seven colors of one palette are told apart by everybody, those of two by their markers.
+    looks = {(number // 7, line.get_marker()) for number, line in enumerate(lines)}
+    assert len({marker for _, marker in looks}) == len(looks) == 3
+    canvas = ax.figure.canvas
+    canvas.draw()
+    legend, axes = ax.get_legend(), ax.get_window_extent()
+    assert legend is not None
+    assert legend.get_window_extent().x0 >= axes.x1  # beside the curves, and in the figure
+    assert legend.get_window_extent().x1 <= ax.figure.bbox.x1
+    assert {line.get_marker() for line in pg.compare([measured] * 7).get_lines()} == {"None"}
+
+
+def test_the_rounds_of_a_fit_are_marked() -> None:
+    labels = np.arange(12) % 2
+    data = rows(12).reshape(12, 1) + labels[:, None]
+    fit = pg.minimize(
+        data, labels, "auc-logistic", GRAPH, method="sketch", penalty=pg.SquaredL2(0.1)
+    )
+    ax = fit.plot(against="iterations")
+    (line,) = ax.get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), fit.objective)
+    assert line.get_marker() == "o" and len(fit.objective) > 1
+    assert ax.get_xscale() == "linear"
+    ax.figure.canvas.draw()
+    assert all(float(tick).is_integer() for tick in ax.get_xticks())
+    # All nodes have the same along a tree: there is no band to name.
+    assert ax.get_legend_handles_labels()[1] == ["objective of the nodes' models"]
+
+
 def test_compare_shows_theory_in_the_color_of_each_run() -> None:
     runs = {"torus": run(), "complete": run(graph="complete"), "averaged": run(
         kernel=None, method="averaging", graph="cycle")}  # fmt: skip

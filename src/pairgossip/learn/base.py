@@ -144,7 +144,6 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
             find_graph(self.graph, len(features), groups),
             groups=groups,
             law=self.law,
-            checkpoints=1,
             constraint=constraint,
             trials=self.trials,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
@@ -167,7 +166,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         if iterations is None:
             iterations = max(_EXCHANGES_PER_NODE * rows, _FEWEST_EXCHANGES)
         how = {"clock": self.clock, "step": self._step(), "bias": False}
-        return how | {"iterations": iterations, "penalty": penalty}
+        return how | {"iterations": iterations, "checkpoints": 1, "penalty": penalty}
 
     def _step(self) -> Any:
         if isinstance(self.step, str):

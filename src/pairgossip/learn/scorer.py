@@ -85,6 +85,7 @@ class GossipScorer(GossipEstimator):
             "iterations": self.iterations,
             "weights": rows.weights,
             "penalty": self._penalty(_default_l2(rows)),
+            "judged": 0,  # what nodes know after every round costs nothing
         }
 
     def _choose_solver(self, rows: Rows) -> str:

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MEASURED, _EXPECTED, _BOUND, _SAMPLING, EXACT = *COLORS[:4], "#444444"
 
+# Of seven each: Okabe and Ito's, then Tol's muted and medium-contrast ones with a gray.
+_PALETTES = (
+    COLORS,
+    ("#332288", "#88CCEE", "#117733", "#AA4499", "#999933", "#CC6677", "#44AA99"),
+    ("#004488", "#EE99AA", "#997700", "#6699CC", "#994455", "#EECC66", "#777777"),
+)
+_MARKERS = ("", "o", "s", "^", "D")
+"""Of seven curves each; those of one palette beside another look alike to some readers."""
+
 _AXIS_LABELS = {
     "exchanges": "exchanges",
     "iterations": "iterations",
@@ -71,6 +80,12 @@ class Chart(NamedTuple):
     curves: tuple[Curve, ...]
 
 
+def compared_look(number: int) -> tuple[str, str]:
+    """Return a color and a marker for one of many curves: 21 colors, 105 looks."""
+    cycle, place = divmod(number, len(COLORS))
+    return _PALETTES[cycle % len(_PALETTES)][place], _MARKERS[cycle % len(_MARKERS)]
+
+
 def run_charts(run: Run, theory: TheoryCurves | None) -> dict[str, Chart]:
     """Return what can be drawn of a run; no errors if its exact value is unknown."""
     charts = {"error": _errors(run, theory)} if np.isfinite(run.error).any() else {}
@@ -84,7 +99,8 @@ def run_charts(run: Run, theory: TheoryCurves | None) -> dict[str, Chart]:
 def fit_charts(fit: Fit) -> dict[str, Chart]:
     """Return what can be drawn of a fit."""
     middle, spread = fit.objective, fit.spread
-    band = (middle - spread, middle + spread)
+    # Along a tree all nodes have the same.
+    band = (middle - spread, middle + spread) if np.nanmax(spread, initial=0.0) > 0 else None
     label = "± standard deviation over judged nodes"
     objective = Curve("objective of the nodes' models", middle, band=band, band_label=label)
     apart = _with_band("disagreement", fit.disagreement, fit.trial_disagreement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import Graph
 from pairgossip.results.curves import (
-    COLORS,
     EXACT,
     ROUNDS,
     Chart,
     Curve,
     axis_label,
+    compared_look,
     describe,
     error_theory,
     fit_charts,
@@ -41,6 +41,14 @@ LARGEST_PICTURE = 20_000
 _MOST_EDGES_DRAWN = 20_000
 _LARGEST_SPECTRAL_LAYOUT = 3_000
 _COLORED_SHARE = 0.95
+_FEW_POINTS = 20
+"""Up to this many points each is marked: rounds are few, and a line alone hides them."""
+_MARKS = 8
+"""About how many points of a longer curve are marked where markers tell curves apart."""
+_MOST_IN_LEGEND = 8
+"""Results whose legend leaves room for curves; a longer one stands beside the axes."""
+_WIDTH, _WIDTH_WITH_LEGEND, _HEIGHT = 7.0, 10.0, 4.5
+"""Of a figure, in inches."""
 
 
 class _Quantity(NamedTuple):
@@ -137,25 +145,33 @@ def compare(
     labeled = dict(runs) if isinstance(runs, Mapping) else _label_results(runs)
     what, quantity = _find_quantity(list(labeled.values()), what)
     theories = _theory_by_label(labeled, what, theory)
-    ax = _new_axes(ax)
+    are_many = len(labeled) > _MOST_IN_LEGEND
+    ax = _new_axes(ax, _WIDTH_WITH_LEGEND if are_many else _WIDTH)
     for number, (label, run) in enumerate(labeled.items()):
-        color, x = COLORS[number % len(COLORS)], run.axis(against)
+        (color, marker), x = compared_look(number), run.axis(against)
         band = percentile_band(getattr(run, f"trial_{what}"))
-        _draw_curve(ax, x, Curve(label, getattr(run, what), color, band=band), alpha=0.15)
-        for curve in theories[label]:
-            _draw_curve(ax, x, curve._replace(label="", color=color), linewidth=1)
+        curve = Curve(label, getattr(run, what), color, band=band)
+        _draw_curve(ax, x, curve, alpha=0.15, marker=marker)
+        for theory_curve in theories[label]:
+            _draw_curve(ax, x, theory_curve._replace(label="", color=color), linewidth=1)
     for name, style in {c.label: c.style for curves in theories.values() for c in curves}.items():
         ax.plot([], [], style, color=EXACT, linewidth=1, label=name)
     _set_axis(ax, list(labeled.values()), against)
     if quantity.log and any((getattr(run, what) > 0).any() for run in labeled.values()):
         ax.set_yscale("log")
     ax.set_ylabel(quantity.label)
-    _add_grid_and_legend(ax)
+    _add_grid_and_legend(ax, beside=are_many)
     return ax
 
 
 def _draw_curve(
-    ax: Axes, x: np.ndarray, curve: Curve, *, alpha: float = 0.2, linewidth: float | None = None
+    ax: Axes,
+    x: np.ndarray,
+    curve: Curve,
+    *,
+    alpha: float = 0.2,
+    linewidth: float | None = None,
+    marker: str = "",
 ) -> None:
     """Draw a curve with its band; one without a label is not in the legend."""
     if curve.band is not None:
@@ -163,7 +179,10 @@ def _draw_curve(
             x, *curve.band, color=curve.color, alpha=alpha, linewidth=0, label=curve.band_label
         )
     style = curve.style if len(x) > 1 else "o"  # a line through one point would be invisible
-    ax.plot(x, curve.y, style, color=curve.color, linewidth=linewidth, label=curve.label)
+    (line,) = ax.plot(x, curve.y, style, color=curve.color, linewidth=linewidth, label=curve.label)
+    few = len(x) <= _FEW_POINTS and curve.style == "-"
+    if marker or few:
+        line.set(marker=marker or "o", markersize=4, markevery=1 if few else len(x) // _MARKS)
 
 
 def _draw_wall(ax: Axes, run: Run, against: str) -> None:
@@ -183,17 +202,20 @@ def _set_axis(ax: Axes, results: Sequence[Run | Fit], against: str) -> None:
     # Nothing is sent while all exchanges are local, and a lone node has none.
     silent = any(result.axis(against)[0] == 0 for result in results)
     label = axis_label(results[0], against)
-    ax.set_xscale("linear" if label == ROUNDS else "symlog" if silent else "log")
+    are_rounds = all(result.kind == "fit" and result.has_rounds for result in results)
+    ax.set_xscale("linear" if are_rounds else "symlog" if silent else "log")
+    if are_rounds and label == ROUNDS:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel(label)
 
 
-def _new_axes(ax: Axes | None) -> Axes:
+def _new_axes(ax: Axes | None, width: float = _WIDTH) -> Axes:
     """Return the axes given, or new ones."""
     if ax is not None:
         return ax
     with needed_for("Drawing"):
         from matplotlib import pyplot
-    _, created = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    _, created = pyplot.subplots(figsize=(width, _HEIGHT), layout="constrained")
     return created
 
 
@@ -217,9 +239,10 @@ def _draw_chart(
     return ax
 
 
-def _add_grid_and_legend(ax: Axes) -> None:
+def _add_grid_and_legend(ax: Axes, *, beside: bool = False) -> None:
     ax.grid(alpha=0.25, which="major")
-    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
+    place: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if beside else {}
+    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none", **place)
 
 
 def _theory_by_label(

@@ -108,7 +108,7 @@ class Result:
         if self.groups is not None:
             where = f"{format_count(self.rows, 'row')} at {format_count(self.sites.n, 'site')}"
         trials = format_count(self.trials, "trial")
-        return f"{where}: {trials}, {self.iterations[-1]:,} iterations"
+        return f"{where}: {trials}, {format_count(self.iterations[-1], 'iteration')}"
 
     @property
     def sites(self) -> Graph:

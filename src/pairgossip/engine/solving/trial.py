@@ -67,6 +67,7 @@ class SolverSetup:
     checkpoints: IntArray
     """The rounds after which models are judged; the last is the most there can be."""
     judged: IntArray
+    """The nodes whose models are judged; none where what nodes know of their own is enough."""
     tolerance: float
     """It ends when a round promises to gain less than this part of the zero model's objective."""
     accuracy: float
@@ -198,14 +199,16 @@ class SolverTrial:
         """Return the objectives of the judged nodes' models, or what nodes know of their own.
 
         That is all there is of weighted rows, and exact for those who look at the end only, where
-        averages are.
+        averages are. Nothing is known before the first evaluation.
         """
+        setup = self._setup
         is_exact = self._passes.shared and now.gradient_error <= _EXACT
-        only_end = len(self._setup.checkpoints) == 1 and is_exact
-        if self._setup.problem.weights is not None or only_end:
+        only_end = len(setup.checkpoints) == 1 and is_exact
+        unjudged = not len(setup.judged) and setup.iterations > 1
+        if setup.problem.weights is not None or only_end or unjudged:
             return np.where(np.isfinite(now.objective), now.objective, np.nan)
-        models = now.models if len(now.models) == 1 else now.models[self._setup.judged]
-        return self.objectives(models)
+        judged = now.models[setup.judged] if 0 < len(setup.judged) < len(now.models) else now.models
+        return self.objectives(judged)
 
     @cached_property
     def _judge(self) -> Judge:
