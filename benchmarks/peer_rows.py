@@ -17,7 +17,7 @@ from collections import deque
 from pathlib import Path
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
+from pairgossip.peer.identity.invitations import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pairgossip.cli.peer.status import describe_ended
+from pairgossip.cli.peer.status import _format_seconds, describe_ended
 from pairgossip.cli.peer.unit import fill_in
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
@@ -116,11 +116,12 @@ def test_several_invitations_are_joined_at_once_or_not_at_all(
     (files / "broken.txt").write_text((files / "cid.txt").read_text()[:-9])
     error = cli.error("peer", "join", "bob.txt", "broken.txt", "--home", "ann")
     assert error.startswith("broken.txt: The invitation is incomplete or altered")
-    assert "own invitation" in cli.error("peer", "join", "bob.txt", "ann.txt", "--home", "ann")
+    assert "own invitation" in cli.error("peer", "join", "ann.txt", "--home", "ann")
     assert "name one or more files" in cli.error("peer", "join", "--home", "ann")
     assert listed.read_bytes() == before
-    answer = cli("peer", "join", "bob.txt", "cid.txt", "--home", "ann")
+    answer = cli("peer", "join", *sorted(f"{name}.txt" for name in ids), "--home", "ann")
     assert answer.code == 0, answer.err
+    assert answer.err == "Left out ann.txt: it is this peer's own invitation.\n"
     assert answer.out == "".join(
         f"neighbor {name}, 2 rows, {ids[name]}\n" for name in ("bob", "cid")
     )
@@ -189,6 +190,15 @@ def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> N
     assert (status["exchanges"], status["estimate"]) == (0, None)
     error = cli.error("peer", "result", "--home", "ann", "--out", "result.json")
     assert error == "This peer has made no exchange yet: run it, then ask again."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.2, "0 seconds"), (1.0, "1 second"), (1.6, "2 seconds"), (119, "119 seconds"),
+     (120, "2 minutes"), (7200, "2 hours"), (172_800, "2 days")],
+)  # fmt: skip
+def test_one_second_is_one(seconds: float, shown: str) -> None:
+    assert _format_seconds(seconds) == shown
 
 
 def test_the_status_says_what_an_estimate_is_about(cli: CommandLine, files: Path) -> None:

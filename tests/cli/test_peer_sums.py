@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pairgossip.cli.peer import operate
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import invitation
+from pairgossip.peer.identity.invitations import invitation
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Changes, encode, generation_name
 from pairgossip.peer.protocol.state import Consent, SaveSums, SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot

@@ -7,7 +7,7 @@ from collections import deque
 from pathlib import Path
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
+from pairgossip.peer.identity.invitations import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, assemble

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import add_invited, invitation, make_context, read_invitation
+from pairgossip.peer.identity.invitations import add_invited, invitation, read_invitation
+from pairgossip.peer.identity.members import make_context
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
     Changes,
@@ -142,7 +143,7 @@ def test_a_peer_holds_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.Mo
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [6.0])
     monkeypatch.setattr(growth, "MOST_ROWS", 3)
     request_growth(ann, more(tmp_path, 3.0))
-    with pytest.raises(InputError, match="has 1 rows and the peer has 3: a peer holds at most 3"):
+    with pytest.raises(InputError, match="has 1 row and the peer has 3: a peer holds at most 3"):
         request_growth(ann, more(tmp_path, 4.0))
 
 

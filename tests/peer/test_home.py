@@ -312,7 +312,11 @@ def test_a_home_is_held_by_one_process_only(home: Home) -> None:
     with home.lock():
         assert home.is_running()
         with (
-            pytest.raises(InputError, match=f"already running as process {os.getpid()}: stop it"),
+            pytest.raises(
+                InputError,
+                match=f"already running as process {os.getpid()}: let it run, or stop it before "
+                "you start it again. A second peer needs a folder of its own: run peer init",
+            ),
             Home(home.folder).lock(),
         ):
             pass

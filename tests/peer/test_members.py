@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import quopri
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,17 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import Identity, create_identity
-from pairgossip.peer.identity.members import (
+from pairgossip.peer.identity.invitations import (
     _ALTERED,
     _PREFIX,
     _PURPOSE,
     Invitation,
-    Member,
-    Members,
     add_invited,
-    check_address,
     invitation,
     read_invitation,
+    read_invitations,
 )
+from pairgossip.peer.identity.members import Member, Members, check_address
 from pairgossip.peer.spec.spec import parse_spec
 from tests.peer.homes import AUC, GINI
 
@@ -59,7 +59,7 @@ def test_two_members_never_share_a_name(tmp_path: Path, three: list[Member]) -> 
 
 def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
     members = Members().with_member(three[0])
-    with pytest.raises(InputError, match="'ann' began with 1 rows, not 5: it was made again with"):
+    with pytest.raises(InputError, match="'ann' began with 1 row, not 5: it was made again with"):
         members.with_member(replace(three[0], rows=5))
 
 
@@ -198,6 +198,43 @@ def test_it_may_come_by_file_and_with_broken_lines(tmp_path: Path, text: str) ->
     assert read_invitation(f"  {text[:200]} \r\n {text[200:]}\n") == read_invitation(text)
 
 
+MAIL = """Dear all,
+
+please join me by the line that begins with {prefix} and that you find further down in what Ann
+wrote.
+
+On Tue, Nov 17, 2026, Ann wrote:
+{quoted}
+
+Best regards
+Ann
+"""
+
+
+@pytest.mark.parametrize("mark", ["", "> ", ">", ">> > ", "| ", '"'])
+@pytest.mark.parametrize("width", [10_000, 76])
+def test_it_is_found_in_a_mail(tmp_path: Path, text: str, mark: str, width: int) -> None:
+    """Quoted, between words that are letters as it is, and with broken lines."""
+    lines = [text[at : at + width] for at in range(0, len(text), width)]
+    mail = MAIL.format(prefix=_PREFIX, quoted="\n".join(mark + line for line in lines))
+    (tmp_path / "mail.txt").write_text(mail)
+    assert read_invitation(mail) == read_invitation(text) == read_invitation(tmp_path / "mail.txt")
+    with pytest.raises(InputError, match=_ALTERED):
+        read_invitation(mail.replace(text[-20:-4], ""))
+    (tmp_path / "mail.eml").write_bytes(quopri.encodestring(mail.encode()))
+    assert read_invitation(tmp_path / "mail.eml") == read_invitation(text)
+
+
+def test_a_text_may_hold_several(ann: Identity, bob: Identity, text: str) -> None:
+    other = invitation(bob, SPEC, 4, None)
+    digest = f"({text}), <{other}>. Again: {text}"
+    assert [one.name for one in read_invitations(digest)] == ["ann", "bob"]
+    with pytest.raises(InputError, match=_ALTERED):
+        read_invitations(f"{text}\n\n{other[:-30]}\nAnn")
+    with pytest.raises(InputError, match=_ALTERED):
+        read_invitation(f"It begins with {_PREFIX} and more.")
+
+
 def test_no_single_changed_character_passes(text: str) -> None:
     for place in range(len(_PREFIX), len(text)):
         changed = "A" if text[place] != "A" else "B"
@@ -242,7 +279,7 @@ def test_what_is_no_invitation(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is neither an invitation nor a file with one"):
         read_invitation(tmp_path)
     (tmp_path / "other.txt").write_text("hello")
-    with pytest.raises(InputError, match=r"other\.txt holds no invitation: it must begin with"):
+    with pytest.raises(InputError, match=r"other\.txt holds no invitation: one begins with"):
         read_invitation(tmp_path / "other.txt")
     (tmp_path / "long.txt").write_bytes(bytes(1 << 20))
     with pytest.raises(InputError, match=r"long\.txt is too long for an invitation"):

@@ -259,7 +259,7 @@ def test_too_few_members_are_told_and_contribute_nothing(tmp_path: Path) -> None
         assert until(lambda: first.home.status.exists() and first.status().problems != ())
         (problem,) = first.status().problems
     assert problem == (
-        "Only 2 members take part, and this peer contributes among 3 or more: wait for others to "
+        "The run has only 2 members, and this peer contributes among 3 or more: wait for others to "
         "join, or change least_members in peer.toml."
     )
     state = read_snapshot(homes[0]).saved

@@ -154,7 +154,7 @@ def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
     Parameters left out, or None, take the family's defaults.
 
     >>> build("watts_strogatz", 699, seed=1)
-    <Graph watts-strogatz: 699 nodes, 1398 edges>
+    <Graph watts-strogatz: 699 nodes, 1,398 edges>
     """
     if not isinstance(name, str):
         raise InputError(f"A graph family is one of {', '.join(FAMILIES)}, not {name!r}.")
@@ -235,7 +235,8 @@ def find_network(graph: Any, n: int, seed: int) -> Graph:
         )
     if graph.n != n:
         raise InputError(
-            f"The data has {n} rows but the graph has {graph.n} nodes: "
+            f"The data has {format_count(n, 'row')} but the graph has "
+            f"{format_count(graph.n, 'node')}: "
             "each node holds exactly one row."
         )
     return graph

@@ -15,6 +15,7 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.graphs import checks, distances, formats, laws, spectrum
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -276,7 +277,7 @@ class Graph:
 
     def __repr__(self) -> str:
         kind = f"Graph {self.family}" if self.family else "Graph"
-        return f"<{kind}: {self.n} nodes, {self.edge_count} edges>"
+        return f"<{kind}: {format_count(self.n, 'node')}, {format_count(self.edge_count, 'edge')}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):

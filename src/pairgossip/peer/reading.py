@@ -23,7 +23,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.service.errors import UNKNOWN, Errors
 from pairgossip.peer.service.status import RoundsStatus, Status, read_status
 from pairgossip.peer.storage.folder import Home
-from pairgossip.text import clean_text, join_first
+from pairgossip.text import clean_text, format_count, join_first
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 _STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
@@ -203,7 +203,9 @@ class SwarmReading:
         if known:
             mean = sum(known) / len(known)
             estimates = f"; estimates {mean:.6g} ({min(known):.6g} to {max(known):.6g})"
-        return f"{estimates}; {self.exchanges:,} exchanges, {self.rate:.3g} per second"
+        return (
+            f"{estimates}; {format_count(self.exchanges, 'exchange')}, {self.rate:.3g} per second"
+        )
 
 
 def _purposes(count: int, is_finished: bool) -> list[tuple[int, str]]:

@@ -26,7 +26,7 @@ from pairgossip.results.curves import (
     wall,
     what_ran,
 )
-from pairgossip.text import join_names
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -341,10 +341,10 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     bar.set_label("estimate (white: exact value)" if np.ndim(run.target) == 0 else "estimate")
     ax.set_aspect("equal")
     ax.set_axis_off()
-    after = run.iterations[checkpoint]
+    after = format_count(run.iterations[checkpoint], "iteration")
     number = trial % run.trials
     which = f"trial {number}, " if run.trials > 1 else ""
-    ax.set_title(f"{describe(run)}\n{which}after {after:,} iterations", fontsize="medium")
+    ax.set_title(f"{describe(run)}\n{which}after {after}", fontsize="medium")
     return ax
 
 

@@ -18,14 +18,13 @@ from pairgossip.kernels import exact
 from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.peer.identity.identity import Identity, load_identity
-from pairgossip.peer.identity.members import (
-    LEAST_MEMBERS,
+from pairgossip.peer.identity.invitations import (
     Invitation,
-    Members,
     add_invited,
     invitation,
     read_invitation,
 )
+from pairgossip.peer.identity.members import LEAST_MEMBERS, Members
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS
 from pairgossip.peer.spec.spec import Spec, parse_spec

@@ -16,7 +16,7 @@ from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.identity.members import Invitation
+    from pairgossip.peer.identity.invitations import Invitation
     from pairgossip.peer.storage.folder import Home, OperatorSettings
     from pairgossip.peer.storage.old_folder import OldFolder
 
@@ -249,7 +249,7 @@ def invite_command(
         Neighbors cannot reach this peer: it connects to them, which is enough for a link.
     """
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.peer.identity.members import invitation
+    from pairgossip.peer.identity.invitations import invitation
     from pairgossip.peer.service.assembly import read_snapshot
 
     place = find_home(home)
@@ -295,21 +295,22 @@ def join_command(
     Parameters
     ----------
     invitations
-        What `peer invite` printed, or files that hold it; as many as there are.
+        What `peer invite` printed, or files that hold it, mails too; as many as there are. This
+        peer's own is left out, so that `*.txt` names all of a folder.
     not_a_neighbor
         Let their records pass, but do not talk to them.
     yes
         Do not ask.
     """
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.peer.identity.members import add_invited
+    from pairgossip.peer.identity.invitations import add_invited
 
     place = find_home(home)
     if not invitations:
         raise InputError("There is nothing to join: name one or more files with invitations.")
     me, spec, members = load_identity(place.folder), place.read_spec(), place.read_members()
     listed = members.names()
-    all_invited = [_read(text, len(invitations)) for text in invitations]
+    all_invited = _read_others(invitations, me.id)
     for invited in all_invited:
         members = add_invited(members, me, spec, invited, is_neighbor=not not_a_neighbor)
     if not yes:
@@ -346,12 +347,21 @@ def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
         raise InputError("Nobody was taken up: answer y, or give --yes, to take them up.")
 
 
-def _read(text: str, count: int) -> Invitation:
-    """Read one of ``count`` invitations, and say which one is wrong."""
-    from pairgossip.peer.identity.members import read_invitation
+def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:
+    """Read all invitations, each once; this peer's own is left out where there are others."""
+    found = {one.id: (text, one) for text in texts for one in _read(text, len(texts))}
+    if me in found and len(found) > 1:
+        text, _ = found.pop(me)
+        tell(f"Left out {text[:40]}: it is this peer's own invitation.")
+    return [invited for _, invited in found.values()]
+
+
+def _read(text: str, count: int) -> list[Invitation]:
+    """Read the invitations in one of ``count`` texts, and say which one is wrong."""
+    from pairgossip.peer.identity.invitations import read_invitations
 
     try:
-        return read_invitation(text)
+        return read_invitations(text)
     except InputError as problem:
         if count == 1 or text[:40] in str(problem):
             raise

@@ -17,6 +17,7 @@ from pairgossip.cli.console import (
 from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
@@ -285,8 +286,8 @@ def describe_ended(ended: Ended) -> str:
     how = f"from sums over all {covers.of_members} members"  # which take no exchange
     if ended.exchanges:
         how = (
-            f"after {format_value(ended.exchanges)} exchanges, with records of {covers.members} of "
-            f"{covers.of_members} members"
+            f"after {format_count(ended.exchanges, 'exchange')}, with records of "
+            f"{covers.members} of {covers.of_members} members"
         )
     return f"{found} ({how}, {format_value(covers.of_rows)} rows together)"
 
@@ -350,13 +351,13 @@ def _format_seconds(seconds: float) -> str:
     for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 0.0):.0f} seconds"
+    return format_count(round(max(seconds, 0.0)), "second")
 
 
 def _write_neighbors(status: Status) -> None:
     if not status.neighbors:
         return
-    columns = ("neighbor", "connected", "runs the same", "last heard", "address")
+    columns = ("neighbor", "connected", "same specification", "last heard", "address")
     rows = []
     for name, one in sorted(status.neighbors.items()):
         heard = "never" if one.heard is None else _ago(one.heard, status.updated)

@@ -44,6 +44,7 @@ from pairgossip.cli.options import (
 from pairgossip.cli.swarm import report as exchange_report
 from pairgossip.cli.swarm import sums_report
 from pairgossip.errors import InputError, canonical
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.messages import Rows
@@ -346,7 +347,7 @@ def _write_report(report: Report, plan: Plan, outputs: _SwarmOutputs) -> None:
         sound = report.is_well(outputs.within)
         write_json({"sound": sound, "verdict": sentence, **says.figures(report, plan)})
         return
-    size = f"{len(plan.names)} peers, {len(plan.links)} links"
+    size = f"{len(plan.names)} peers, {format_count(len(plan.links), 'link')}"
     write_rows(("swarm", size), says.list_facts(report, plan), numbers=False)
     for problem in (*report.books.violations, *report.failures):
         write_line(f"Problem: {problem}")

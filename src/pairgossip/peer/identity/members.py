@@ -1,21 +1,14 @@
-"""The members of a run, an explicit list that no message can change; their invitations; a context.
-
-An invitation holds everything that others need to know of a peer, as one line to copy and paste. It
-is signed by the key in it, so nobody can alter it on its way. Whether it comes from the right
-person is for the people who hand it over to check.
+"""The members of a run, an explicit list that no message can change; and a context.
 
 The context is what a real peer exchanges by: signed with its key, checked against the members.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from os import PathLike
 from pathlib import Path
 
 import msgspec
@@ -42,14 +35,8 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.spec.spec import (
-    LARGEST_TEXT,
-    Spec,
-    differences,
-    hash_of,
-    program_for,
-    rule_for,
-)
+from pairgossip.peer.spec.spec import Spec, program_for, rule_for
+from pairgossip.text import format_count
 
 KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
 """``keep(own, members, question, counts)``: what is added to counts in a sum over members."""
@@ -98,7 +85,7 @@ class Members(msgspec.Struct, frozen=True):
         ids, names = set[str](), set[str]()
         try:
             for member in given.members:
-                _check_member(member)
+                check_member(member)
                 if member.id in ids:
                     raise InputError(f"Member '{member.name}' is listed twice: remove one.")
                 if member.name in names:
@@ -116,11 +103,12 @@ class Members(msgspec.Struct, frozen=True):
 
     def with_member(self, member: Member) -> Members:
         """Return the list with a member added, or with what is newly known about one."""
-        _check_member(member)
+        check_member(member)
         known = next((one for one in self.listed if one.id == member.id), None)
         if known is not None and known.rows != member.rows:
             raise InputError(
-                f"Member '{known.name}' began with {known.rows} rows, not {member.rows}: it was "
+                f"Member '{known.name}' began with {format_count(known.rows, 'row')}, not "
+                f"{member.rows}: it was "
                 f"made again with other rows, so it must join under a new identity."
             )
         others = tuple(one for one in self.listed if one.id != member.id)
@@ -147,7 +135,7 @@ def _same_name(name: str) -> InputError:
     )
 
 
-def _check_member(member: Member) -> None:
+def check_member(member: Member) -> None:
     """Raise `InputError` if the parts of a member do not belong together."""
     if not is_name(member.name):
         raise InputError(f"{member.name[:64]!r} is not a valid name of a member.")
@@ -181,116 +169,6 @@ def check_address(address: str) -> str:
             f"tls/192.168.1.5:7447."
         )
     return address
-
-
-_PREFIX = "pairgossip-invitation-1:"
-_PURPOSE = b"pairgossip invitation 1\x00"
-"""Signed along, so that no signature made for something else is ever taken for one of these."""
-_LARGEST_INVITATION = 1 << 18
-_ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
-
-
-class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a peer tells of itself."""
-
-    name: str
-    id: str
-    rows: int
-    certificate: str
-    address: str | None
-    spec: str
-    """The hash of its specification."""
-    text: str
-    """Its specification."""
-
-    def member(self, is_neighbor: bool = True) -> Member:
-        """Make an entry of the list of members of it."""
-        return Member(self.id, self.name, self.rows, self.certificate, self.address, is_neighbor)
-
-
-class _Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    body: bytes
-    signature: bytes
-
-
-def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -> str:
-    """Write the invitation of a peer as one line."""
-    if address is not None:
-        check_address(address)
-    content = Invitation(
-        identity.name, identity.id, rows, identity.certificate, address, spec.hash, spec.text
-    )
-    body = msgspec.msgpack.encode(content)
-    sealed = msgspec.msgpack.encode(_Sealed(body, identity.sign(_PURPOSE + body)))
-    return _PREFIX + base64.urlsafe_b64encode(sealed).decode()
-
-
-def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
-    """Read an invitation, pasted or from a file, and check that nobody altered it."""
-    sealed = _unwrapped(_line(text_or_path))
-    try:
-        invited = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(_ALTERED) from None
-    if (
-        id_of_certificate(invited.certificate) != invited.id
-        or not is_signed(invited.certificate, _PURPOSE + sealed.body, sealed.signature)
-        or hash_of(invited.text) != invited.spec
-        or len(invited.text) > LARGEST_TEXT
-    ):
-        raise InputError(_ALTERED)
-    _check_member(invited.member())
-    return invited
-
-
-def add_invited(
-    members: Members, me: Identity, spec: Spec, invited: Invitation, is_neighbor: bool = True
-) -> Members:
-    """Return the list of members with the one invited; refuse oneself, and another run's."""
-    if invited.id == me.id:
-        raise InputError("This is this peer's own invitation: give it to the others.")
-    if invited.name == me.name:
-        raise InputError(f"This peer is called '{me.name}' too: one must take another name.")
-    if invited.spec != spec.hash:
-        reasons = " ".join(differences(spec.text, invited.text))
-        raise InputError(
-            f"'{invited.name}' runs another specification: {reasons} Nobody was taken up: agree on "
-            "one file; whoever changes it makes a new peer and gives out a new invitation."
-        )
-    return members.with_member(invited.member(is_neighbor))
-
-
-def _line(text_or_path: str | PathLike[str]) -> str:
-    given = str(text_or_path).strip()
-    if given.startswith(_PREFIX):
-        return given
-    file = Path(given)
-    if not given or len(given) > 1000 or not file.is_file():
-        raise InputError(
-            f"{given[:40]!r} is neither an invitation nor a file with one: "
-            f"an invitation begins with {_PREFIX}"
-        )
-    if file.stat().st_size > _LARGEST_INVITATION:
-        raise InputError(f"{file} is too long for an invitation.")
-    content = read_bytes(file).decode("ascii", errors="replace").strip()
-    if not content.startswith(_PREFIX):
-        raise InputError(f"{file} holds no invitation: it must begin with {_PREFIX}")
-    return content
-
-
-def _unwrapped(line: str) -> _Sealed:
-    # Mail and chat programs break long lines.
-    body = "".join(line.removeprefix(_PREFIX).split())
-    if len(body) > _LARGEST_INVITATION:
-        raise InputError("The invitation is too long to be one.")
-    try:
-        packed = base64.b64decode(body, altchars=b"-_", validate=True)
-        sealed = msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
-    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
-        raise InputError(_ALTERED) from None
-    if base64.urlsafe_b64encode(packed).decode() != body:  # bits of the last letter go unread
-        raise InputError(_ALTERED)
-    return sealed
 
 
 def _without_ledger(*_: object) -> NDArray[np.int64]:
@@ -358,15 +236,15 @@ class PeerContext(Context):
         rows = sum(self.present_rows.values()) - max(self.present_rows.values(), default=0)
         if members < self.least_members:
             return (
-                f"Only {members} members take part, and this peer contributes among "
-                f"{self.least_members} or more: wait for others to join, or change least_members "
-                "in peer.toml."
+                f"The run has only {format_count(members, 'member')}, and this peer contributes "
+                f"among {self.least_members} or more: wait for others to join, or change "
+                "least_members in peer.toml."
             )
         if rows < self.least_rows:
             return (
-                f"All members but the largest together have {rows} rows, and this peer contributes "
-                f"among {self.least_rows} or more: wait for more rows, or change least_rows in "
-                "peer.toml."
+                f"All members but the largest together have {format_count(rows, 'row')}, and this "
+                f"peer contributes among {self.least_rows} or more: wait for more rows, or change "
+                "least_rows in peer.toml."
             )
         return self._refuse_own_rows
 

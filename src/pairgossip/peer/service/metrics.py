@@ -244,7 +244,7 @@ def _labeled_gauges(status: Status) -> list[_Labeled]:
     return [
         ("estimate", "The statistic, or the model's parameters.", "entry", estimate),
         ("round_kind", "What this round is for.", "kind", kind),
-        each("agreed", "Whether the neighbor runs the same.", "agreed"),
+        each("agreed", "Whether the neighbor has the same specification.", "agreed"),
         each("connected", "Whether there is a connection to the neighbor.", "connected"),
         each("away", "Whether the neighbor is known to be away.", "away"),
         each("silence_seconds", "Since its last frame.", "heard"),

@@ -337,7 +337,8 @@ class Reporter(ABC):
     def _log_news(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
         """Log what is new since the last report."""
         for neighbor in self._protocol.agreed - self._agreed:
-            self._log.info("neighbor runs the same", neighbor=self._names.get(neighbor, neighbor))
+            name = self._names.get(neighbor, neighbor)
+            self._log.info("neighbor has the same specification", neighbor=name)
         self._agreed = set(self._protocol.agreed)
         # Two problems are the same although a number in them has changed.
         kinds = {problem: _COUNT.sub("", problem) for problem in problems}

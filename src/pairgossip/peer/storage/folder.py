@@ -140,8 +140,8 @@ class Home:
         pid = self.lock_file.read_bytes()[:32].decode(errors="replace").strip()
         who = f" as process {pid}" if pid.isdigit() else ""
         return InputError(
-            f"The peer in {self.folder} is already running{who}: stop it first, or use its folder "
-            f"for nothing else."
+            f"The peer in {self.folder} is already running{who}: let it run, or stop it before you "
+            "start it again. A second peer needs a folder of its own: run peer init."
         )
 
 

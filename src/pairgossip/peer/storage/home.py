@@ -308,8 +308,8 @@ def request_growth(
         rows = (*before, *more)
         if len(rows) > MOST_ROWS:
             raise InputError(
-                f"{data_path} has {len(more)} rows and the peer has {len(before)}: a peer holds at "
-                f"most {MOST_ROWS}."
+                f"{data_path} has {format_count(len(more), 'row')} and the peer has "
+                f"{len(before)}: a peer holds at most {MOST_ROWS}."
             )
         if spec.privacy is not None:
             _note_ledger(home, data_path, ledger)
