@@ -143,4 +143,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """List the public names: modules of the inside, once they are loaded, are attributes too."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from pairgossip.text import printable
@@ -93,13 +93,26 @@ def canonical(name: str) -> str:
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
+def _other_names(entry: object) -> tuple[str, ...]:
+    return getattr(entry, "also_called", ())
+
+
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
-    """Build the error for a name that is not in a catalog, offering the nearest one."""
+    """Build the error for a name that is not in a catalog, offering the nearest one.
+
+    Entries of a catalog may have other names, ``also_called``, which people know them by.
+    """
     import difflib  # which a device at work does not need
 
     known, typed = sorted(choices), canonical(name)
+    entries = choices if isinstance(choices, Mapping) else {}
+    called = [
+        choice
+        for choice, entry in entries.items()
+        if typed.replace("-", "") in {one.replace("-", "") for one in _other_names(entry)}
+    ]
     begun = [choice for choice in known if typed and choice.startswith(typed)]
-    near = begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
+    near = called or begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
     return InputError(f"Unknown {kind} '{name}': {hint}")
 

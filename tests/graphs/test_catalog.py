@@ -145,6 +145,9 @@ def refusal_of(name: Any, n: Any = None, **parameters: Any) -> str:
 
 def test_refusals() -> None:
     assert refusal_of("watts", 9) == "Unknown graph 'watts': did you mean 'watts-strogatz'?"
+    for called in ("smallworld", "small-world", "Small World"):
+        assert refusal_of(called, 9) == f"Unknown graph '{called}': did you mean 'watts-strogatz'?"
+    assert refusal_of("ring", 9) == "Unknown graph 'ring': did you mean 'cycle'?"
     assert refusal_of("xyz", 9).startswith("Unknown graph 'xyz': choose one of barabasi-albert, ")
     assert refusal_of(7, 9).startswith("A graph family is one of complete, cycle, ")
     assert refusal_of("star", 9, k=4) == "star takes only n, not k."

@@ -108,6 +108,8 @@ def test_classes_have_an_agreed_order() -> None:
     assert private is not None and private.classes == (0.0, 1.0) and private.together
 
 
+SCORED = 'columns = ["score"]\nlabel = "ill"\n[ranges]\nscore = [1, 10]\nill = [0, 1]'
+SUMMED = 'kernel = "median"\ncolumns = ["score"]\n[ranges]\nscore = [1, 10]'
 LONG = "0x" + "f" * 5000
 """So many digits that Python does not print it."""
 WRONG = [
@@ -125,6 +127,23 @@ WRONG = [
     ("algorithm.members = 3\n" + GINI, "members stands under [algorithm]: move it above all"),
     ('loss = "auc-logistic"' + GINI, "kernel and loss are both given: keep the one"),
     (GINI.replace("gini", "ginni"), "Unknown kernel 'ginni': did you mean 'gini'?"),
+    # A typo is named before the keys that what was meant takes, and what stands there does not.
+    (f'kernel = "aucc"\nwhole = ["score"]\n{SCORED}', "Unknown kernel 'aucc': did you mean 'auc'?"),
+    (f'kernel = "aucc"\nalgorithm.bins = 9\n{SCORED}', "Unknown kernel 'aucc': did you mean 'auc'"),
+    (
+        f'loss = "auc-hing"\nwhole = ["score"]\n{SCORED}',
+        "Unknown loss 'auc-hing': did you mean 'auc-",
+    ),
+    (
+        GINI.replace("gini", "distance").replace("[r", 'whole = ["income"]\n[r'),
+        "whole is for algor",
+    ),
+    (SUMMED.replace("median", "medain"), "Unknown kernel 'medain': did you mean 'median'?"),
+    (
+        SUMMED.replace("median", "quantile"),
+        "Unknown kernel 'quantile': did you mean 'quantile-0.5'",
+    ),
+    (SUMMED.replace("median", "log-rank"), "Unknown kernel 'log-rank': choose one of auc, "),
     (LOSS.replace("auc-logistic", "auc-logstic"), "Unknown loss 'auc-logstic': did you mean"),
     (GINI.replace("columns", "colums"), "Unknown key 'colums': did you mean 'columns'?"),
     ("algorithm.rat = 3\n" + GINI, "Unknown key 'rat' of [algorithm]: did you mean 'rate'?"),

@@ -67,6 +67,7 @@ def test_speeds() -> None:
         ({"schedule": "tree", "kernel": "gini"}, "Method 'gosta' cannot follow schedule 'tree'"),
         ({"kernal": "gini"}, "Unknown setting 'kernal': did you mean 'kernel'?"),
         ({"graph": "hexagon"}, "Unknown graph 'hexagon': choose one of "),
+        ({"graph": "smallworld"}, "Unknown graph 'smallworld': did you mean 'watts-strogatz'?"),
         ({"nodes": "1"}, "The setting 'nodes' is '1': give a whole number from 2 to 20,000."),
         ({"nodes": "1e9"}, "The setting 'nodes' is '1e9': give a whole number from 2 to 20,000."),
         ({"seed": "-1"}, "The setting 'seed' is '-1': give a whole number from 0 to "),

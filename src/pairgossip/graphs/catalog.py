@@ -87,6 +87,8 @@ class Family:
     """Parameters whose default depends on n."""
     takes_n: bool = True
     """False where the parameters themselves fix the number of nodes (rows and cols)."""
+    also_called: tuple[str, ...] = ()
+    """Other names people know it by: they are not taken, but answered with its own."""
 
     @property
     def is_random(self) -> bool:
@@ -95,9 +97,9 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "complete": Family(complete, "every two nodes are joined"),
-    "cycle": Family(cycle, "a ring"),
-    "path": Family(path, "a row"),
+    "complete": Family(complete, "every two nodes are joined", also_called=("clique", "full")),
+    "cycle": Family(cycle, "a ring", also_called=("ring", "circle")),
+    "path": Family(path, "a row", also_called=("line", "chain")),
     "star": Family(star, "node 0 joined to all others"),
     "grid": Family(
         grid,
@@ -105,6 +107,7 @@ FAMILIES: Mapping[str, Family] = {
         ("rows", "cols"),
         derived_from_n=("rows", "cols"),
         takes_n=False,
+        also_called=("lattice", "mesh"),
     ),
     "torus": Family(
         torus,
@@ -118,6 +121,7 @@ FAMILIES: Mapping[str, Family] = {
         "a small world: a ring of k neighbors, a fraction p of the edges rewired",
         ("k", "p", "seed"),
         lambda n: {"k": 4, "p": 0.3},
+        also_called=("small-world", "newman-watts"),
     ),
     "erdos-renyi": Family(
         random_families.erdos_renyi,
@@ -125,6 +129,7 @@ FAMILIES: Mapping[str, Family] = {
         ("p", "seed"),
         lambda n: {"p": min(1.0, 2 * math.log(n) / n)},
         derived_from_n=("p",),
+        also_called=("gnp", "random-graph", "binomial"),
     ),
     "random-regular": Family(
         random_families.random_regular,
@@ -144,6 +149,7 @@ FAMILIES: Mapping[str, Family] = {
         "preferential attachment: each new node joins m others",
         ("m", "seed"),
         lambda n: {"m": 2},
+        also_called=("scale-free", "preferential-attachment"),
     ),
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import is_ordering
 
@@ -43,6 +44,23 @@ def _is_learned_by_sums(loss: str) -> bool:
         return is_ordering(as_loss(loss))
     except InputError:
         return False  # it is refused by its own sentence
+
+
+def check_measure_name(table: Mapping[str, Any]) -> None:
+    """Refuse an unknown kernel or loss, before the keys that belong to another one are."""
+    kernel, loss, algorithm = (table.get(key) for key in ("kernel", "loss", "algorithm"))
+    if isinstance(loss, str):
+        as_loss(loss)
+    if not isinstance(kernel, str):
+        return
+    named = isinstance(algorithm, Mapping) and "name" in algorithm
+    if named and choose_algorithm(table) == EXCHANGE:
+        as_kernel(kernel)
+        return
+    # Only here, so that a device whose rows travel loads nothing of sums.
+    from pairgossip.peer.sums.questions import check_name
+
+    check_name(kernel)
 
 
 def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:

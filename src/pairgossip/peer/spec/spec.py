@@ -39,7 +39,13 @@ from pairgossip.peer.protocol.rules import (
     Rule,
     WeightedMixing,
 )
-from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS, check_algorithm_keys, choose_algorithm
+from pairgossip.peer.spec.algorithm import (
+    EXCHANGE,
+    SUMS,
+    check_algorithm_keys,
+    check_measure_name,
+    choose_algorithm,
+)
 from pairgossip.peer.spec.checks import (
     ADAPTIVE,
     check_meaning,
@@ -248,6 +254,7 @@ def parse_unchecked(text: str) -> Spec:
         tables["privacy"] = SumsNoise
     known = {name: set(kind.__struct_fields__) for name, kind in tables.items()}
     known[""].discard(NOISE)
+    check_measure_name(table)
     check_algorithm_keys(table, is_sums=is_sums)
     check_table(table, known)
     if isinstance(algorithm := table.get("algorithm", {}), Mapping):

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical
 from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
-from pairgossip.kernels.named_tests import NAMED_TESTS
+from pairgossip.kernels.named_tests import NAMED_TESTS, refuse_test
 from pairgossip.losses.loss import Margin, Phi
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import (
@@ -73,6 +74,17 @@ def find_order_question(name: str) -> OrderQuestion | None:
     if test is None or test.sketch is None:
         return None
     return OrderQuestion(plain, test.columns, None if plain == SPEARMAN else ClassTest(plain))
+
+
+def check_name(name: str) -> None:
+    """Raise `InputError` if neither a kernel nor a statistic of order has this name."""
+    if find_order_question(name) is not None:
+        return
+    refuse_test(name)
+    tests = (test for test, known in NAMED_TESTS.items() if known.sketch is not None)
+    shares = ("quantile-0.5", "trimmed-mean-0.1", "winsorized-mean-0.1")
+    named = ("median", "hodges-lehmann", "shift", *shares, *tests)
+    choice("kernel", name, (*CATALOG, *named))
 
 
 def check_kernel(kernel: Kernel | Combination) -> None:
