@@ -38,7 +38,7 @@ def test_tab_completion_offers_public_names_alone() -> None:
         importlib.import_module(module)
     assert [name for name in dir(pg) if not name.startswith("__")] == sorted(pg.__all__)
     assert {"__version__", "__doc__", "__path__"} <= {*dir(pg)}
-    assert pg.arrays is sys.modules["pairgossip.arrays"]  # type: ignore[attr-defined]
+    assert pg.arrays is sys.modules["pairgossip.arrays"]
 
 
 def test_importing_a_module_does_not_hide_a_function_of_the_same_name() -> None:

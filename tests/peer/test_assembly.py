@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
-from pairgossip.peer.identity import members
+from pairgossip.peer.identity import invitations
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     Changes,
@@ -171,7 +171,7 @@ def test_no_purpose_begins_like_another() -> None:
         Growth("a", 1, 2, b""),
         Notice(FIRST_GENERATION, (), "a", b"", ()),
     ]
-    purposes = [members._PURPOSE, *(signed_payload(one, "spec") for one in said)]
+    purposes = [invitations._PURPOSE, *(signed_payload(one, "spec") for one in said)]
     assert all(b"\x00" in purpose for purpose in purposes)
     assert len({purpose.partition(b"\x00")[0] for purpose in purposes}) == len(purposes)
 

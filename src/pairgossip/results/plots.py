@@ -205,7 +205,7 @@ def _set_axis(ax: Axes, results: Sequence[Run | Fit], against: str) -> None:
     are_rounds = all(result.kind == "fit" and result.has_rounds for result in results)
     ax.set_xscale("linear" if are_rounds else "symlog" if silent else "log")
     if are_rounds and label == ROUNDS:
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params("x", integer=True)
     ax.set_xlabel(label)
 
 
