@@ -67,6 +67,20 @@ def test_an_estimate_is_that_of_all_rows(cli: CommandLine, rows: np.ndarray) -> 
     assert "sums over 3 members or more only" in alone and "find the same" not in alone
 
 
+def test_a_test_by_ranks_tells_what_cells_leave_open(cli: CommandLine, rows: np.ndarray) -> None:
+    text = AUC.replace('"auc"', '"mann-whitney"')
+    Path("test.toml").write_text(text)
+    Path("wide.toml").write_text(text.replace("score = [0, 1]", "score = [0, 100]"))
+    exact = pg.test(rows[:, 0], "mann-whitney", labels=rows[:, 2])
+    found = json.loads(cli("estimate", *FILES, "--spec", "test.toml", "--json").out)
+    assert found["p_bracket"][0] <= exact.p <= found["p_bracket"][1] < 0.05
+    shown = cli("estimate", *FILES, "--spec", "test.toml").out
+    assert "p certainly" in shown and "share one cell" not in shown
+    wide = " ".join(cli("estimate", *FILES, "--spec", "wide.toml").out.split())
+    assert "100 % of all rows share one cell of 'score', so that their order is not known" in wide
+    assert "certainly 0 to 1" in wide and "p 1 " in wide and " to 1 members" in wide
+
+
 def test_noise_is_not_called_the_same(cli: CommandLine, rows: np.ndarray) -> None:
     Path("noisy.toml").write_text(AUC + "[privacy]\nepsilon = 5.0\n")
     assert "draw noise of their own" in cli("estimate", *FILES, "--spec", "noisy.toml").out

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from pairgossip.cli.peer.signed import write_signed_files
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.result_page import write_page
@@ -22,6 +23,7 @@ from pairgossip.peer.signed_result import (
 )
 from pairgossip.peer.spec.canonical_text import restore_spec
 from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.sums.results import decode_figures
 from tests.peer.signing import draw_rows, sign_result_of
 
@@ -140,6 +142,25 @@ def test_the_page_tells_what_left_each_site(tmp_path: Path, signed: SignedResult
     (toml,) = re.findall("<pre>(.*)</pre>", page, re.DOTALL)
     assert parse_spec(toml.replace("&quot;", '"')).hash == spec.hash == signed.result.hash
     assert restore_spec(signed.result.specification) == spec
+
+
+def test_a_crowded_cell_is_told_with_the_result_of_a_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = AUC.replace('"auc"', '"mann-whitney"').replace("score = [0, 1]", "score = [0, 100]")
+    signed = sign_result_of(tmp_path, text, draw_rows(3, 1))
+    warning = "100 % of all rows share one cell of 'score', so that their order is not known"
+    words = read_page(signed, tmp_path).replace("&#x27;", "'")
+    assert f"<th>bins</th><td>{warning}: agree on" in words
+    assert "<th>p over all rows</th><td>between " in words and " and 1 for certain</td>" in words
+    write_signed_files(Home(tmp_path), signed, None, tmp_path / "result.json", None)
+    assert f"This test says little: {warning}" in capsys.readouterr().err
+    assert read_signed(tmp_path / "result.json") == signed
+    check_signatures(signed, "It").require_all()
+    assert signed.result.p_bracket is not None
+    better = replace(signed, result=replace(signed.result, p_bracket=(0.5, 1.0)))
+    with pytest.raises(InputError, match="was altered"):
+        check_signatures(better, "It")
 
 
 def test_the_page_of_a_result_of_the_first_version_says_what_its_sums_told(tmp_path: Path) -> None:

@@ -95,9 +95,12 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
         if ends is not None:
             facts.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
     if (advice := result.advise_bins()) is not None:
-        facts.append(("bins", advice))
+        facts.append(("bins", clean_text(advice)))
     if result.p is not None:
         facts.append(("p", format_value(result.p)))
+    if result.p_bracket is not None:
+        ends = known_bracket(*result.p_bracket, digits=3) or result.p_bracket
+        facts.append(("p certainly", f"{format_value(ends[0])} to {format_value(ends[1])}"))
     if result.noise is not None:
         error = format_value(result.noise.error, 2)
         facts.append(("noise", f"epsilon {result.noise.epsilon:g}, standard error {error}"))

@@ -144,6 +144,9 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         facts.append(("bins", advice))
     if result.p is not None:
         facts.append(("p", f"{result.p:.3g}"))
+    if result.p_bracket is not None and (ends := known_bracket(*result.p_bracket, digits=3)):
+        low, high = ends
+        facts.append(("p over all rows", f"between {low:.3g} and {high:.3g} for certain"))
     if result.noise is not None:
         noise = result.noise
         error = "unknown" if noise.error is None else f"{noise.error:.2g}"

@@ -94,6 +94,8 @@ def write_signed_files(
     from pairgossip.peer.result_page import write_page
     from pairgossip.peer.signed_result import write_signed
 
+    if signed.result.is_crowded and (advice := signed.result.advise_bins()) is not None:
+        tell(f"This test says little: {clean_text(advice)}.")
     if out is not None:
         _write_plain(home, signed, out)
     if json is not None:
@@ -140,6 +142,7 @@ def _plain(home: Home, signed: SignedResult) -> dict[str, Any]:
         "gossip_interval": None,
         "sampling_error": result.sampling_error,
         "sampling_interval": result.interval,
+        **({} if result.p is None else {"p": result.p, "p_bracket": result.p_bracket}),
         "privacy_error": result.noise and result.noise.error,
         "exchanges": 0,
         "generation": result.ordinal,

@@ -83,12 +83,16 @@ def check_contribution(spec: Spec, rows: Rows, settings: OperatorSettings) -> li
     """Refuse rows of which sums would say too much; return what the operator should know."""
     if not spec.is_sums:
         return []  # and nothing of sums is loaded into a small device
-    from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
+    from pairgossip.peer.sums.disclosure import (
+        check_own_rows,
+        describe_crowded_cells,
+        describe_small_cells,
+    )
 
     matrix = np.array(rows, dtype=np.float64)
     check_own_rows(spec, matrix, settings.least_rows, settings.allow)
-    small_cells = describe_small_cells(spec, matrix)
-    return [] if small_cells is None else [small_cells]
+    said = (describe_small_cells(spec, matrix), describe_crowded_cells(spec, matrix))
+    return [sentence for sentence in said if sentence is not None]
 
 
 def open_account(

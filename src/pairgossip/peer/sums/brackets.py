@@ -15,16 +15,22 @@ from pairgossip.arrays import FloatArray
 from pairgossip.inference.answer import interval
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.kernels.kernel import Scale
+from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.rank_brackets import (
+    UNKNOWN,
+    Ends,
+    RankBracket,
+    bracket_class_test,
+    bracket_spearman,
+)
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import GiniBins, GiniLabels
 from pairgossip.sketches.grids import Grid, Labels
-from pairgossip.sketches.samples import SampleReadout
+from pairgossip.sketches.samples import RankTable, SampleReadout
 from pairgossip.sketches.sketch import Combined, formulas
 from pairgossip.sketches.tables import AucPair, AucTable, Table
 
-Ends = tuple[float, float]
-UNKNOWN: Ends = (math.nan, math.nan)
 _OF_SURVIVAL = (Formula.CONCORDANT, Formula.COMPARABLE)
 _HALVINGS = 60
 POSSIBLE: dict[Scale, Ends] = {
@@ -151,6 +157,45 @@ def _share_bin(axis: Grid | Labels) -> FloatArray:
 def _own(axis: Grid | Labels, counts: FloatArray, n: float) -> float:
     """Return the share of pairs of a row with itself among those in one bin."""
     return 0.0 if axis.ties_known else float(counts.sum()) / n
+
+
+def bracket_test(
+    part: SampleReadout | RankTable, mean: FloatArray, value: float, p: float
+) -> RankBracket:
+    """Return the ends of a test by ranks, and of its p, whatever rows are in each cell."""
+    if all(isinstance(axis, Labels) for axis in axes_of(part)):
+        return RankBracket((value, value), (p, p))  # every value is known
+    counts = np.rint(count_rows(part, mean))
+    if isinstance(part, RankTable):
+        return bracket_spearman(counts, (part.table.x.ties_known, part.table.y.ties_known))
+    assert isinstance(part.statistic, ClassTest)
+    return bracket_class_test(part.statistic.name, counts)
+
+
+def axes_of(part: SampleReadout | RankTable) -> tuple[Grid | Labels, ...]:
+    """Return the cells of every column."""
+    return (part.table.x, part.table.y) if isinstance(part, RankTable) else (part.axis,)
+
+
+def count_rows(part: SampleReadout | RankTable, mean: FloatArray) -> FloatArray:
+    """Return the number of rows in each cell, by class or by the cells of two columns."""
+    if isinstance(part, RankTable):
+        table = part.table
+        return np.asarray(table.n * table.cells(mean)[table.x.counts, table.y.counts])
+    return np.asarray(part.size * mean.reshape(part.classes, part.axis.bins, -1)[..., 0])
+
+
+def fullest_cells(part: SampleReadout | RankTable, mean: FloatArray) -> tuple[float, ...]:
+    """Return the largest share of rows in one cell of each column; 0 if a cell is one value."""
+    counts = count_rows(part, mean)
+    margins = [counts.sum(axis=0)]
+    if isinstance(part, RankTable):
+        margins.insert(0, counts.sum(axis=1))
+    n = part.table.n if isinstance(part, RankTable) else part.size
+    return tuple(
+        0.0 if isinstance(axis, Labels) else float(np.clip(margin.max() / n, 0.0, 1.0))
+        for axis, margin in zip(axes_of(part), margins, strict=True)
+    )
 
 
 def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribution:

@@ -16,9 +16,12 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss, as_loss
-from pairgossip.peer.sums.questions import is_smooth, label_values
+from pairgossip.peer.sums.cells import cell_of
+from pairgossip.peer.sums.questions import find_order_question, is_smooth, label_values
+from pairgossip.peer.sums.results import MOST_ROWS
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.text import format_count
+from pairgossip.sketches.grids import Grid
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -140,4 +143,31 @@ def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
         f"This site has rows in {format_count(filled, 'cell')}, of which {few:,} hold fewer than "
         f"{_FEW}. All other members together can work out these counts, and know such rows as "
         "exactly as cells are wide: fewer and wider cells hold more rows each."
+    )
+
+
+def describe_crowded_cells(spec: Spec, rows: FloatArray) -> str | None:
+    """Say of which columns of a test most of this site's rows share a cell; None if of none.
+
+    Only this site's operator hears of it; a result is judged by the counts of all members.
+    """
+    asked = find_order_question(str(spec.kernel)) if spec.is_sums else None
+    if asked is None or not asked.is_test or not len(rows):
+        return None
+    axes = zip(spec.columns, cells_of(spec).column_axes, rows.T, strict=False)
+    shares = {
+        name: np.bincount(cell_of(axis, column)).max() / len(rows)
+        for name, axis, column in axes
+        if isinstance(axis, Grid)
+    }
+    crowded = [
+        f"{100 * share:.3g} % of this site's rows share one cell of '{name}'"
+        for name, share in shares.items()
+        if share > MOST_ROWS
+    ]
+    if not crowded:
+        return None
+    return (
+        f"{join_names(crowded)}, within which a test does not know their order. If other sites are "
+        "alike, the run tells little: agree on a narrower range or more algorithm.bins before it."
     )

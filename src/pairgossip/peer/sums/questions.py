@@ -56,6 +56,11 @@ class OrderQuestion:
         """A kernel that takes the same columns, and checks them."""
         return as_kernel(_LIKE[self.columns])
 
+    @property
+    def is_test(self) -> bool:
+        """Whether it is a test by ranks, which has a p."""
+        return self.statistic is None or isinstance(self.statistic, ClassTest)
+
 
 def find_order_question(name: str) -> OrderQuestion | None:
     """Return the statistic of order of this name; None if there is none."""

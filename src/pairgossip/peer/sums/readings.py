@@ -11,8 +11,16 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel
+from pairgossip.order_statistics.comparisons import ClassTest
+from pairgossip.order_statistics.rank_brackets import UNKNOWN, Ends
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.peer.sums.brackets import UNKNOWN, Ends, at_edges, bracket_of, interval_about
+from pairgossip.peer.sums.brackets import (
+    at_edges,
+    bracket_of,
+    bracket_test,
+    fullest_cells,
+    interval_about,
+)
 from pairgossip.peer.sums.results import LEVEL
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.errors import find_points, sampling_errors
@@ -39,6 +47,10 @@ class Found(NamedTuple):
     p: float = math.nan
     bracket: Ends = UNKNOWN
     """Holds the value over all rows, whatever rows are in each cell."""
+    p_bracket: Ends = UNKNOWN
+    """Holds the p of all rows."""
+    fullest_cells: tuple[float, ...] = ()
+    """Of a test: the largest share of rows in one cell of each column."""
 
 
 class Reading(Protocol):
@@ -171,11 +183,13 @@ class OrderReading:
         if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
             return Found(math.nan, math.nan)
         value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
-        error, p = float(sampling.error[0]), math.nan
-        if sampling.p is not None and not noise:  # p is that of counts without noise
+        error = float(sampling.error[0])
+        if isinstance(self.part, RankTable) or isinstance(self.part.statistic, ClassTest):
+            assert sampling.p is not None
             p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
-        if not isinstance(self.part, SampleReadout) or math.isnan(sampling.low[0]):
-            return Found(value, error, p=p)
+            return self._find_test(mean, noise, Found(value, error, p=p))
+        if math.isnan(sampling.low[0]):
+            return Found(value, error)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
         (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
         if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
@@ -183,7 +197,17 @@ class OrderReading:
             low, high = min(low, least), max(high, most)
         if not noise:  # few rows have gaps between them, in which rows spread over cells have none
             value = min(max(value, least), most)
-        return Found(value, error, low, high, p, UNKNOWN if noise else (least, most))
+        return Found(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
+
+    def _find_test(self, mean: FloatArray, noise: float, found: Found) -> Found:
+        """Return a test with the ends of its value and p; of noisy counts neither is known."""
+        found = found._replace(fullest_cells=fullest_cells(self.part, mean))
+        if noise or math.isnan(found.value):
+            return found._replace(p=math.nan)
+        value, p = bracket_test(self.part, mean, found.value, found.p)
+        return found._replace(
+            value=_clip(found.value, value), p=_clip(found.p, p), bracket=value, p_bracket=p
+        )
 
     def _end(self, mean: FloatArray, wider: float, side: int) -> tuple[float, float]:
         """Return the statistic if all rows were at ends of their cells, and its interval's end."""
@@ -192,6 +216,11 @@ class OrderReading:
         value = float(self.part.statistic.value(moved))
         sampling = self.part.statistic.sampling(moved, LEVEL)
         return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
+
+
+def _clip(number: float, ends: Ends) -> float:
+    """Return the number that is nearest between two ends; any if these are not known."""
+    return number if math.isnan(ends[0]) else min(max(number, ends[0]), ends[1])
 
 
 def _round_outward(part: SampleReadout, least: float, most: float) -> Ends:

@@ -7,6 +7,7 @@ last digits, and only a digest of what is known before: a list of a thousand mem
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from pairgossip.peer.protocol.program import Disagreement
+from pairgossip.text import join_names
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -29,7 +31,11 @@ _WIDE = 8.0
 """An interval that is as many errors wide, which is twice what rows alone ask for."""
 _VERSION_TEXT = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 """How a version is written: all members sign the one that the lowest id gives."""
+MOST_ROWS = 0.5
+"""Share of rows in one cell of a column above which a test is warned of."""
 _GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
+_LATER = ("p_bracket", "fullest_cells")
+"""What results of former versions do not have, and signed bytes only if there is any."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """What is in the units of the value."""
 
@@ -72,6 +78,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Of a test."""
     bracket: tuple[float, float] | None = None
     """Holds the value over all rows for sure, whatever rows are in each cell."""
+    p_bracket: tuple[float, float] | None = None
+    """Holds the p of a test of all rows for sure, whatever rows are in each cell; where rows could
+    be in an order that the test cannot judge, of all other orders."""
+    fullest_cells: tuple[float, ...] | None = None
+    """Of a test: the largest share of rows in one cell of each column, 0 if cells are values."""
     noise: AddedNoise | None = None
     model: tuple[float, ...] | None = None
     objective: float | None = None
@@ -105,19 +116,39 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
             "or of whole numbers on whole"
         )
-        if self.interval is None or self.sampling_error is None:
-            is_open = self.bracket is not None and self.bracket[1] - self.bracket[0] > _CLOSE
-            return f"cells are too wide to tell: {advice}" if is_open else None
-        noise = (self.noise and self.noise.error) or 0.0
-        width, error = self.interval[1] - self.interval[0], math.hypot(self.sampling_error, noise)
+        if self.is_crowded:
+            return f"{self._describe_crowded()}: {advice}"
+        opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
+        if self.sampling_error is None or (self.interval is None and self.p_bracket is None):
+            return f"cells are too wide to tell: {advice}" if opened > _CLOSE else None
+        error = math.hypot(self.sampling_error, (self.noise and self.noise.error) or 0.0)
+        # A test has no interval: one would be as wide as its bracket and four errors.
+        width = opened + _WIDE / 2 * error
+        if self.interval is not None:
+            width = self.interval[1] - self.interval[0]
         if width <= _WIDE * error:
             return None
         return f"cells leave more of it open than rows do: {advice}"
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether most rows share a cell of some column of a test, which then cannot be told."""
+        return max(self.fullest_cells or (0.0,)) > MOST_ROWS
+
+    def _describe_crowded(self) -> str:
+        columns = json.loads(self.specification)["columns"]
+        crowded = [
+            f"{100 * share:.3g} % of all rows share one cell of '{name}'"
+            for name, share in zip(columns, self.fullest_cells or (), strict=False)
+            if share > MOST_ROWS
+        ]
+        return f"{join_names(crowded)}, so that their order is not known"
+
     def state(self) -> bytes:
         """Return what members sign: the figures, and the digest of all else, which is long."""
         told = {name: getattr(self, name) for name in Figures.__struct_fields__ if name != "rest"}
-        return Figures(rest=self._digest_rest(), **told).encode()
+        later = {name: told[name] or msgspec.UNSET for name in _LATER}
+        return Figures(rest=self._digest_rest(), **(told | later)).encode()
 
     def _digest_rest(self) -> str:
         names = set(self.__struct_fields__) - set(Figures.__struct_fields__)
@@ -133,7 +164,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise Disagreement("a result of other members or rows, or in other words")
         told = msgspec.structs.asdict(figures)
         del told["rest"]
-        return msgspec.structs.replace(self, **told)
+        later = {name: told[name] or None for name in _LATER}
+        return msgspec.structs.replace(self, **(told | later))
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,6 +181,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     objective: float | None
     finished: bool
     versions: dict[str, str]
+    p_bracket: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
+    fullest_cells: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
     rest: str
     """The digest of all else."""
 

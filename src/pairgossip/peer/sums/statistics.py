@@ -114,6 +114,8 @@ class StatisticsProgram(SumsProgram):
             interval=known_ends(found.low, found.high),
             p=known(found.p),
             bracket=known_bracket(*found.bracket),
+            p_bracket=known_bracket(*found.p_bracket),
+            fullest_cells=tuple(known(one) or 0.0 for one in found.fullest_cells) or None,
             noise=noise,
         )
 

@@ -1,0 +1,107 @@
+"""Tests by ranks where most rows share a cell: nothing is said for certain that is not."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.order_statistics.comparisons import OF_CLASSES
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.sums.disclosure import describe_crowded_cells
+from pairgossip.peer.sums.results import Result, decode_figures
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import kernel_spec
+
+RNG = np.random.default_rng(29)
+N = 400
+LABELS = (np.arange(N) % 2).astype(float)
+NUMBERS = 0.55 + 0.013 * (RNG.normal(size=N) + 1.3 * LABELS)
+SCORED = np.column_stack([NUMBERS, LABELS])
+TWO = np.column_stack([NUMBERS, NUMBERS + 0.01 * RNG.normal(size=N)])
+
+
+def spec_for(kernel: str, high: float, **more: str) -> Spec:
+    columns, label = (["a", "b"], None) if kernel == "spearman" else (["a"], "l")
+    return kernel_spec(kernel, columns, label, ranges=(0, high), **more)  # type: ignore[arg-type]
+
+
+def find(kernel: str, high: float, **more: str) -> Result:
+    rows = TWO if kernel == "spearman" else SCORED
+    return run_programs(start_programs(spec_for(kernel, high, **more), deal(rows, 3)))
+
+
+def test_a_range_ten_times_too_wide_is_told() -> None:
+    """All rows are in one cell, so that there seems to be no difference at all."""
+    exact, found = pg.test(NUMBERS, "mann-whitney", labels=LABELS), find("mann-whitney", 10)
+    assert exact.p < 1e-20
+    assert (found.value, found.p, found.fullest_cells) == (0.5, 1.0, (1.0,))
+    assert found.bracket == (0.0, 1.0) and found.p_bracket is not None
+    assert found.p_bracket[0] <= exact.p and found.p_bracket[1] == 1.0
+    assert found.is_crowded
+    advice = found.advise_bins() or ""
+    assert advice.startswith("100 % of all rows share one cell of 'a', so that their order is not")
+    assert "narrower range" in advice
+
+
+@pytest.mark.parametrize("name", [*OF_CLASSES, "spearman"])
+@pytest.mark.parametrize("high", [1, 3, 10])
+def test_the_test_of_the_rows_is_in_its_brackets_however_wide_the_range(
+    name: str, high: float
+) -> None:
+    found = find(name, high)
+    exact = pg.test(TWO, name) if name == "spearman" else pg.test(NUMBERS, name, labels=LABELS)
+    assert found.bracket is not None and found.p_bracket is not None
+    assert found.bracket[0] <= exact.value <= found.bracket[1]
+    assert found.p_bracket[0] <= exact.p <= found.p_bracket[1]
+    for number, ends in ((found.value, found.bracket), (found.p, found.p_bracket)):
+        assert number is not None and ends[0] <= number <= ends[1]
+    assert found.is_crowded == (max(found.fullest_cells or ()) > 0.5)
+    assert found.is_crowded or high < 10
+
+
+def test_both_columns_are_named() -> None:
+    advice = find("spearman", 10).advise_bins() or ""
+    assert "share one cell of 'a' and 100 % of all rows share one cell of 'b'" in advice
+
+
+def test_rows_that_share_a_value_leave_nothing_open() -> None:
+    rows = np.column_stack([(NUMBERS > 0.58).astype(float), LABELS])
+    spec = kernel_spec("mann-whitney", ["a"], "l", ranges=(0, 9), top='whole = ["a"]')  # type: ignore[arg-type]
+    found = run_programs(start_programs(spec, deal(rows, 3)))
+    exact = pg.test(rows[:, 0], "mann-whitney", labels=LABELS)
+    assert found.fullest_cells == (0.0,) and not found.is_crowded and found.advise_bins() is None
+    assert found.p_bracket == pytest.approx((exact.p, exact.p), rel=1e-9)
+    assert found.bracket == pytest.approx((exact.value, exact.value), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["mann-whitney", "spearman"])
+def test_noisy_counts_have_no_bracket_and_warn_all_the_same(name: str) -> None:
+    found = find(name, 10, tables="[privacy]\nepsilon = 50")
+    assert (found.bracket, found.p, found.p_bracket) == (None, None, None)
+    assert found.is_crowded and "share one cell" in (found.advise_bins() or "")
+    assert max(found.fullest_cells or ()) <= 1.0
+
+
+def test_what_members_sign_is_the_same_bytes_without_a_test() -> None:
+    """Results of former versions, which know no ends of p, are still checked."""
+    gini = run_programs(start_programs(kernel_spec("gini", ["a"]), deal(NUMBERS, 3)))
+    assert gini.p_bracket is None and gini.fullest_cells is None
+    assert b"p_bracket" not in gini.state() and b"fullest" not in gini.state()
+    assert gini.take_over(decode_figures(gini.state())) == gini
+    old = msgspec.json.decode(msgspec.json.encode(gini))
+    del old["p_bracket"], old["fullest_cells"]
+    assert msgspec.convert(old, Result) == gini
+    found = find("mann-whitney", 1)
+    assert found.take_over(decode_figures(found.state())) == found
+
+
+def test_an_operator_hears_of_the_own_rows_before_any_run() -> None:
+    told = describe_crowded_cells(spec_for("mann-whitney", 10), SCORED)
+    assert told is not None and "100 % of this site's rows share one cell of 'a'" in told
+    assert describe_crowded_cells(spec_for("mann-whitney", 1), SCORED) is None
+    median = kernel_spec("median", ["a"], ranges=(0, 10))  # type: ignore[arg-type]
+    assert describe_crowded_cells(median, NUMBERS[:, None]) is None
+    both = describe_crowded_cells(spec_for("spearman", 10), TWO) or ""
+    assert "cell of 'a'" in both and "cell of 'b'" in both
