@@ -14,6 +14,7 @@ from pairgossip.order_statistics.comparisons import OF_CLASSES, Comparison
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.rank_brackets import (
     RankBracket,
+    _freedom,
     bracket_class_test,
     bracket_spearman,
 )
@@ -201,6 +202,25 @@ def test_columns_as_scipy_judges_them_are_inside(seed: int) -> None:
     value = stats.spearmanr(cells[:, 0] + 0.99 * rng.random(300), cells[:, 1]).statistic
     assert half[0] <= value <= half[1]
     assert half[1] - half[0] < 0.7 * (bracket.value[1] - bracket.value[0])
+
+
+def test_ties_in_one_column_alone_can_be_perfect() -> None:
+    """Rows in any order within the cells of the first column go together less than tied ones."""
+    tied = bracket_spearman(np.diag([3.0, 4.0]), (False, True))
+    assert tied.value[1] == 1.0 and 0.8 < tied.value[0] < 0.9
+
+
+def test_degrees_of_freedom_lie_in_their_bracket() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        low, high = np.sort(rng.random((2, 2)) ** 2, axis=0)
+        left = rng.integers(1, 30, 2).astype(float)
+        sizes = (left[0] + 1, left[1] + 1)
+        least, most = _freedom(((low[0], high[0]), (low[1], high[1])), sizes)
+        shares = rng.uniform(low, high, (50, 2))
+        found = shares.sum(axis=1) ** 2 / (shares**2 / left).sum(axis=1)
+        assert least <= found.min() * (1 + 1e-12) and found.max() <= most * (1 + 1e-12)
+        assert least >= left.min() * (1 - 1e-12) and most <= left.sum() * (1 + 1e-12)
 
 
 def test_what_no_rows_tell_is_not_known() -> None:

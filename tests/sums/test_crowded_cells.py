@@ -8,9 +8,10 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.order_statistics.comparisons import OF_CLASSES
+from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.disclosure import describe_crowded_cells
-from pairgossip.peer.sums.results import Result, decode_figures
+from pairgossip.peer.sums.results import Result, decode_figures, follow_result
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -36,10 +37,9 @@ def test_a_range_ten_times_too_wide_is_told() -> None:
     """All rows are in one cell, so that there seems to be no difference at all."""
     exact, found = pg.test(NUMBERS, "mann-whitney", labels=LABELS), find("mann-whitney", 10)
     assert exact.p < 1e-20
-    assert (found.value, found.p, found.fullest_cells) == (0.5, 1.0, (1.0,))
+    assert (found.value, found.p, found.crowded_cells) == (0.5, 1.0, (1.0,))
     assert found.bracket == (0.0, 1.0) and found.p_bracket is not None
     assert found.p_bracket[0] <= exact.p and found.p_bracket[1] == 1.0
-    assert found.is_crowded
     advice = found.advise_bins() or ""
     assert advice.startswith("100 % of all rows share one cell of 'a', so that their order is not")
     assert "narrower range" in advice
@@ -57,8 +57,8 @@ def test_the_test_of_the_rows_is_in_its_brackets_however_wide_the_range(
     assert found.p_bracket[0] <= exact.p <= found.p_bracket[1]
     for number, ends in ((found.value, found.bracket), (found.p, found.p_bracket)):
         assert number is not None and ends[0] <= number <= ends[1]
-    assert found.is_crowded == (max(found.fullest_cells or ()) > 0.5)
-    assert found.is_crowded or high < 10
+    assert found.crowded_cells is not None or high < 10
+    assert found.crowded_cells is None or 0.5 < max(found.crowded_cells) <= 1.0
 
 
 def test_both_columns_are_named() -> None:
@@ -71,7 +71,7 @@ def test_rows_that_share_a_value_leave_nothing_open() -> None:
     spec = kernel_spec("mann-whitney", ["a"], "l", ranges=(0, 9), top='whole = ["a"]')  # type: ignore[arg-type]
     found = run_programs(start_programs(spec, deal(rows, 3)))
     exact = pg.test(rows[:, 0], "mann-whitney", labels=LABELS)
-    assert found.fullest_cells == (0.0,) and not found.is_crowded and found.advise_bins() is None
+    assert found.crowded_cells is None and found.advise_bins() is None
     assert found.p_bracket == pytest.approx((exact.p, exact.p), rel=1e-9)
     assert found.bracket == pytest.approx((exact.value, exact.value), rel=1e-9)
 
@@ -80,21 +80,46 @@ def test_rows_that_share_a_value_leave_nothing_open() -> None:
 def test_noisy_counts_have_no_bracket_and_warn_all_the_same(name: str) -> None:
     found = find(name, 10, tables="[privacy]\nepsilon = 50")
     assert (found.bracket, found.p, found.p_bracket) == (None, None, None)
-    assert found.is_crowded and "share one cell" in (found.advise_bins() or "")
-    assert max(found.fullest_cells or ()) <= 1.0
+    assert found.crowded_cells is not None and max(found.crowded_cells) <= 1.0
+    assert "share one cell" in (found.advise_bins() or "")
 
 
 def test_what_members_sign_is_the_same_bytes_without_a_test() -> None:
     """Results of former versions, which know no ends of p, are still checked."""
     gini = run_programs(start_programs(kernel_spec("gini", ["a"]), deal(NUMBERS, 3)))
-    assert gini.p_bracket is None and gini.fullest_cells is None
-    assert b"p_bracket" not in gini.state() and b"fullest" not in gini.state()
+    assert gini.p_bracket is None and gini.crowded_cells is None
+    assert b"p_bracket" not in gini.state() and b"crowded" not in gini.state()
     assert gini.take_over(decode_figures(gini.state())) == gini
     old = msgspec.json.decode(msgspec.json.encode(gini))
-    del old["p_bracket"], old["fullest_cells"]
+    del old["p_bracket"], old["crowded_cells"]
     assert msgspec.convert(old, Result) == gini
     found = find("mann-whitney", 1)
     assert found.take_over(decode_figures(found.state())) == found
+
+
+def test_half_of_the_rows_in_a_cell_are_no_crowd() -> None:
+    """However their share is rounded: members must judge it alike."""
+    spec = kernel_spec("mann-whitney", ["a"], "l")
+    for rows in range(2, 60):
+        numbers = np.where(np.arange(rows) < (rows + 1) // 2, 0.1, np.arange(rows) / rows)
+        found = run_programs(start_programs(spec, [np.column_stack([numbers, LABELS[:rows]])]))
+        in_one = int(np.histogram(numbers, 64, (0, 1))[0].max())
+        assert (found.crowded_cells is None) == (2 * in_one <= rows)
+        assert (found.crowded_cells or (in_one / rows,))[0] == pytest.approx(in_one / rows)
+
+
+def test_ends_of_p_are_followed_but_for_rounding() -> None:
+    programs = start_programs(spec_for("mann-whitney", 1), deal(SCORED, 3))
+    mine = run_programs(programs)
+    assert mine.p_bracket is not None
+    low, high = mine.p_bracket
+    near = msgspec.structs.replace(mine, p_bracket=(low * (1 + 1e-11), high))
+    assert follow_result(mine, near.state()) == near
+    far = msgspec.structs.replace(mine, p_bracket=(low * (1 + 1e-6), high))
+    with pytest.raises(Disagreement, match="p_bracket is"):
+        follow_result(mine, far.state())
+    with pytest.raises(Disagreement, match="p_bracket is"):
+        follow_result(mine, msgspec.structs.replace(mine, p_bracket=None).state())
 
 
 def test_an_operator_hears_of_the_own_rows_before_any_run() -> None:

@@ -90,14 +90,14 @@ def _below(counts: FloatArray) -> FloatArray:
 
 
 def _deviations(lower: FloatArray, higher: FloatArray, correction: float) -> Ends:
-    """Return the least and largest z in favor of the higher class, 0 if it can favor the other.
+    """Bracket z in favor of the higher class; 0 where the rows could favor the lower one.
 
-    k ties between the classes in a cell of t rows lower the pairs in order by k / 2 from their
-    most, and add at most 3 t k to the sum of t^3 - t over ties, which is largest without them if
-    every class is tied in itself; so z^2 is at most a square over a linear function of all k,
-    which is convex, and largest where in some of the fullest cells all rows are tied, and in the
-    others each class. z is least at the least number of pairs in order without ties, for
-    both its parts are.
+    If k pairs of both classes are tied in a cell of t rows, then the pairs in order are at least
+    k / 2 below their maximum, and the sum of s^3 - s over groups of s tied rows is at most 3 t k
+    above its value where each class is tied in itself; so z^2 is at most a square of a linear
+    function of all k over another one, which is convex, and largest at a corner: all rows are tied
+    in some cells, the fullest first, and in the others each class is. z is smallest where the pairs
+    in order are fewest and no rows are tied.
     """
     shared, together = lower * higher, lower + higher
     pairs, known = lower.sum() * higher.sum(), _pairs_in_order(lower, higher)
@@ -230,7 +230,7 @@ def bracket_spearman(counts: FloatArray, are_tied: tuple[bool, bool]) -> RankBra
 
 
 def _largest_product(counts: FloatArray, middles: FloatArray) -> float:
-    """Return the most of the sum of first middles times the second column's deviations."""
+    """Return the largest sum of the first column's middles times the second's deviations."""
     deviations = np.cumsum(counts, axis=0) - counts / 2 - counts.sum(axis=0) / 2
     return float(middles @ (counts * deviations).sum(axis=1))
 

@@ -94,7 +94,7 @@ def write_signed_files(
     from pairgossip.peer.result_page import write_page
     from pairgossip.peer.signed_result import write_signed
 
-    if signed.result.is_crowded and (advice := signed.result.advise_bins()) is not None:
+    if signed.result.crowded_cells and (advice := signed.result.advise_bins()) is not None:
         tell(f"This test says little: {clean_text(advice)}.")
     if out is not None:
         _write_plain(home, signed, out)

@@ -165,7 +165,7 @@ def bracket_test(
     """Return the ends of a test by ranks, and of its p, whatever rows are in each cell."""
     if all(isinstance(axis, Labels) for axis in axes_of(part)):
         return RankBracket((value, value), (p, p))  # every value is known
-    counts = np.rint(count_rows(part, mean))
+    counts = count_rows(part, mean)
     if isinstance(part, RankTable):
         return bracket_spearman(counts, (part.table.x.ties_known, part.table.y.ties_known))
     assert isinstance(part.statistic, ClassTest)
@@ -178,11 +178,14 @@ def axes_of(part: SampleReadout | RankTable) -> tuple[Grid | Labels, ...]:
 
 
 def count_rows(part: SampleReadout | RankTable, mean: FloatArray) -> FloatArray:
-    """Return the number of rows in each cell, by class or by the cells of two columns."""
+    """Return the number of rows in each cell, by class or by the cells of two columns.
+
+    Whole, so that members whose machines round otherwise judge them alike.
+    """
     if isinstance(part, RankTable):
         table = part.table
-        return np.asarray(table.n * table.cells(mean)[table.x.counts, table.y.counts])
-    return np.asarray(part.size * mean.reshape(part.classes, part.axis.bins, -1)[..., 0])
+        return np.rint(table.n * table.cells(mean)[table.x.counts, table.y.counts])
+    return np.rint(part.size * mean.reshape(part.classes, part.axis.bins, -1)[..., 0])
 
 
 def fullest_cells(part: SampleReadout | RankTable, mean: FloatArray) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.losses import Loss, as_loss
 from pairgossip.peer.sums.cells import cell_of
 from pairgossip.peer.sums.questions import find_order_question, is_smooth, label_values
-from pairgossip.peer.sums.results import MOST_ROWS
+from pairgossip.peer.sums.results import CROWDED
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.sketches.grids import Grid
 from pairgossip.text import format_count, join_names
@@ -163,7 +163,7 @@ def describe_crowded_cells(spec: Spec, rows: FloatArray) -> str | None:
     crowded = [
         f"{100 * share:.3g} % of this site's rows share one cell of '{name}'"
         for name, share in shares.items()
-        if share > MOST_ROWS
+        if share > CROWDED
     ]
     if not crowded:
         return None

@@ -31,10 +31,10 @@ _WIDE = 8.0
 """An interval that is as many errors wide, which is twice what rows alone ask for."""
 _VERSION_TEXT = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 """How a version is written: all members sign the one that the lowest id gives."""
-MOST_ROWS = 0.5
-"""Share of rows in one cell of a column above which a test is warned of."""
+CROWDED = 0.5
+"""The largest share of rows in one cell of a column that needs no warning in a test."""
 _GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
-_LATER = ("p_bracket", "fullest_cells")
+_LATER = ("p_bracket", "crowded_cells")
 """What results of former versions do not have, and signed bytes only if there is any."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """What is in the units of the value."""
@@ -81,8 +81,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     p_bracket: tuple[float, float] | None = None
     """Holds the p of a test of all rows for sure, whatever rows are in each cell; where rows could
     be in an order that the test cannot judge, of all other orders."""
-    fullest_cells: tuple[float, ...] | None = None
-    """Of a test: the largest share of rows in one cell of each column, 0 if cells are values."""
+    crowded_cells: tuple[float, ...] | None = None
+    """The largest share of rows in one cell of each column of a test, 0 up to a half of them; None
+    if no cell holds more."""
     noise: AddedNoise | None = None
     model: tuple[float, ...] | None = None
     objective: float | None = None
@@ -116,7 +117,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
             "or of whole numbers on whole"
         )
-        if self.is_crowded:
+        if self.crowded_cells is not None:
             return f"{self._describe_crowded()}: {advice}"
         opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
         if self.sampling_error is None or (self.interval is None and self.p_bracket is None):
@@ -130,17 +131,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return None
         return f"cells leave more of it open than rows do: {advice}"
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether most rows share a cell of some column of a test, which then cannot be told."""
-        return max(self.fullest_cells or (0.0,)) > MOST_ROWS
-
     def _describe_crowded(self) -> str:
         columns = json.loads(self.specification)["columns"]
         crowded = [
             f"{100 * share:.3g} % of all rows share one cell of '{name}'"
-            for name, share in zip(columns, self.fullest_cells or (), strict=False)
-            if share > MOST_ROWS
+            for name, share in zip(columns, self.crowded_cells or (), strict=False)
+            if share > CROWDED
         ]
         return f"{join_names(crowded)}, so that their order is not known"
 
@@ -182,7 +178,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     finished: bool
     versions: dict[str, str]
     p_bracket: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
-    fullest_cells: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
+    crowded_cells: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
     rest: str
     """The digest of all else."""
 

@@ -24,7 +24,7 @@ from pairgossip.peer.sums.questions import (
     label_values,
 )
 from pairgossip.peer.sums.readings import Reading
-from pairgossip.peer.sums.results import AddedNoise, known, known_bracket, known_ends
+from pairgossip.peer.sums.results import CROWDED, AddedNoise, known, known_bracket, known_ends
 from pairgossip.sketches.grids import Labels
 from pairgossip.text import join_names
 
@@ -115,7 +115,7 @@ class StatisticsProgram(SumsProgram):
             p=known(found.p),
             bracket=known_bracket(*found.bracket),
             p_bracket=known_bracket(*found.p_bracket),
-            fullest_cells=tuple(known(one) or 0.0 for one in found.fullest_cells) or None,
+            crowded_cells=_crowded(found.fullest_cells),
             noise=noise,
         )
 
@@ -147,6 +147,12 @@ class StatisticsProgram(SumsProgram):
             )
             slopes[part] = (above - below) / (2 * step)
         return slopes
+
+
+def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
+    """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
+    crowded = tuple(known(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
+    return crowded if any(crowded) else None
 
 
 def _places(axis: Axis) -> list[float]:
