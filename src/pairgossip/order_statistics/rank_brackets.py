@@ -57,10 +57,11 @@ def bracket_class_test(name: str, counts: FloatArray) -> RankBracket:
 def _allow_for_rounding(found: RankBracket, possible: Ends) -> RankBracket:
     (low, high), (least, most) = found
     low, high = low - _ROUNDING * max(1.0, abs(low)), high + _ROUNDING * max(1.0, abs(high))
-    value = (max(low, possible[0]), min(high, possible[1]))
+    value = (float(max(low, possible[0])), float(min(high, possible[1])))
     if math.isnan(least) or math.isnan(most):
         return RankBracket(value, UNKNOWN)
-    return RankBracket(value, (least * (1 - _ROUNDING_OF_P), min(most * (1 + _ROUNDING_OF_P), 1.0)))
+    least, most = least * (1 - _ROUNDING_OF_P), min(most * (1 + _ROUNDING_OF_P), 1.0)
+    return RankBracket(value, (float(least), float(most)))
 
 
 def _mann_whitney(lower: FloatArray, higher: FloatArray, continuity: bool = False) -> RankBracket:
