@@ -18,6 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_two_classes, column_count
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import beyond_kolmogorov, map_law, two_sided, two_sided_by_t
+from pairgossip.order_statistics.null_laws import auc_error
 from pairgossip.order_statistics.statistics import Sampling
 from pairgossip.text import format_count
 
@@ -102,9 +103,7 @@ def _chance_error(sample: Distribution) -> FloatArray:
 
     Rows in one cell of bins count as tied: cubes of shares are next to nothing unless many are.
     """
-    n, ties = sample.size.sum(axis=-1), sample.weights.sum(axis=-2)
-    correction = np.maximum(ties**3 - ties, 0.0).sum(axis=-1) / (n * (n - 1))
-    return np.sqrt((n + 1 - correction) / (12 * sample.size.prod(axis=-1)))
+    return auc_error(sample.size, sample.weights.sum(axis=-2))
 
 
 def _mann_whitney(sample: Distribution, continuity: bool = False) -> Comparison:

@@ -1,0 +1,249 @@
+"""Laws of the AUC and of Kendall's S under the null: every order of rows is equally likely.
+
+S counts the pairs that two columns order alike, less those that they order against each other.
+Given the ties, Kendall's tau-a and tau-b, Somers' D, Goodman and Kruskal's gamma and, where one
+column is a class, the AUC are increasing functions of S, so that one law serves all of them.
+
+Everything here takes counts. The *tie sizes* of a column are how many rows hold each of its
+values, 1 for a value that is there once; their sum is the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+
+EXACT, NULL_VARIANCE = "exact", "null variance, ties counted"
+"""Where p comes from: counted over all orders, or from a normal law with the null's variance."""
+_FEW_ROWS = 33
+"""Up to this many rows the law of S is counted, as `scipy.stats.kendalltau` does without ties."""
+_FEW_OF_CLASS, _FEW_TIED = 8, 50
+"""Up to this many rows of one class the law of the AUC is counted, as `mannwhitneyu` does without
+ties; with ties if there are at most this many rows in all."""
+_MOST_STATES, _MOST_SCORES = 4096, 20_000_000
+"""Above this many states, or values of S, a law is not counted: it would take too long."""
+
+
+class NullTest(NamedTuple):
+    """How far an order is from what chance alone makes."""
+
+    error: float
+    """The standard error under the null, ties counted, in units of the statistic."""
+    z: float
+    """The distance of the statistic from its null value, in these errors."""
+    p: float
+    """How often chance alone is as far off."""
+    law: str
+    """Where p comes from: `EXACT` or `NULL_VARIANCE`."""
+
+
+def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided") -> NullTest:
+    """Test an AUC, in which ties count half, against 0.5.
+
+    ``sizes`` are those of the two classes, ``ties`` the tie sizes of the scores. If the smaller
+    class has at most 8 rows, p is counted (with ties: if there are at most 50 rows), and also if
+    the classes are separated throughout. Otherwise it is that of a normal law with a correction
+    for continuity, as in `scipy.stats.mannwhitneyu`.
+    """
+    sizes, ties = _as_counts(sizes), _as_counts(ties)
+    pairs, error, away = float(sizes.prod()), float(auc_error(sizes, ties)), value - 0.5
+    if value in (0.0, 1.0):  # the rows of one class are the topmost: one choice of them
+        share = math.exp(_log_orders(sizes) - _log_orders(sizes.sum()))
+        tails = (share, 1.0) if value == 1.0 else (1.0, share)
+    elif _is_countable_auc(sizes, ties):
+        tails = _sum_tails(2 * pairs * away, *order_law(ties, sizes))
+    else:
+        p = normal_p(away, error, alternative, 0.5 / pairs)
+        return NullTest(error, away / error, p, NULL_VARIANCE)
+    return NullTest(error, away / error, _choose_side(*tails, alternative), EXACT)
+
+
+def judge_order(score: float, first: Any, second: Any, alternative: str = "two-sided") -> NullTest:
+    """Test S, the pairs ordered alike less those ordered against each other, against 0.
+
+    ``first`` and ``second`` are the tie sizes of the two columns. With at most 33 rows p is
+    counted (with ties in both columns: if few rows or few values make the count short), and also
+    for a perfect order without ties. Otherwise it is that of a normal law, as in
+    `scipy.stats.kendalltau`.
+    """
+    first, second = _as_counts(first), _as_counts(second)
+    error = math.sqrt(order_variance(first, second))
+    most = float(first.sum() * (first.sum() - 1) / 2)
+    if abs(score) == most:  # no ties, and one order of all
+        share = math.exp(-_log_orders(first.sum()))
+        tails = (share, 1.0) if score > 0 else (1.0, share)
+    elif _is_countable_order(first, second):
+        tails = _sum_tails(score, *order_law(first, second))
+    else:
+        return NullTest(error, score / error, normal_p(score, error, alternative), NULL_VARIANCE)
+    return NullTest(error, score / error, _choose_side(*tails, alternative), EXACT)
+
+
+def auc_error(sizes: FloatArray, ties: FloatArray) -> FloatArray:
+    """Return the standard error of the AUC under the null, along the last axes.
+
+    Sizes and ties may be shares that nodes estimate; of less than one row there are no ties.
+    """
+    n = sizes.sum(axis=-1)
+    correction = np.maximum(ties**3 - ties, 0.0).sum(axis=-1) / (n * (n - 1))
+    return np.asarray(np.sqrt((n + 1 - correction) / (12 * sizes.prod(axis=-1))))
+
+
+def order_variance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return Kendall's variance of S under the null; axes and ties are as in `auc_error`."""
+    n = first.sum(axis=-1)
+    pairs, triples, spread = zip(*(_count_ties(sizes) for sizes in (first, second)), strict=True)
+    variance = (n * (n - 1) * (2 * n + 5) - spread[0] - spread[1]) / 18
+    variance = variance + pairs[0] * pairs[1] / (2 * n * (n - 1))
+    triples_of_all = 9 * n * (n - 1) * np.maximum(n - 2, 1.0)  # with two rows there are none
+    return np.asarray(variance + triples[0] * triples[1] / triples_of_all)
+
+
+def _count_ties(sizes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the sums of t(t - 1), t(t - 1)(t - 2) and t(t - 1)(2t + 5) over tie sizes t."""
+    pairs = np.maximum(sizes * (sizes - 1), 0.0)
+    triples = pairs * np.maximum(sizes - 2, 0.0)
+    return pairs.sum(axis=-1), triples.sum(axis=-1), (pairs * (2 * sizes + 5)).sum(axis=-1)
+
+
+def normal_p(away: float, error: float, alternative: str, half_step: float = 0.0) -> float:
+    """Return p of a normal law; ``half_step`` is the correction for continuity."""
+    above, below = (
+        math.erfc((side * away - half_step) / (error * math.sqrt(2))) / 2 for side in (1, -1)
+    )
+    return _choose_side(above, below, alternative)
+
+
+def order_law(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the values that S can take, from the lowest, and the share of orders of each."""
+    if first.max() > 1 and second.max() > 1:
+        ways = _count_tables(*sorted((first, second), key=_count_states))
+        scores = np.arange(len(ways)) - len(ways) // 2
+    else:
+        ways = _count_inversions(second if first.max() == 1 else first)
+        scores = 2 * np.arange(len(ways)) - (len(ways) - 1)
+    return scores.astype(np.float64), ways / ways.sum()
+
+
+def _count_inversions(sizes: FloatArray) -> FloatArray:
+    """Return how many orders of tied rows have 0, 1, 2, ... pairs in the wrong order.
+
+    These are the coefficients of the q-multinomial coefficient of the tie sizes. They are
+    symmetric, and from the lowest up to the middle rounding stays relative to each.
+    """
+    ordered = sorted(map(int, sizes), reverse=True)
+    total = sum(ordered)
+    most = (total**2 - sum(size**2 for size in ordered)) // 2
+    ways = np.zeros(most // 2 + 1)
+    ways[0], placed = 1.0, ordered[0]
+    for size in ordered[1:]:
+        for step in range(1, size + 1):
+            ways = _divide(_multiply(ways, placed + step), step)
+        placed += size
+    return np.concatenate([ways, ways[: most + 1 - len(ways)][::-1]])
+
+
+def _multiply(ways: FloatArray, step: int) -> FloatArray:
+    """Return the coefficients of a polynomial times 1 - q^step."""
+    found = ways.copy()
+    found[step:] -= ways[:-step]
+    return found
+
+
+def _divide(ways: FloatArray, step: int) -> FloatArray:
+    """Return the coefficients of a polynomial over 1 - q^step."""
+    padded = np.concatenate([ways, np.zeros(-len(ways) % step)])
+    return np.asarray(padded.reshape(-1, step).cumsum(axis=0).ravel()[: len(ways)])
+
+
+def _count_tables(states: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return in how many orders S is -N, ..., N, with ties in both columns and N pairs of rows.
+
+    The rows of one value after the other take theirs from what is left of the other column.
+    """
+    left, n = tuple(map(int, states)), int(states.sum())
+    most = n * (n - 1) // 2
+    start = np.zeros(2 * most + 1)
+    start[most] = 1.0
+    reached = {left: start}
+    for size in map(int, steps):
+        following: dict[tuple[int, ...], FloatArray] = {}
+        for rows, ways in reached.items():
+            for taken in _choose(rows, size):
+                rest = tuple(row - part for row, part in zip(rows, taken, strict=True))
+                orders = math.prod(map(math.comb, rows, taken))
+                moved = orders * np.roll(ways, _compare(taken, rest))
+                following[rest] = following[rest] + moved if rest in following else moved
+        reached = following
+    return reached[tuple(0 for _ in left)]
+
+
+def _choose(rows: tuple[int, ...], count: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to take a number of rows from groups of rows."""
+    if len(rows) == 1:
+        yield (count,)
+        return
+    others = sum(rows[1:])
+    for part in range(max(0, count - others), min(rows[0], count) + 1):
+        for rest in _choose(rows[1:], count - part):
+            yield (part, *rest)
+
+
+def _compare(lower: tuple[int, ...], upper: tuple[int, ...]) -> int:
+    """Return the pairs of a lower and an upper row that are in order, less those that are not."""
+    score, passed, ahead = 0, 0, sum(upper)
+    for low, high in zip(lower, upper, strict=True):
+        ahead -= high
+        score += low * (ahead - passed)
+        passed += high
+    return score
+
+
+def _is_countable_auc(sizes: FloatArray, ties: FloatArray) -> bool:
+    few = sizes.min() <= _FEW_OF_CLASS and sizes.prod() <= _MOST_SCORES
+    return bool(few and (ties.max() == 1 or sizes.sum() <= _FEW_TIED) and _are_whole(sizes, ties))
+
+
+def _is_countable_order(first: FloatArray, second: FloatArray) -> bool:
+    if first.sum() > _FEW_ROWS or not _are_whole(first, second):
+        return False
+    states = min(map(_count_states, (first, second)))
+    return bool(min(first.max(), second.max()) == 1 or states <= _MOST_STATES)
+
+
+def _count_states(sizes: FloatArray) -> float:
+    """Return how many parts of tied rows differ, from none of them to all."""
+    return float(np.prod(sizes + 1))
+
+
+def _as_counts(sizes: Any) -> FloatArray:
+    """Return the sizes of what is not empty."""
+    counts = np.asarray(sizes, dtype=np.float64)
+    return np.asarray(counts[counts > 0])
+
+
+def _are_whole(*counts: FloatArray) -> bool:
+    return all(bool((numbers == np.round(numbers)).all()) for numbers in counts)
+
+
+def _log_orders(sizes: FloatArray | float) -> float:
+    """Return the logarithm of the number of orders within groups of rows."""
+    return math.fsum(math.lgamma(size + 1) for size in np.atleast_1d(sizes))
+
+
+def _sum_tails(score: float, scores: FloatArray, shares: FloatArray) -> tuple[float, float]:
+    """Return how often S is at least, and at most, a score; scores are half whole numbers."""
+    above = float(shares[scores > score - 0.25].sum())
+    return above, float(shares[scores < score + 0.25].sum())
+
+
+def _choose_side(above: float, below: float, alternative: str) -> float:
+    """Return p, given how often chance is at least as high and at least as low."""
+    if alternative == "two-sided":
+        return min(1.0, 2 * min(above, below))
+    return min(1.0, above if alternative == "greater" else below)
