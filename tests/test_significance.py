@@ -94,8 +94,106 @@ def test_sites_that_send_bins_test_by_rows() -> None:
     few, of = NUMBERS[:40], LABELS[:40]
     asked: dict[str, Any] = {"labels": of, "method": "sketch", "schedule": "tree"}
     run = pg.test(few, "auc", graph="complete", groups=np.arange(40) % 4, interval=None, **asked)
-    z = (run.estimates - 0.5) / run.sampling_error
-    assert run.p_value == pytest.approx(2 * stats.norm.sf(np.abs(z)), rel=1e-9)
+    away = np.abs(run.estimates - 0.5) - 0.5 / ((of == 1).sum() * (of == 0).sum())
+    assert run.p_value == pytest.approx(2 * stats.norm.sf(away / run.null_error), rel=1e-9)
+    assert run.p_value == pytest.approx(pg.test(few, "auc", labels=of).p, rel=0.1)
+
+
+def draw(name: str, n: int, levels: float | None) -> dict[str, Any]:
+    """Return the arguments of a test of rows that go together a little, on levels or not."""
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=n)
+    rows = np.column_stack([x, 0.3 * x + rng.normal(size=n)])
+    rows = rows if levels is None else np.round(levels * rows)
+    if name != "auc":
+        return {"data": rows, "kernel": name}
+    return {"data": rows[:, 1], "kernel": name, "labels": x > 0.2}
+
+
+OF_ORDER = ("auc", "kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma")
+
+
+@pytest.mark.parametrize("levels", [None, 1.0], ids=["", "tied"])
+@pytest.mark.parametrize("name", OF_ORDER)
+@pytest.mark.parametrize("schedule", ["tree", "random"])
+def test_nodes_whose_cells_hold_one_value_count_few_rows(
+    name: str, levels: float | None, schedule: str
+) -> None:
+    asked = draw(name, 12, levels)
+    exact = pg.test(**asked)
+    run = pg.test(**asked, graph="complete", method="sketch", schedule=schedule)
+    assert exact.law == run.p_law == "exact"
+    assert run.p_value == pytest.approx(exact.p, rel=1e-9)
+    assert run.null_error == pytest.approx(exact.null_error, rel=1e-6)
+    assert "p: exact, interval: sampling error" in repr(run)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("name", OF_ORDER)
+def test_nodes_count_the_ties_of_cells_that_hold_one_value(name: str, alternative: str) -> None:
+    asked = {**draw(name, 150, 1.0), "alternative": alternative}
+    exact, run = pg.test(**asked), pg.test(**asked, method="sketch", **ON_A_TREE)
+    assert exact.law == run.p_law == "null variance, ties counted"
+    assert run.p_value == pytest.approx(exact.p, rel=1e-6)
+    by_all = pg.test(**asked, graph="complete", method="collect", checkpoints=1)
+    assert by_all.p_value == pytest.approx(exact.p) and by_all.p_law == exact.law
+
+
+@pytest.mark.parametrize("name", OF_ORDER)
+def test_bins_tell_the_null_error_of_numbers(name: str) -> None:
+    asked = draw(name, 150, None)
+    exact, run = pg.test(**asked), pg.test(**asked, method="sketch", **ON_A_TREE)
+    assert run.p_law == "null variance, ties by cells"
+    assert run.null_error == pytest.approx(exact.null_error, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["v", "u"])
+@pytest.mark.parametrize("name", OF_ORDER)
+def test_nodes_that_swap_rows_know_the_null_error_without_ties(name: str, kind: str) -> None:
+    asked: dict[str, Any] = {**draw(name, 40, None), "kind": kind}
+    on_graph: dict[str, Any] = {"graph": "complete", "method": "tracking", "checkpoints": 2}
+    run = pg.test(**asked, **on_graph)
+    assert run.null_error == pytest.approx(pg.test(**asked).null_error, rel=0.05)
+    assert run.p_law == "null variance, ties not counted"
+    z = np.abs(run.estimates - (0.5 if name == "auc" else 0.0)) / run.null_error
+    at_least = 2 * stats.norm.sf(z)  # for the AUC corrected for continuity
+    assert (run.p_value > at_least - 1e-9).all() and (run.p_value < 1.2 * at_least).all()
+    weighed = pg.test(**asked, **on_graph, weights=1 + np.arange(40) % 2, seed=1)
+    known = pg.test(**asked, weights=1 + np.arange(40) % 2)
+    assert weighed.null_error == pytest.approx(known.null_error, rel=0.05)
+
+
+@pytest.mark.parametrize("name", OF_ORDER)
+def test_ties_that_nodes_do_not_see_make_p_larger_and_are_told_of(name: str) -> None:
+    asked = draw(name, 60, 0.7)
+    with pytest.warns(pg.CoarseSketch, match="do not see which rows are tied: test all rows"):
+        run = pg.test(**asked, graph="complete", method="tracking", checkpoints=1)
+    assert (run.null_error > pg.test(**asked).null_error).all()
+
+
+@pytest.mark.parametrize("method", ["sketch", "collect"])
+@pytest.mark.parametrize("name", ["auc", "kendall-b"])
+def test_nodes_count_a_perfect_order(name: str, method: str, tmp_path: Any) -> None:
+    rows: dict[str, Any] = {"data": np.tile(np.arange(10.0), (2, 1)).T}
+    if name == "auc":
+        rows = {"data": np.arange(10.0), "labels": np.arange(10) > 5}
+    run = pg.test(kernel=name, graph="complete", method=method, **rows)
+    assert run.p_value == pytest.approx(pg.test(kernel=name, **rows).p) and run.p_law == "exact"
+    assert run.answer is None and "p: exact, no interval" in repr(run)
+    run.save(tmp_path / "run.npz")
+    loaded = pg.load(tmp_path / "run.npz")
+    assert (loaded.p_law, loaded.null_error.tolist()) == ("exact", run.null_error.tolist())
+
+
+def test_sites_that_swap_sets_and_other_nulls_test_by_the_sampling_error() -> None:
+    asked, sites = draw("auc", 40, None), np.arange(40) // 4
+    how: dict[str, Any] = {"graph": "complete", "method": "tracking", "checkpoints": 1}
+    by_site = pg.test(**asked, **how, groups=sites, construction="whole-sets")
+    other = pg.test(**asked, **how, null=0.6)
+    for run, null in ((by_site, 0.5), (other, 0.6)):
+        assert run.p_law == "sampling error" and run.null_error is None
+        low, high = run.interval
+        assert ((run.p_value < 0.05) == ((null < low) | (null > high))).all()
 
 
 @pytest.mark.parametrize("name", ["mann-whitney", "spearman"])

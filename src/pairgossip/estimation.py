@@ -154,7 +154,11 @@ def estimate(
     >>> run.site_estimates.shape
     (1, 2)
     """
-    request = EstimationRequest(**locals())  # its fields are the arguments
+    return carry_out(EstimationRequest(**locals()))  # its fields are the arguments
+
+
+def carry_out(request: EstimationRequest) -> Run:
+    """Run what a network is asked for, and tell the caller what it lacks."""
     setup = request.setup()
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")

@@ -4,38 +4,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
+
+import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, WHOLE_SETS, choice
+from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError, canonical
-from pairgossip.estimation import estimate
+from pairgossip.estimation import carry_out
+from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
+from pairgossip.inference.answer import check_level
+from pairgossip.inference.orders import (
+    ORDER_KERNELS,
+    SAMPLING_ERROR,
+    NodeTest,
+    has_null_law,
+    judge_rows,
+    scaled_z,
+)
+from pairgossip.inference.projection import project
 from pairgossip.inference.questions import (
     ALTERNATIVES,
+    USUAL_LEVEL,
     check_test_rows,
     find_null,
     probability,
     refuse_kind,
     refuse_options,
+    sampling_error,
 )
 from pairgossip.inference.questions import test as test_rows
-from pairgossip.kernels import Combination, Kernel, as_kernel
+from pairgossip.kernels import Combination, Kernel, Pairs, as_kernel
 from pairgossip.kernels.named_tests import NAMED_TESTS
+from pairgossip.kernels.pairs import Averages
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
+from pairgossip.privacy import PrivatePairs
 from pairgossip.rank_estimation import BinsRequest, check_options, run_request
+from pairgossip.results.notices import warn_if_ties_unseen
 from pairgossip.results.provenance import null_mark
 from pairgossip.results.run import Run
+from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 _BINS, _BINS_PER_COLUMN = 64, 16
-_CORRELATION, _LEVEL = "spearman", 0.95
+_CORRELATION = "spearman"
 
 
 def test(
@@ -53,6 +73,7 @@ def test(
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
     seed: int | None = 0,
+    interval: float | None = None,
     graph: Graph | str | None = None,
     **options: Any,
 ) -> Any:
@@ -61,9 +82,14 @@ def test(
     Parameters
     ----------
     data, kernel, kind, labels, groups, weights, within, between, missing, classes
-        As in `exact`. p is that of a normal z, as in other software, and with fewer than 30 groups
-        that of Student's t; intervals also allow for few rows. With ``"auc-difference"`` this is
-        DeLong's paired test of two scores. Or one of the tests by ranks, ``"mann-whitney"``,
+        As in `exact`. ``"auc"``, ``"kendall"``, ``"kendall-b"``, ``"somers-d"`` and
+        ``"goodman-kruskal-gamma"`` of plain rows are tested by their law without an effect, given
+        the ties: p is counted over all orders of few rows, and otherwise that of a normal z by the
+        variance of that law, as in `scipy.stats.mannwhitneyu` and `scipy.stats.kendalltau`. With
+        groups, strata or another null, p goes with the interval. Other kernels have that of a
+        normal z by their sampling error, and with fewer than 30 groups that of Student's t; of
+        ``"auc-difference"`` this is DeLong's paired test of two scores. Or one of the tests by
+        ranks, ``"mann-whitney"``,
         ``"mann-whitney-continuity"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
         ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null; or
         ``"distance-correlation"`` of the last column with the others.
@@ -75,10 +101,16 @@ def test(
     seed
         Of the permutations by which ``"energy-distance"``, ``"mmd"`` and
         ``"distance-correlation"`` are tested, or of the exchanges on a graph.
+    interval
+        The level of the interval beside the test, 0.95 unless given; tests by ranks have none.
     graph
         If given, nodes hold the rows and every one makes the test by gossip: tests by ranks from
-        averaged bins, others with the sampling error that `estimate` tells. Groups are then sites,
-        and p is that of rows drawn, or of sites drawn where they swap whole sets.
+        averaged bins, others with the sampling error that `estimate` tells. Of the AUC and of rank
+        correlations, p is that of their law without an effect: counted by ``method="sketch"`` if
+        every cell holds one value of few rows, with ties as far as cells tell otherwise, and
+        without ties by methods that swap rows, whose p is then too large; ``run.p_law`` says
+        which, and a warning if it matters. Groups are then sites, and p is that of rows drawn, or
+        of sites drawn where they swap whole sets.
     options
         With a graph, arguments of `estimate`, such as ``iterations``, ``schedule`` and ``until``;
         of kernels also ``method``.
@@ -86,14 +118,16 @@ def test(
     Returns
     -------
     TestResult or Run
-        Without a graph ``value``, ``error``, ``z`` and ``p``. With one what `estimate` returns:
+        Without a graph ``value``, ``error``, ``z``, ``p``, ``interval`` and ``law``, which says
+        where p comes from. With one what `estimate` returns:
         ``estimates``, ``sampling_error`` and ``p_value`` are those of every node.
 
     Examples
     --------
     >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
     >>> print(test(score, "auc", labels=ill))
-    0.933333 (standard error 0.094): z = 4.596, p < 0.0001
+    0.933333 (standard error 0.094, 95 %: 0.0202 to 1): z = 1.938, p = 0.0714 (exact)
+    Interval: by the standard error; z and p: by the law without an effect, so they may disagree.
     >>> run = test(score, "mann-whitney", labels=ill, graph="cycle", schedule="tree")
     >>> run.p_value.shape
     (1, 8)
@@ -105,8 +139,9 @@ def test(
         check_options(options, on_graph=False)
         root_seed(seed)  # refuses what is none
         how: dict[str, Any] = {"null": null, "alternative": alternative, "kind": kind, "seed": seed}
-        return test_rows(kernel=kernel, **rows, **chosen, **how)
+        return test_rows(kernel=kernel, interval=interval, **rows, **chosen, **how)
     side = choice("alternative", alternative, ALTERNATIVES)
+    level = check_level(USUAL_LEVEL if interval is None else interval)
     on_graph = {"graph": graph, "seed": seed, **options}
     if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
         refuse_kind(canonical(kernel), kind)
@@ -119,16 +154,12 @@ def test(
         raise _needs_all_rows(measured.name)
     if "target" in options:
         raise InputError("The target of a test is its kind: leave {argument} out.", "target")
-    if on_graph.get("interval") is None:
-        on_graph["interval"] = _LEVEL
-    run = estimate(kernel=measured, target=kind, **rows, **chosen, **on_graph)
-    assert run.sampling_error is not None
-    z = (run.estimates - without) / run.sampling_error
-    by_site = run.construction == WHOLE_SETS and METHODS[run.method].tracks_rows
-    freedom = run.freedom if by_site else math.inf
-    law = partial(probability, alternative=side, freedom=freedom)
+    on_graph["interval"] = level
+    asked = {"kernel": measured, "target": kind, **rows, **chosen, **on_graph}
+    request = _KernelRequest(null=null, alternative=side, **asked)
+    run = carry_out(request)
     fingerprint = {**run.fingerprint, "test": null_mark(without, side)}
-    return replace(run, p_value=map_law(law, z), fingerprint=fingerprint)
+    return replace(request.judge(run, without), fingerprint=fingerprint)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
@@ -157,7 +188,11 @@ def _test_ranks(
     found = rows.columns
     data = check_test_rows(name, found)
     TESTS[name](data)  # refuses what no test can judge
-    how: dict[str, Any] = {"groups": found.get("groups"), "interval": _LEVEL, "method": "sketch"}
+    how: dict[str, Any] = {
+        "groups": found.get("groups"),
+        "interval": USUAL_LEVEL,
+        "method": "sketch",
+    }
     of_columns = name == _CORRELATION
     sample = Sample(data) if of_columns else Sample(data[:, 0], data[:, 1])
     statistic = None if of_columns else ClassTest(name)
@@ -166,6 +201,71 @@ def _test_ranks(
         data=data, sample=sample, statistic=statistic, bins=bins, declared=None, **on_graph, **how
     )
     return run_request(request, rows.dropped)
+
+
+@dataclass(kw_only=True)
+class _KernelRequest(EstimationRequest):
+    """A run whose nodes test a kernel."""
+
+    null: float | None
+    alternative: str
+    _pairs: Pairs | None = field(default=None, init=False)
+    """The rows, if they are tested by the law under the null."""
+
+    def setup(self) -> Setup:
+        """Let nodes learn what they need for the law under the null, where there is one."""
+        setup = super().setup()
+        pairs, method = self._pairs, setup.method
+        if pairs is None or method.collects:
+            return setup
+        table = setup.problem.table if isinstance(setup.problem, SketchedPairs) else None
+        if method.sketches and table is None:
+            raise InputError(
+                f"A sketch of one's own does not tell the law of '{pairs.kernel.name}' without an "
+                "effect: leave {argument} out.",
+                "sketch",
+            )
+        certain = table is not None and table.ties_known
+        test = NodeTest.of(pairs, self.alternative, table is not None, certain)
+        return replace(setup, node_test=test)
+
+    def judge(self, run: Run, null: float) -> Run:
+        """Return the run with the p of every node."""
+        if self._pairs is None:
+            return self._judge_by_sampling_error(run, null)
+        exact = judge_rows(self._pairs, self._pairs.exact(), self.alternative)
+        if run.null_error is not None:
+            warn_if_ties_unseen(run, exact.error)
+            return run
+        known = np.isclose(run.estimates, run.target, rtol=1e-9)  # nodes that have all rows
+        p, errors = (np.where(known, number, np.nan) for number in (exact.p, exact.error))
+        return replace(run, p_value=p, null_error=errors, p_law=exact.law)
+
+    def _judge_by_sampling_error(self, run: Run, null: float) -> Run:
+        """Return the run with the p of Wald's test, of order as the interval says."""
+        errors = run.sampling_error
+        assert errors is not None
+        if run.privacy_error is not None:
+            errors = np.hypot(errors, run.privacy_error.standard_error)
+        by_site = run.construction == WHOLE_SETS and METHODS[run.method].tracks_rows
+        freedom, z = (run.freedom if by_site else math.inf), (run.estimates - null) / errors
+        if run.kernel in ORDER_KERNELS:
+            freedom, z = run.freedom, scaled_z(run.estimates, null, errors, run.interval_scale)
+        law = partial(probability, alternative=self.alternative, freedom=freedom)
+        return replace(run, p_value=map_law(law, z), p_law=SAMPLING_ERROR)
+
+    def _rows(self) -> Pairs | Averages | PrivatePairs:
+        rows, method = super()._rows(), self._method
+        draws_sites = self.construction == WHOLE_SETS and method.tracks_rows
+        if not isinstance(rows, Pairs) or (self.groups is not None and draws_sites):
+            return rows
+        if has_null_law(rows, self.null):
+            self._pairs = rows
+            try:
+                sampling_error(rows, project(rows), None)
+            except InputError:  # rows in one order have a p, and no interval
+                self.interval = None
+        return rows
 
 
 @dataclass(kw_only=True)

@@ -141,7 +141,7 @@ def test_two_scores_are_compared(cli: CommandLine, scores: Path) -> None:
     assert found["alternative"] == "greater"
     wards = table.numbers("ward")
     by_site = pg.exact(data, "auc-difference", labels=labels, groups=wards, interval=0.95)
-    assert found["by_site"]["interval"] == [by_site.low, by_site.high]
+    assert found["by_site"]["interval"] == pytest.approx([by_site.low, by_site.high], rel=1e-9)
     shown = cli(*asked).out
     assert "rows drawn" in shown and f"{expected.z:.4g}" in shown
 
@@ -154,6 +154,25 @@ def test_tests_by_ranks_have_no_interval(cli: CommandLine, scores: Path) -> None
     assert (found["z"], found["p"]) == (expected.z, expected.p)
     assert found["interval"] is None and "interval" not in cli(*asked).out
     assert cli.error(*asked, "--interval", 95).startswith("The level of an interval")
+
+
+def test_a_test_of_order_names_its_law(cli: CommandLine, tmp_path: Path) -> None:
+    file, separated = tmp_path / "few.csv", tmp_path / "separated.csv"
+    file.write_text("x,ill\n1,0\n2,0\n4,1\n3,0\n5,1\n2.5,1\n")
+    separated.write_text("x,ill\n1,0\n2,0\n4,1\n5,1\n")
+    asked = ("--column", "x", "--label", "ill", "--kernel", "auc")
+    found, expected = (
+        cli("test", file, *asked, "--json").json(),
+        pg.test([1, 2, 4, 3, 5, 2.5], "auc", labels=[0, 0, 1, 0, 1, 1]),
+    )
+    names = ("value", "error", "z", "p", "law", "null_error", "level", "reason")
+    assert [found[name] for name in names] == [getattr(expected, name) for name in names]
+    assert found["interval"] == list(expected.interval) and found["law"] == "exact"
+    assert "p comes from" in cli("test", file, *asked).out
+    found = cli("test", separated, *asked, "--json").json()
+    assert found["p"] == pytest.approx(1 / 3) and found["error"] is found["interval"] is None
+    shown = " ".join(cli("test", separated, *asked).out.split())
+    assert "no interval" in shown and "standard error" not in shown.split("no interval")[0]
 
 
 def test_a_null_may_be_below_zero(cli: CommandLine, scores: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -28,7 +28,7 @@ from pairgossip.cli.options import (
     TableFiles,
     TargetName,
 )
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,27 +141,26 @@ class _TestOptions:
 
     def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
         """Return by name what is found, if rows are drawn or whole groups of them."""
-        from pairgossip.inference.answer import check_level
-        from pairgossip.inference.questions import exact, test
+        from pairgossip.inference.questions import test
         from pairgossip.kernels import as_kernel
+        from pairgossip.kernels.named_tests import NAMED_TESTS
 
-        side, level, interval, null = canonical(self.alternative), self.interval, None, self.null
-        check_level(level)
-        found = test(**asked, null=null, alternative=side, groups=groups)
-        # Tests by ranks, or of two samples that may be alike, have no interval.
-        with suppress(InputError):
-            answer = exact(**asked, interval=level, groups=groups)
-            interval = (answer.low, answer.high)
-            null = as_kernel(asked["kernel"]).null if null is None else null
+        side, null, level = canonical(self.alternative), self.null, self.interval
+        found = test(**asked, null=null, alternative=side, groups=groups, interval=level)
+        if null is None and canonical(asked["kernel"]) not in NAMED_TESTS:
+            null = as_kernel(asked["kernel"]).null
         return {
             "value": found.value,
             "null": null,
             "alternative": side,
-            "error": found.error,
+            "error": None if isnan(found.error) else found.error,
             "level": level,
-            "interval": interval,
+            "interval": found.interval,
+            "reason": found.reason,
+            "null_error": found.null_error,
             "z": found.z,
             "p": found.p,
+            "law": found.law,
         }
 
 
@@ -219,8 +218,11 @@ _FACTS = {
     "alternative": "alternative",
     "standard error": "error",
     "interval": "interval",
+    "no interval": "reason",
+    "error without an effect": "null_error",
     "z": "z",
     "p": "p",
+    "p comes from": "law",
 }
 """What a table calls the facts of a test."""
 
@@ -232,4 +234,4 @@ def _format_fact(found: dict[str, Any], name: str) -> str:
         return f"{100 * found['level']:g} %: {low} to {high}"
     if name == "p" and found[name] < 1e-4:
         return "below 0.0001"
-    return format_value(found[name], {"value": 8, "error": 3}.get(name, 4))
+    return format_value(found[name], {"value": 8, "error": 3, "null_error": 3}.get(name, 4))

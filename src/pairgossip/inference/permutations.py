@@ -62,7 +62,8 @@ def _compare(name: str, found: FloatArray, rounding: float) -> TestResult:
         )
     as_large = int(np.sum(chance >= value - rounding))
     p = (1 + as_large) / (1 + PERMUTATIONS)
-    return TestResult(value, spread, (value - float(chance.mean())) / spread, p)
+    z = (value - float(chance.mean())) / spread
+    return TestResult(value, spread, z, p, "permutations")
 
 
 def permute_rows(data: FloatArray, seed: int) -> TestResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -12,6 +13,13 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, STATISTICS, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import FEW, Answer, check_level, interval
+from pairgossip.inference.orders import (
+    ORDER_KERNELS,
+    SAMPLING_ERROR,
+    has_null_law,
+    judge_rows,
+    scaled_z,
+)
 from pairgossip.inference.permutations import permute_labels, permute_rows
 from pairgossip.inference.projection import ROUNDING, Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
@@ -24,6 +32,8 @@ from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided, two_sided_by_t
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+USUAL_LEVEL = 0.95
+"""The level of the interval beside a test, unless one is given."""
 
 
 @overload
@@ -143,9 +153,11 @@ def test(
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
     seed: int = 0,
+    interval: float | None = None,
 ) -> TestResult:
     """Test all rows at once; `pairgossip.test` documents the arguments."""
     side = choice("alternative", alternative, ALTERNATIVES)
+    level = check_level(USUAL_LEVEL if interval is None else interval)
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
     if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
@@ -162,12 +174,47 @@ def test(
     if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
         refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
-        return permute_labels(pairs, seed)
-    found = project(pairs)
+        return _add_interval(permute_labels(pairs, seed), pairs, project(pairs), level)
+    projected = project(pairs)
+    if clusters is None and has_null_law(pairs, null):
+        projected = projected._replace(value=pairs.exact())  # separated classes are exactly so
+        error, z, p, law = judge_rows(pairs, projected.value, side)
+        found = TestResult(projected.value, math.nan, z, p, law, error)
+        return _add_interval(found, pairs, projected, level)
+    return _test_by_sampling_error(pairs, projected, clusters, without, side, level)
+
+
+def _add_interval(
+    found: TestResult, pairs: Pairs, projected: Projection, level: float
+) -> TestResult:
+    """Return what a test found with the interval, or with the reason why there is none."""
+    try:
+        known = answer(pairs, projected, sampling_error(pairs, projected, None), level)
+    except InputError as why:
+        return replace(found, reason=str(why))
+    error = known.error if math.isnan(found.error) else found.error
+    return replace(found, error=error, interval=(known.low, known.high), level=level)
+
+
+def _test_by_sampling_error(
+    pairs: Pairs,
+    found: Projection,
+    clusters: IntArray | None,
+    null: float,
+    side: str,
+    level: float,
+) -> TestResult:
+    """Return Wald's test: of statistics of order as their interval says, of others by plain z."""
     error = sampling_error(pairs, found, clusters)
-    z = (found.value - without) / error
     freedom = math.inf if clusters is None else float(clusters.max())
-    return TestResult(found.value, error, z, probability(z, side, freedom))
+    z = (found.value - null) / error
+    if pairs.kernel.name in ORDER_KERNELS:
+        freedom = found.freedom if clusters is None else freedom
+        scale = pairs.kernel.interval_scale
+        z = float(scaled_z(np.array(found.value), null, np.array(error), scale))
+    known = answer(pairs, found, error, level, clusters)
+    ends, p = (known.low, known.high), probability(z, side, freedom)
+    return TestResult(found.value, error, z, p, SAMPLING_ERROR, interval=ends, level=level)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
@@ -283,7 +330,7 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
     if found.is_degenerate:
         raise InputError(
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
-            "same to it, as where all are tied, or where a kernel is degenerate."
+            "same to it, as where all are tied or in one order, or where a kernel is degenerate."
         )
     error = found.error(clusters)
     if clusters is not None and error <= ROUNDING * found.size:

@@ -6,7 +6,7 @@ weights need no code of their own. `TESTS` has them by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -26,21 +26,54 @@ _ROUNDING = 1e-9
 """Largest rounding error of a number of rows; a class of one row shows no spread."""
 
 
-class TestResult(NamedTuple):
-    """What a test finds."""
+@dataclass(frozen=True, repr=False)
+class TestResult:
+    """What a test finds; it unpacks into value, error, z and p."""
 
     value: float
     """The statistic."""
     error: float
-    """Its standard error; of permutations, and of some tests by ranks, that of chance alone."""
+    """Its standard error; of permutations, and of some tests by ranks, that of chance alone. NaN
+    where the rows tell none, as those of classes that are separated throughout."""
     z: float
     """How far it is from what is expected of no difference, in the units of the test."""
     p: float
     """How often it would be at least as far by chance."""
+    law: str | None = None
+    """Where p comes from: "exact" (counted over all orders of the rows), "null variance, ties
+    counted", "sampling error" (that of the interval) or "permutations"; None for tests by ranks,
+    which have laws of their own."""
+    null_error: float | None = None
+    """The standard error without an effect, of which z is made; None where it is ``error``."""
+    interval: tuple[float, float] | None = None
+    """The ends of the interval, by the sampling error; None if there is none."""
+    level: float | None = None
+    """The level of the interval."""
+    reason: str | None = None
+    """Why there is no interval, where the statistic usually has one."""
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.value, self.error, self.z, self.p))
 
     def __str__(self) -> str:
         p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
-        return f"{self.value:.6g} (standard error {self.error:.2g}): z = {self.z:.3f}, {p}"
+        name = "spread by chance" if self.law == "permutations" else "standard error"
+        known = [] if np.isnan(self.error) else [f"{name} {self.error:.2g}"]
+        if self.interval is not None and self.level is not None:
+            known.append("{:g} %: {:.3g} to {:.3g}".format(100 * self.level, *self.interval))
+        about = f" ({', '.join(known)})" if known else ""
+        first = f"{self.value:.6g}{about}: z = {self.z:.3f}, {p}"
+        if self.null_error is None:
+            return first
+        second = (
+            "Interval: by the standard error; z and p: by the law without an effect, so they may "
+            "disagree."
+        )
+        if self.interval is None:
+            second = f"No interval: {self.reason}"
+        return f"{first} ({self.law})\n{second}"
+
+    __repr__ = __str__
 
 
 TestResult.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
@@ -76,7 +109,8 @@ def _test_classes(name: str, data: FloatArray) -> TestResult:
             f"Test '{name}' cannot judge classes that are separated throughout, whose numbers show "
             "no spread: use 'mann-whitney'."
         )
-    return TestResult(*map(float, found))
+    value, error, z, p = map(float, found)
+    return TestResult(value, error, z, p)
 
 
 def _refuse_constant(name: str, points: FloatArray) -> None:
@@ -218,7 +252,8 @@ def _spearman(data: FloatArray) -> TestResult:
             "The two columns of test 'spearman' are in the same or the opposite order throughout, "
             "so that their correlation has no error: there is nothing to test."
         )
-    return TestResult(*map(float, found))
+    value, error, z, p = map(float, found)
+    return TestResult(value, error, z, p)
 
 
 def correlate(

@@ -22,10 +22,10 @@ EXACT, NULL_VARIANCE = "exact", "null variance, ties counted"
 """Where p comes from: counted over all orders, or from a normal law with the null's variance."""
 _FEW_ROWS = 33
 """Up to this many rows the law of S is counted, as `scipy.stats.kendalltau` does without ties."""
-_FEW_OF_CLASS, _FEW_TIED = 8, 50
+_FEW_OF_CLASS, FEW_TIED = 8, 50
 """Up to this many rows of one class the law of the AUC is counted, as `mannwhitneyu` does without
 ties; with ties if there are at most this many rows in all."""
-_MOST_STATES, _MOST_SCORES = 4096, 20_000_000
+_MOST_STATES, _MOST_SCORES = 1_000, 20_000_000
 """Above this many states, or values of S, a law is not counted: it would take too long."""
 
 
@@ -206,7 +206,7 @@ def _compare(lower: tuple[int, ...], upper: tuple[int, ...]) -> int:
 
 def _is_countable_auc(sizes: FloatArray, ties: FloatArray) -> bool:
     few = sizes.min() <= _FEW_OF_CLASS and sizes.prod() <= _MOST_SCORES
-    return bool(few and (ties.max() == 1 or sizes.sum() <= _FEW_TIED) and _are_whole(sizes, ties))
+    return bool(few and (ties.max() == 1 or sizes.sum() <= FEW_TIED) and _are_whole(sizes, ties))
 
 
 def _is_countable_order(first: FloatArray, second: FloatArray) -> bool:

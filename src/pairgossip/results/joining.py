@@ -69,6 +69,9 @@ def join_trials(results: Sequence[_Kind]) -> _Kind:
         name: join([getattr(result, name) for result in results]) for name in _JOINED[first.kind]
     }
     changes["traffic"] = join_traffic([result.traffic for result in results], order)
+    if isinstance(first, Run) and first.p_law is not None:
+        laws = {str(run.p_law) for run in results if isinstance(run, Run)}
+        changes["p_law"] = " or ".join(sorted(laws))
     if isinstance(first, Fit):
         changes |= _join_state([r for r in results if isinstance(r, Fit)], join)
     is_done = all(result.status == "done" for result in results)

@@ -85,7 +85,7 @@ def _errors(arrays: dict[str, Any]) -> dict[str, Any]:
 
 def _facts(header: dict[str, Any]) -> dict[str, Any]:
     """Return what a run knows of its exchanges and its sketch, where there is anything."""
-    facts = {name: header[name] for name in RUN_FACTS if header[name] is not None}
+    facts = {name: header[name] for name in RUN_FACTS if header.get(name) is not None}
     for name in ("relaxation", "sketch_value", "level", "freedom"):
         if name in facts:
             facts[name] = float(facts[name])

@@ -170,6 +170,26 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
     notify(notice)
 
 
+def warn_if_ties_unseen(run: Run, exact: float) -> None:
+    """Tell the caller of `test` that ties change the error without an effect by more than p bears.
+
+    Nodes that see no ties, or only those that cells tell, take it for larger than it is.
+    """
+    known = run.null_error if run.null_error is not None else np.array([np.nan])
+    if np.isnan(known).all() or run.status == "interrupted":
+        return
+    told = float(np.nanmedian(known))
+    if exact / _FACTOR_OF_TESTS <= told <= exact * _FACTOR_OF_TESTS:
+        return
+    notice = CoarseSketch(
+        f"Nodes take the standard error without an effect for {told:.2g}, where all rows tell "
+        f"{exact:.2g}, as they do not see which rows are tied: test all rows at once, leave "
+        "{argument} out, or use method 'sketch' with more bins.",
+        "graph",
+    )
+    notify(notice)
+
+
 def warn_if_slow(descent: Descent, iterations: int) -> None:
     """Tell the caller of `minimize` that every step takes an eigendecomposition or a call."""
     is_async, loss = descent.clock == "async", descent.problem.loss

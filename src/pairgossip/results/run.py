@@ -88,6 +88,12 @@ class Run(Result):
     p_value: FloatArray | None = None
     """Of a test: how often chance alone would bring each node's statistic as far off, shape
     (trials, nodes)."""
+    p_law: str | None = None
+    """Where p comes from: "exact", a null variance with ties "counted", "by cells" or "not
+    counted", or the "sampling error" of the intervals; None for tests by ranks."""
+    null_error: FloatArray | None = None
+    """What each node takes for the standard error without an effect, of which p is made where it
+    is not made of the sampling error, shape (trials, nodes)."""
     gossip_error: FloatArray | None = None
     """How far each node's estimate moved in the second half of the run, shape (trials, nodes):
     about how far it still is from the statistic of these rows, which falls with messages."""
@@ -155,7 +161,7 @@ class Run(Result):
         """
         if self.level is None or self.sampling_error is None:
             if self.p_value is not None:
-                raise InputError("A test by ranks has p-values and no interval: see run.p_value.")
+                raise InputError("This test has p-values and no interval: see run.p_value.")
             raise InputError(
                 "This run has no sampling errors: estimate again with {argument}.", "interval", 0.95
             )
@@ -393,9 +399,11 @@ class Run(Result):
         what = what_ran(self)
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
+        p = "no interval, " if self.level is None else "interval: sampling error, "
+        p = "" if self.null_error is None else f"p: {self.p_law}, {p}"
         return (
             f"<Run {what} on {self._extent}, target {target}, "
-            f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
+            f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {p}{self.status}>"
         )
 
 
@@ -403,7 +411,7 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
     """Return what nodes learned of their errors, if they were asked to."""
     kernel = setup.problem.kernel
     if setup.level is None:
-        return {}
+        return _judge_nodes(setup, records)
 
     def collect(name: str) -> FloatArray:
         return np.array([getattr(record, name) for record in records])
@@ -420,10 +428,27 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
         "interval_low": collect("interval_low") if has_ends else None,
         "interval_high": collect("interval_high") if has_ends else None,
         "p_value": collect("p_value") if setup.tests else None,
+        **_judge_nodes(setup, records),
         "gossip_error": collect("gossip_error"),
         "trial_sampling_error": collect("trial_sampling_error")[:, :kept],
         "trial_gossip_error": collect("trial_gossip_error")[:, :kept],
         "enough": collect("enough") if setup.stops_early else None,
+    }
+
+
+def _judge_nodes(setup: Setup, records: list[TrialRecord]) -> dict[str, Any]:
+    """Return what nodes find in a test by the law under the null, if they make one."""
+    if setup.node_test is None:
+        return {}
+    judged = [
+        setup.node_test.p_values(record.estimates, record.null_error, record.ties)
+        for record in records
+    ]
+    laws = sorted({law for _, law in judged})
+    return {
+        "p_value": np.array([p for p, _ in judged]),
+        "null_error": np.array([record.null_error for record in records]),
+        "p_law": " or ".join(laws),
     }
 
 

@@ -158,11 +158,11 @@ def graph_of(archive: Archive) -> Graph:
 RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status")
 RUN_FACTS = (
     *("relaxation", "sketch", "sketch_value", "bracket"),
-    *("level", "interval_scale", "freedom"),
+    *("level", "interval_scale", "freedom", "p_law"),
 )
 RUN_ERRORS = (
     *("sampling_error", "widening", "site_error", "gossip_error"),
-    *("interval_low", "interval_high", "p_value"),
+    *("interval_low", "interval_high", "p_value", "null_error"),
 )
 RUN_ERROR_CURVES = ("trial_sampling_error", "trial_gossip_error")
 RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")

@@ -23,6 +23,9 @@ _POINTS = {1: np.array([-1.0, 1.0]) / math.sqrt(12), 2: np.array([-0.5, 0.0, 0.5
 Two points spread as numbers do that are evenly in the bin; three as the mean square says.
 """
 
+PARTS = 4
+"""Into how many cells a bin is cut, within which rows count as spread evenly."""
+
 Range = tuple[float, float]
 
 
@@ -159,6 +162,12 @@ class Grid:
         """The inverse of the features of the points, bin by bin."""
         return np.asarray(np.kron(np.eye(self.bins), np.linalg.inv(self._powers)))
 
+    def tied_shares(self, mean: FloatArray) -> FloatArray:
+        """Return which part of the rows is in each cell of the bins: what is known of ties."""
+        shares = np.maximum(mean[..., self.counts], 0.0)
+        offsets = mean[..., 1 :: self.powers + 1] / np.maximum(shares, 1e-300)
+        return np.asarray((shares[..., None] * fill(offsets)).reshape(*shares.shape[:-1], -1))
+
     @property
     def _powers(self) -> FloatArray:
         """The features of the points of one bin."""
@@ -181,6 +190,23 @@ class Grid:
         offsets = (values - self.middles[bins]) / self.widths[bins]
         powers = np.arange(self.powers + 1)
         return bins[:, None] * len(powers) + powers, offsets[:, None] ** powers
+
+
+def fill(offsets: FloatArray) -> FloatArray:
+    """Return the share of a bin's rows in each of its cells, shape (..., cells).
+
+    The density in a bin is linear with the rows' mean offset, which runs from -1/2 to 1/2; beyond
+    a sixth it falls to zero inside of the bin.
+    """
+    at = np.linspace(-0.5, 0.5, PARTS + 1)
+    # Rows count as at the middle of their cell, which draws the mean in by this much.
+    mean = np.clip(offsets * PARTS**2 / (PARTS**2 - 1), -0.5, 0.5)[..., None]
+    linear = at + 0.5 + 6 * mean * (at**2 - 0.25)
+    side = np.where(mean > 0, 1.0, -1.0)
+    length = np.maximum(3 * (0.5 - np.abs(mean)), 1e-12)
+    wedge = np.clip((side * at - 0.5) / length + 1, 0.0, 1.0) ** 2
+    steep = np.where(side > 0, wedge, 1 - wedge)
+    return np.diff(np.where(np.abs(mean) > 1 / 6, steep, linear), axis=-1)
 
 
 def lay_bins(
@@ -284,6 +310,10 @@ class Labels:
         return np.eye(self.bins)
 
     point_inverse = point_features
+
+    def tied_shares(self, mean: FloatArray) -> FloatArray:
+        """Return which part of the rows has each value."""
+        return np.maximum(mean, 0.0)
 
     def features(self, values: FloatArray) -> FloatArray:
         """Return a 1 in the place of each value, shape (m, bins)."""

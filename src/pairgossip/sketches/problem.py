@@ -23,9 +23,13 @@ from pairgossip.sketches import (
     default_sketch,
 )
 from pairgossip.sketches.errors import find_points, sampling_errors
+from pairgossip.sketches.sketch import Combined, formulas
+from pairgossip.sketches.tables import Table
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
+
+    from pairgossip.inference.orders import NodeTest
 
 
 _READ_AT_ONCE = 1 << 14
@@ -119,6 +123,27 @@ class SketchedPairs(_Sketched):
         """Return each node's sampling error, from the averages it has; NaN where there is none."""
         means, rows = self._means(averaged), self._rows
         return sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
+
+    def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
+        """Return each node's standard error without an effect, from the averages it has."""
+        table, found = self.table, []
+        assert table is not None
+        for at in range(0, len(averaged), _READ_AT_ONCE):
+            means = self._means(averaged[at : at + _READ_AT_ONCE])
+            averages = table.averages(means, formulas(self._rows.kernel))
+            found.append(test.errors(averages, table.tie_sizes(means)))
+        return np.concatenate(found)
+
+    def tie_sizes(self, averaged: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return how many rows each node takes for tied with each other, in either column."""
+        assert self.table is not None
+        return self.table.tie_sizes(self._means(averaged))
+
+    @property
+    def table(self) -> Table | None:
+        """The cells of two columns, or of one and the class, if these are averaged."""
+        part = self.sketch.part if isinstance(self.sketch, Combined) else self.sketch
+        return part if isinstance(part, Table) else None
 
     def limit_error(self, level: float) -> float:
         """Return what nodes agree on in the end as the sampling error of intervals at a level."""

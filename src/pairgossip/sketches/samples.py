@@ -14,12 +14,10 @@ from pairgossip.kernels.blocks import Progress
 from pairgossip.order_statistics.comparisons import TESTS, Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
-from pairgossip.sketches.grids import Grid, Labels, Range, flooded_rows, lay_bins
+from pairgossip.sketches.grids import PARTS, Grid, Labels, Range, fill, flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs, on_sites
 from pairgossip.sketches.tables import Table, point_weights
 
-_PARTS = 4
-"""Into how many cells a bin is cut, within which rows count as spread evenly."""
 _READ_AT_ONCE = 1 << 12
 """How many nodes' means are read at a time."""
 
@@ -102,7 +100,7 @@ class SampleReadout:
             low = high = self.axis.values
         else:
             offsets = parts[..., 1] / np.maximum(shares, 1e-300)
-            weights = (counts[..., None] * _fill(offsets)).reshape(*counts.shape[:-1], -1)
+            weights = (counts[..., None] * fill(offsets)).reshape(*counts.shape[:-1], -1)
             low, high = _cells(self.axis)
         if self.classes == 2:
             return Distribution(low, high, weights, counts.sum(axis=-1))
@@ -111,26 +109,9 @@ class SampleReadout:
 
 def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the cells into which bins are cut."""
-    inside = np.arange(_PARTS) / _PARTS
+    inside = np.arange(PARTS) / PARTS
     low = (grid.edges[:-1, None] + grid.widths[:, None] * inside).ravel()
     return low, np.append(low[1:], grid.edges[-1])
-
-
-def _fill(offsets: FloatArray) -> FloatArray:
-    """Return the share of a bin's rows in each of its cells, shape (..., cells).
-
-    The density in a bin is linear with the rows' mean offset, which runs from -1/2 to 1/2; beyond
-    a sixth it falls to zero inside of the bin.
-    """
-    at = np.linspace(-0.5, 0.5, _PARTS + 1)
-    # Rows count as at the middle of their cell, which draws the mean in by this much.
-    mean = np.clip(offsets * _PARTS**2 / (_PARTS**2 - 1), -0.5, 0.5)[..., None]
-    linear = at + 0.5 + 6 * mean * (at**2 - 0.25)
-    side = np.where(mean > 0, 1.0, -1.0)
-    length = np.maximum(3 * (0.5 - np.abs(mean)), 1e-12)
-    wedge = np.clip((side * at - 0.5) / length + 1, 0.0, 1.0) ** 2
-    steep = np.where(side > 0, wedge, 1 - wedge)
-    return np.diff(np.where(np.abs(mean) > 1 / 6, steep, linear), axis=-1)
 
 
 class SketchedSample(SketchedPairs):

@@ -113,6 +113,17 @@ class Table:
         shape = (nodes, width * height)
         return Points(weights.reshape(shape), row_means.reshape(*shape, kernels), classes=classes)
 
+    def tie_sizes(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return how many rows count as tied with each other, in either column."""
+        cells = self.cells(mean)
+        first, second = cells[..., self.y.counts].sum(-1), cells[..., self.x.counts, :].sum(-2)
+        return self.n * self.x.tied_shares(first), self.n * self.y.tied_shares(second)
+
+    @property
+    def ties_known(self) -> bool:
+        """Whether every cell holds one value of either column."""
+        return self.x.ties_known and self.y.ties_known
+
     def agreement(self, cells: FloatArray) -> FloatArray:
         """Return the mean of sign(x - x') sign(y - y') over all pairs, within its bounds."""
         known, unknown = self.known(cells), self.unknown(cells)

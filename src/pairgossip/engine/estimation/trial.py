@@ -28,6 +28,7 @@ from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, T
 from pairgossip.errors import InputError, needed_for_speed
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Course
+from pairgossip.inference.orders import NodeTest
 from pairgossip.kernels import PairProblem, Pairs, TrialPairs, WholeSets
 from pairgossip.kernels.pairs import Averages
 from pairgossip.order_statistics.ranking import TrimmedPairs
@@ -174,6 +175,8 @@ class Setup:
     """The degrees of freedom of sampling errors."""
     exact_error: float = np.nan
     """The sampling error of the exact value, which nodes that know all rows can compute."""
+    node_test: NodeTest | None = None
+    """How nodes test a statistic of order by its law under the null."""
     timed: bool = True
     """Whether the record tells at what times checkpoints are, where clocks are asynchronous."""
 
@@ -273,6 +276,9 @@ class TrialRecord(Record):
         self.widening = np.ones(nodes)
         self.trial_sampling_error, self.trial_gossip_error = np.full((2, checkpoints), np.nan)
         self.interval_low, self.interval_high, self.p_value = np.full((3, nodes), np.nan)
+        self.null_error = np.full(nodes, np.nan)
+        self.ties: tuple[FloatArray, FloatArray] | None = None
+        """How many rows nodes take for tied, of few rows that a test counts."""
         self.enough = 0
         """After how many iterations all nodes had enough; 0 if that did not happen."""
         self.history = np.full((checkpoints, nodes), np.nan) if setup.keep_history else None
@@ -381,6 +387,8 @@ class EstimationTrial(Trial[TrialRecord]):
         record.estimates = estimates
         if self._setup.level is not None:
             self._measure_errors(at, estimates)
+        if self._setup.node_test is not None:
+            record.null_error = self._null_errors(self._setup.node_test)
         if record.history is not None:
             record.history[at] = estimates
 
@@ -424,6 +432,17 @@ class EstimationTrial(Trial[TrialRecord]):
             everyone = learned is not None and learned.min() == problem.n
             return np.full(problem.n, self._setup.exact_error) if everyone else unknown
         return self._without_noise(self._rows.errors(averages))
+
+    def _null_errors(self, test: NodeTest) -> FloatArray:
+        """Return what nodes know of the standard error without an effect."""
+        problem, averages = self._problem, self._engine.estimates()
+        if isinstance(self._engine, Flooding) and not self._engine.is_over:
+            return np.full(problem.n, np.nan)
+        if not test.sees_ties or not isinstance(problem, SketchedPairs):
+            return test.errors(averages, None)
+        if test.counts_orders:
+            self.record.ties = problem.tie_sizes(averages)
+        return problem.null_errors(averages, test)
 
     def _without_noise(self, seen: FloatArray) -> FloatArray:
         """Return the errors of the sample: those of private reports are of their noise too."""

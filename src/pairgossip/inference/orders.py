@@ -1,0 +1,220 @@
+"""Tests of order by the law under the null: which statistics have one, and what it says of them.
+
+Wald's z, by the sampling error of these rows, rejects far too often where rows are few. For the AUC
+and for rank correlations the law without an effect is known, given the ties (`null_laws`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels.kernel import Scale
+from pairgossip.kernels.weighing import are_frequencies
+from pairgossip.order_statistics.laws import map_law
+from pairgossip.order_statistics.null_laws import (
+    EXACT,
+    FEW_TIED,
+    NULL_VARIANCE,
+    NullTest,
+    auc_error,
+    judge_auc,
+    judge_order,
+    normal_p,
+    order_variance,
+)
+
+SAMPLING_ERROR = "sampling error"
+TIES_BY_CELLS, TIES_UNKNOWN = "null variance, ties by cells", "null variance, ties not counted"
+"""Where p comes from: Wald's z; nodes that see ties as far as cells tell, or that see none, whose
+error is then too large and never too small."""
+ORDER_KERNELS = {
+    "auc": (Formula.AUC_ORDERED, Formula.AUC_COMPARED),
+    "kendall": (Formula.KENDALL,),
+    "kendall-b": (Formula.KENDALL, Formula.FIRST_APART, Formula.SECOND_APART),
+    "somers-d": (Formula.KENDALL, Formula.FIRST_APART),
+    "goodman-kruskal-gamma": (Formula.KENDALL, Formula.BOTH_APART),
+}
+"""The statistics of order, and of which averages each is made."""
+_WHOLE = 0.01
+"""Rows by which the counts of cells that a node knows may be off whole numbers."""
+
+
+def is_of_order(kernel: Kernel | Combination) -> bool:
+    """Tell whether a statistic has a law under the null that only depends on ties."""
+    formulas = tuple(part.formula for part in kernel.components)
+    return formulas == ORDER_KERNELS.get(kernel.name)
+
+
+def has_null_law(pairs: Pairs, null: float | None) -> bool:
+    """Tell whether rows are tested by the law under the null: plain ones, against its own null.
+
+    Raise `InputError` if ties count otherwise than half, so that the usual null is not the null.
+    """
+    kernel = pairs.unweighted[0]
+    if pairs.has_strata or not is_of_order(kernel) or not are_frequencies(pairs.weights):
+        return False
+    ties = kernel.components[0].parameter
+    if kernel.name == "auc" and ties != 0.5 and _count_ties(pairs, 0).max() > 1:
+        if null is None:
+            raise InputError(
+                f"Where tied scores count {ties:g} and not 0.5, the AUC without an effect is not "
+                "0.5: test 'auc', which counts them half, or say it with {argument}.",
+                "null",
+            )
+        return False
+    return null is None or null == kernel.null
+
+
+def judge_rows(pairs: Pairs, value: float, alternative: str) -> NullTest:
+    """Test a statistic of order of all rows, given what it is."""
+    name = pairs.unweighted[0].name
+    first, second = (_count_ties(pairs, column) for column in (0, 1))
+    if len(first) == 1 or len(second) == 1:
+        raise InputError(
+            f"All rows are tied in one of the columns of '{name}': there is no order to test."
+        )
+    if name == "auc":
+        return judge_auc(value, second, first, alternative)
+    compared = _count_compared(pairs, name, first, second)
+    found = judge_order(round(value * compared), first, second, alternative)
+    return found._replace(error=found.error / compared)
+
+
+def _count_compared(pairs: Pairs, name: str, first: FloatArray, second: FloatArray) -> float:
+    """Return over how many pairs a rank correlation divides S."""
+    n, apart = float(first.sum()), (_count_apart(first), _count_apart(second))
+    if name == "kendall":
+        return n * (n if pairs.target == "v" else n - 1) / 2
+    if name == "kendall-b":
+        return math.sqrt(apart[0] * apart[1])
+    if name == "somers-d":
+        return apart[0]
+    return sum(apart) - _count_apart(_count_ties(pairs, slice(0, 2)))
+
+
+def _count_ties(pairs: Pairs, columns: int | slice) -> FloatArray:
+    """Return how many rows hold each value of a column, or each pair of values of two."""
+    axis = None if isinstance(columns, int) else 0
+    chosen = pairs.unweighted[1][:, columns]
+    places = np.unique(chosen, axis=axis, return_inverse=True)[1].ravel()
+    return np.bincount(places, pairs.weights).astype(np.float64)
+
+
+def _count_apart(ties: FloatArray) -> float:
+    """Return how many pairs of rows differ."""
+    return float(ties.sum() ** 2 - (ties**2).sum()) / 2
+
+
+@dataclass(frozen=True)
+class NodeTest:
+    """How nodes test a statistic of order by what they know of all rows.
+
+    They know the number of rows, of each class, and the averages that the statistic is made of;
+    ties only where they average cells.
+    """
+
+    kernel: Kernel | Combination
+    """The kernel of bare rows."""
+    alternative: str
+    n: float
+    """How many rows there are, each as often as it counts."""
+    scale: float
+    """The factor that goes with the kind of statistic."""
+    sizes: FloatArray | None
+    """How many rows each class has, for the AUC."""
+    sees_ties: bool
+    """Whether nodes average cells of the rows."""
+    is_certain: bool
+    """Whether each of these cells holds one value."""
+
+    @classmethod
+    def of(cls, pairs: Pairs, alternative: str, sees_ties: bool, is_certain: bool) -> NodeTest:
+        """Return the test that nodes make of these rows."""
+        rows = pairs.without_weights()
+        sizes = _count_ties(pairs, 1) if pairs.classes is not None else None
+        return cls(rows.kernel, alternative, rows.count, rows.scale, sizes, sees_ties, is_certain)
+
+    @property
+    def counts_orders(self) -> bool:
+        """Whether nodes may count the orders of all rows, for which they need their tie sizes."""
+        return self.is_certain and self.n <= FEW_TIED
+
+    def errors(
+        self, averages: FloatArray, ties: tuple[FloatArray, FloatArray] | None
+    ) -> FloatArray:
+        """Return each node's standard error without an effect; NaN where it knows none yet."""
+        if self.sizes is not None:
+            first = np.ones((len(averages), 1)) if ties is None else ties[0]
+            errors = auc_error(self.sizes, first)
+        else:
+            n = self.n
+            variance = n * (n - 1) * (2 * n + 5) / 18 if ties is None else order_variance(*ties)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                if averages.shape[-1] > len(self.kernel.components):  # the last counts the pairs
+                    averages = averages[..., :-1] / averages[..., -1:]
+                slopes = np.abs(self.kernel.slopes(averages)[..., 0])
+                errors = slopes * np.sqrt(np.maximum(variance, 0.0)) * (2 * self.scale / n**2)
+        return np.where(np.isfinite(errors) & (errors > 0), errors, np.nan)
+
+    def p_values(
+        self,
+        estimates: FloatArray,
+        errors: FloatArray,
+        ties: tuple[FloatArray, FloatArray] | None,
+    ) -> tuple[FloatArray, str]:
+        """Return each node's p, and where it comes from."""
+        if ties is not None and all(_are_whole(sizes) for sizes in ties):
+            nodes = zip(estimates, errors, *map(np.round, ties), strict=True)
+            found = [self._judge(*node) for node in nodes]
+            if all(test.law == EXACT for test in found):
+                return np.array([test.p for test in found]), EXACT
+        half_step = 0.0 if self.sizes is None else 0.5 / float(np.prod(self.sizes))
+        away = estimates - (self.kernel.null or 0.0)
+        law = partial(normal_p, alternative=self.alternative, half_step=half_step)
+        return map_law(law, away, errors), self.law
+
+    @property
+    def law(self) -> str:
+        """Where p comes from, unless it is counted."""
+        if not self.sees_ties:
+            return TIES_UNKNOWN
+        return NULL_VARIANCE if self.is_certain else TIES_BY_CELLS
+
+    def _judge(
+        self, estimate: float, error: float, first: FloatArray, second: FloatArray
+    ) -> NullTest:
+        if self.sizes is not None:
+            return judge_auc(_snap(estimate, self.sizes), self.sizes, first, self.alternative)
+        score = round(estimate / error * math.sqrt(order_variance(first, second)))
+        return judge_order(score, first, second, self.alternative)
+
+
+def _are_whole(counts: FloatArray) -> bool:
+    return bool((np.abs(counts - np.round(counts)) < _WHOLE).all())
+
+
+def _snap(auc: float, sizes: FloatArray) -> float:
+    """Return the AUC without what rounding added: a whole number of half pairs."""
+    halves = 2 * float(np.prod(sizes))
+    return round(auc * halves) / halves
+
+
+def scaled_z(values: FloatArray, null: float, errors: FloatArray, scale: Scale) -> FloatArray:
+    """Return Wald's z on the scale of intervals, so that both agree; plain where it has none."""
+    plain = np.asarray((values - null) / errors)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if scale == "logit":
+            apart = np.log(values / (1 - values)) - np.log(null / np.float64(1 - null))
+            z = apart * values * (1 - values) / errors
+        elif scale == "fisher":
+            z = (np.arctanh(values) - np.arctanh(null)) * (1 - values**2) / errors
+        else:
+            return plain
+    return np.where(np.isfinite(z), z, plain)

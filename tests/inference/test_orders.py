@@ -1,0 +1,213 @@
+"""Tests of order by the law under the null: against scipy, and against all orders of few rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+
+Side = Literal["two-sided", "greater", "less"]
+SIDES: tuple[Side, ...] = ("two-sided", "greater", "less")
+CORRELATIONS = ("kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma")
+COUNTED, BY_VARIANCE = "exact", "null variance, ties counted"
+
+
+def draw_columns(n: int, levels: int | None, seed: int) -> FloatArray:
+    """Return two columns that go together a little, as numbers or on a few levels."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    rows = np.column_stack([x, 0.4 * x + rng.normal(size=n)])
+    return rows if levels is None else np.round(rows * levels / 4)
+
+
+def count_tails(rows: FloatArray, alternative: Side) -> float:
+    """Return p by going through all orders of the second column, by pairs of rows."""
+    x, y = rows.T
+
+    def score(other: FloatArray) -> float:
+        signs = (np.sign(np.subtract.outer(column, column)) for column in (x, other))
+        return float(np.prod(list(signs), axis=0).sum())
+
+    found = score(y)
+    all_scores = np.array([score(np.array(order)) for order in itertools.permutations(y)])
+    above, below = float((all_scores >= found).mean()), float((all_scores <= found).mean())
+    if alternative == "two-sided":
+        return min(1.0, 2 * min(above, below))
+    return above if alternative == "greater" else below
+
+
+@pytest.mark.parametrize("alternative", SIDES)
+@pytest.mark.parametrize("n", [3, 5, 8, 20, 33, 50, 200])
+def test_correlations_without_ties_have_scipys_p(n: int, alternative: Side) -> None:
+    for seed in range(6):
+        rows = draw_columns(n, None, seed)
+        known = stats.kendalltau(*rows.T, alternative=alternative).pvalue
+        for name in CORRELATIONS:
+            found = pg.test(rows, name, alternative=alternative)
+            assert found.p == pytest.approx(known, rel=1e-9)
+            assert found.law == (COUNTED if n <= 33 else BY_VARIANCE)
+
+
+@pytest.mark.parametrize("alternative", SIDES)
+@pytest.mark.parametrize("levels", [2, 5])
+def test_correlations_of_many_tied_rows_have_scipys_p(levels: int, alternative: Side) -> None:
+    for seed in range(6):
+        rows = draw_columns(60, levels, seed)
+        known = stats.kendalltau(*rows.T, alternative=alternative)
+        for name in CORRELATIONS:
+            found = pg.test(rows, name, alternative=alternative)
+            assert found.p == pytest.approx(known.pvalue, rel=1e-9) and found.law == BY_VARIANCE
+            assert found.z == pytest.approx(found.value / found.null_error)
+        assert pg.test(rows, "kendall-b").value == pytest.approx(known.statistic)
+        known_d = stats.somersd(*rows.T).statistic
+        assert pg.test(rows, "somers-d").value == pytest.approx(known_d)
+
+
+@pytest.mark.parametrize("alternative", SIDES)
+def test_few_tied_rows_are_counted(alternative: Side) -> None:
+    for seed in range(8):
+        rows = draw_columns(6, 3, seed)
+        if min(len(np.unique(column)) for column in rows.T) == 1:
+            continue
+        for name in CORRELATIONS:
+            found = pg.test(rows, name, alternative=alternative)
+            assert found.p == pytest.approx(count_tails(rows, alternative)), name
+            assert found.law == COUNTED
+
+
+@pytest.mark.parametrize("alternative", SIDES)
+@pytest.mark.parametrize("sizes", [(3, 5), (8, 30), (9, 12), (60, 50)])
+def test_an_auc_without_ties_has_scipys_p(sizes: tuple[int, int], alternative: Side) -> None:
+    labels = np.repeat([0, 1], sizes)
+    for seed in range(6):
+        scores = np.random.default_rng(seed).normal(size=len(labels)) + 0.3 * labels
+        ends = scores[labels == 1], scores[labels == 0]
+        known = stats.mannwhitneyu(*ends, alternative=alternative)
+        found = pg.test(scores, "auc", labels=labels, alternative=alternative)
+        if found.value in (0.0, 1.0):
+            continue
+        assert found.p == pytest.approx(known.pvalue, rel=1e-9)
+        assert found.law == (COUNTED if min(sizes) <= 8 else BY_VARIANCE)
+
+
+@pytest.mark.parametrize("alternative", SIDES)
+def test_an_auc_with_ties_has_scipys_p(alternative: Side) -> None:
+    rng = np.random.default_rng(0)
+    for sizes in ((4, 4), (3, 5), (2, 7), (40, 30)):
+        labels = np.repeat([0, 1], sizes)
+        scores = rng.integers(0, 4, len(labels)) + 0.0
+        method: Any = stats.PermutationMethod(n_resamples=10**6) if sum(sizes) < 10 else "auto"
+        ends = scores[labels == 1], scores[labels == 0]
+        known = stats.mannwhitneyu(*ends, alternative=alternative, method=method)
+        found = pg.test(scores, "auc", labels=labels, alternative=alternative)
+        assert found.p == pytest.approx(known.pvalue, rel=1e-9)
+
+
+def test_the_example_of_the_docstring_is_mann_whitneys() -> None:
+    score = np.array([0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9])
+    ill = np.isin(np.arange(8), [4, 5, 7])
+    found = pg.test(score, "auc", labels=ill)
+    assert found.p == pytest.approx(stats.mannwhitneyu(score[ill], score[~ill]).pvalue)
+    assert round(found.p, 3) == 0.071 and found.interval[0] < 0.5 < found.interval[1]
+    exact = pg.exact(score, "auc", labels=ill, interval=0.95)
+    assert (found.value, found.error, *found.interval) == (*map(float, exact.__getnewargs__()[:4]),)
+    assert "p = 0.0714 (exact)\nInterval: by the standard error; z and p: by the law" in str(found)
+    assert repr(found) == str(found)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_perfect_order_has_its_exact_p_and_no_interval(side: int) -> None:
+    rows = np.column_stack([np.arange(8.0), side * np.arange(8.0)])
+    for name in CORRELATIONS:
+        found = pg.test(rows, name)
+        assert found.p == pytest.approx(2 / math.factorial(8)) and found.law == COUNTED
+        assert np.isnan(found.error) and found.interval is None
+        assert "No interval: The rows do not tell how sure" in str(found)
+    assert pg.test(np.tile(np.arange(40.0), (2, 1)).T, "kendall").p < 1e-40
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (12, 15)])
+def test_separated_classes_have_their_exact_p_and_a_bound(sizes: tuple[int, int]) -> None:
+    labels = np.repeat([0, 1], sizes)
+    scores = labels + np.arange(len(labels)) // 3  # tied within classes
+    found = pg.test(scores, "auc", labels=labels)
+    assert found.p == pytest.approx(2 / math.comb(sum(sizes), sizes[0]), rel=1e-9)
+    assert found.interval is None and "with 95 % confidence it is above" in str(found)
+    assert pg.test(-scores, "auc", labels=labels, alternative="greater").p == 1.0
+
+
+def test_one_row_of_a_class_has_an_exact_p() -> None:
+    found = pg.test([1.0, 2.0, 3.0, 5.0, 4.0], "auc", labels=[0, 0, 0, 0, 1])
+    assert found.p == pytest.approx(0.8) and "more than one row of each class" in str(found)
+
+
+def test_frequencies_are_rows() -> None:
+    rows, times = draw_columns(12, 4, 1), 1 + np.arange(12) % 3
+    repeated = np.repeat(rows, times, axis=0)
+    for name in CORRELATIONS:
+        for kind in ("v", "u"):
+            found = pg.test(rows, name, weights=times, kind=kind)
+            known = pg.test(repeated, name, kind=kind)
+            assert tuple(found) == pytest.approx(tuple(known)), (name, kind)
+            assert (found.law, found.null_error) == (known.law, pytest.approx(known.null_error))
+    labels = np.arange(12) % 2
+    found = pg.test(rows[:, 0], "auc", labels=labels, weights=times)
+    known = pg.test(repeated[:, 0], "auc", labels=np.repeat(labels, times))
+    assert tuple(found) == pytest.approx(tuple(known))
+
+
+@pytest.mark.parametrize("more", [{"groups": np.arange(24) // 2}, {"null": 0.2}, {"within": True}])
+@pytest.mark.parametrize("name", ["auc", *CORRELATIONS])
+def test_what_has_no_such_law_agrees_with_its_interval(name: str, more: dict[str, Any]) -> None:
+    """p is 0.05 just where the null is an end of the 95 % interval."""
+    rows = draw_columns(24, None, 3)
+    asked: dict[str, Any] = {"kernel": name, "data": rows}
+    if name == "auc":
+        asked = {"kernel": name, "data": rows[:, 1], "labels": rows[:, 0] > 0}
+    if "within" in more:
+        more = {"within": np.arange(24) // 12}
+    given = {key: value for key, value in more.items() if key != "null"}
+    found = pg.test(**asked, **more)
+    assert found.law == "sampling error" and found.null_error is None
+    for end in pg.test(**asked, **more).interval:
+        assert pg.test(**asked, **given, null=end).p == pytest.approx(0.05, rel=1e-6)
+
+
+def test_ties_that_do_not_count_half_have_another_null() -> None:
+    scores, labels = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 5.0]), [0, 0, 1, 1, 0, 1]
+    strict = pg.kernels.auc(ties=0)
+    with pytest.raises(pg.InputError, match=r"not 0\.5: test 'auc', .* say it with null="):
+        pg.test(scores, strict, labels=labels)
+    assert pg.test(scores, strict, labels=labels, null=0.45).law == "sampling error"
+    untied = scores + 0.1 * np.arange(6)
+    assert pg.test(untied, strict, labels=labels) == pg.test(untied, "auc", labels=labels)
+
+
+def test_columns_of_one_value_are_refused() -> None:
+    constant = np.column_stack([np.ones(6), np.arange(6.0)])
+    with pytest.raises(pg.InputError, match="All rows are tied in one of the columns of 'kendall'"):
+        pg.test(constant, "kendall")
+    with pytest.raises(pg.InputError, match="no order to test"):
+        pg.test(np.ones(6), "auc", labels=np.arange(6) % 2)
+
+
+def test_the_level_of_the_interval_is_asked_for() -> None:
+    rows = draw_columns(30, None, 5)
+    found = pg.test(rows, "kendall-b", interval=0.8)
+    answer = pg.exact(rows, "kendall-b", interval=0.8)
+    assert found.interval == (answer.low, answer.high) and found.level == 0.8
+    assert f"80 %: {answer.low:.3g} to" in str(found)
+    with pytest.raises(pg.InputError, match="level of an interval"):
+        pg.test(rows, "spearman", interval=80)
+
+
+def test_a_result_unpacks_into_four_numbers() -> None:
+    value, error, z, p = pg.test(draw_columns(30, None, 5), "kendall-b")
+    assert 0 < error < 1 and 0 < p < 1 and z * value > 0
