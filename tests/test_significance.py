@@ -119,7 +119,7 @@ OF_ORDER = ("auc", "kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma")
 def test_nodes_whose_cells_hold_one_value_count_few_rows(
     name: str, levels: float | None, schedule: str
 ) -> None:
-    asked = draw(name, 12, levels)
+    asked = draw(name, 10, levels)
     exact = pg.test(**asked)
     run = pg.test(**asked, graph="complete", method="sketch", schedule=schedule)
     assert exact.law == run.p_law == "exact"

@@ -37,10 +37,12 @@ def count_tails(rows: FloatArray, alternative: Side) -> float:
 
     found = score(y)
     all_scores = np.array([score(np.array(order)) for order in itertools.permutations(y)])
-    above, below = float((all_scores >= found).mean()), float((all_scores <= found).mean())
-    if alternative == "two-sided":
-        return min(1.0, 2 * min(above, below))
-    return above if alternative == "greater" else below
+    sides = {
+        "two-sided": np.abs(all_scores) >= abs(found),
+        "greater": all_scores >= found,
+        "less": all_scores <= found,
+    }
+    return float(sides[alternative].mean())
 
 
 @pytest.mark.parametrize("alternative", SIDES)
@@ -100,14 +102,18 @@ def test_an_auc_without_ties_has_scipys_p(sizes: tuple[int, int], alternative: S
 @pytest.mark.parametrize("alternative", SIDES)
 def test_an_auc_with_ties_has_scipys_p(alternative: Side) -> None:
     rng = np.random.default_rng(0)
-    for sizes in ((4, 4), (3, 5), (2, 7), (40, 30)):
+    for sizes in ((40, 30), (9, 15), (12, 80)):
         labels = np.repeat([0, 1], sizes)
         scores = rng.integers(0, 4, len(labels)) + 0.0
-        method: Any = stats.PermutationMethod(n_resamples=10**6) if sum(sizes) < 10 else "auto"
         ends = scores[labels == 1], scores[labels == 0]
-        known = stats.mannwhitneyu(*ends, alternative=alternative, method=method)
+        known = stats.mannwhitneyu(*ends, alternative=alternative)
         found = pg.test(scores, "auc", labels=labels, alternative=alternative)
-        assert found.p == pytest.approx(known.pvalue, rel=1e-9)
+        assert found.p == pytest.approx(known.pvalue, rel=1e-9) and found.law == BY_VARIANCE
+    labels, scores = np.repeat([0, 1], 4), np.array([1.0, 2, 2, 3, 2, 3, 4, 4])
+    method = stats.PermutationMethod(n_resamples=10**6)  # symmetric, as classes are of one size
+    known = stats.mannwhitneyu(scores[4:], scores[:4], alternative=alternative, method=method)
+    found = pg.test(scores, "auc", labels=labels, alternative=alternative)
+    assert found.p == pytest.approx(known.pvalue, rel=1e-9)
 
 
 def test_the_example_of_the_docstring_is_mann_whitneys() -> None:
@@ -136,9 +142,11 @@ def test_a_perfect_order_has_its_exact_p_and_no_interval(side: int) -> None:
 @pytest.mark.parametrize("sizes", [(3, 4), (12, 15)])
 def test_separated_classes_have_their_exact_p_and_a_bound(sizes: tuple[int, int]) -> None:
     labels = np.repeat([0, 1], sizes)
-    scores = labels + np.arange(len(labels)) // 3  # tied within classes
+    scores = np.arange(len(labels))
     found = pg.test(scores, "auc", labels=labels)
     assert found.p == pytest.approx(2 / math.comb(sum(sizes), sizes[0]), rel=1e-9)
+    tied = pg.test(labels, "auc", labels=labels)  # no other choice separates as far
+    assert tied.p == pytest.approx(found.p / 2)
     assert found.interval is None and "with 95 % confidence it is above" in str(found)
     assert pg.test(-scores, "auc", labels=labels, alternative="greater").p == 1.0
 

@@ -102,17 +102,24 @@ def test_mann_whitney_without_ties(sizes: tuple[int, int], alternative: Side) ->
 @pytest.mark.parametrize("alternative", SIDES)
 def test_mann_whitney_with_ties(alternative: Side) -> None:
     rng = np.random.default_rng(2)
-    for sizes in ((2, 3), (3, 4), (4, 4)):
-        for _ in range(5):
-            low, high = (rng.integers(0, 4, size).astype(float) for size in sizes)
-            if len(np.unique(np.r_[low, high])) == 1:
+    for sizes in ((2, 3), (3, 4), (4, 4), (1, 6)):
+        for _ in range(8):
+            scores = rng.integers(0, 4, sum(sizes)).astype(float)
+            if len(np.unique(scores)) == 1:
                 continue
-            all_orders = stats.PermutationMethod(n_resamples=10**6)
-            known = stats.mannwhitneyu(high, low, method=all_orders, alternative=alternative)
-            ties = tie_sizes(np.r_[low, high])
-            found = judge_auc(superiority(high, low), sizes, ties, alternative)
-            assert found.p == pytest.approx(known.pvalue, rel=1e-9)
+            chosen = [list(rows) for rows in itertools.combinations(range(len(scores)), sizes[1])]
+            law = np.array([superiority(scores[rows], np.delete(scores, rows)) for rows in chosen])
+            at = int(rng.integers(len(law)))
+            away = law - 0.5
+            known = {
+                "two-sided": np.mean(np.abs(away) > np.abs(away[at]) - 1e-9),
+                "greater": np.mean(away > away[at] - 1e-9),
+                "less": np.mean(away < away[at] + 1e-9),
+            }[alternative]
+            found = judge_auc(float(law[at]), sizes, tie_sizes(scores), alternative)
+            assert found.p == pytest.approx(float(known), rel=1e-9)
             assert found.law == EXACT
+            assert found.error == pytest.approx(float(law.std()), rel=1e-9)
 
 
 @pytest.mark.parametrize("alternative", SIDES)
@@ -128,12 +135,13 @@ def test_mann_whitney_with_ties_of_many_rows(alternative: Side) -> None:
 
 @pytest.mark.parametrize("sizes", [(3, 4), (20, 30)])
 def test_separated_classes_are_counted(sizes: tuple[int, int]) -> None:
-    ties = np.r_[sizes[0] - 1, 1, np.ones(sizes[1])]
     one_choice = 1 / math.comb(sum(sizes), sizes[0])
-    assert judge_auc(1.0, sizes, ties).p == pytest.approx(2 * one_choice, rel=1e-9)
-    assert judge_auc(1.0, sizes, ties, "greater").p == pytest.approx(one_choice, rel=1e-9)
-    assert judge_auc(0.0, sizes, ties, "greater").p == 1.0
-    assert judge_auc(0.0, sizes, ties, "less").law == EXACT
+    untied, tied = np.ones(sum(sizes)), np.array(sizes)
+    assert judge_auc(1.0, sizes, untied).p == pytest.approx(2 * one_choice, rel=1e-9)
+    assert judge_auc(1.0, sizes, tied).p == pytest.approx(one_choice, rel=1e-9)
+    assert judge_auc(1.0, sizes, untied, "greater").p == pytest.approx(one_choice, rel=1e-9)
+    assert judge_auc(0.0, sizes, untied, "greater").p == 1.0
+    assert judge_auc(0.0, sizes, untied, "less").law == EXACT
 
 
 def test_classes_are_a_column_of_two_values() -> None:

@@ -5,7 +5,9 @@ Given the ties, Kendall's tau-a and tau-b, Somers' D, Goodman and Kruskal's gamm
 column is a class, the AUC are increasing functions of S, so that one law serves all of them.
 
 Everything here takes counts. The *tie sizes* of a column are how many rows hold each of its
-values, 1 for a value that is there once; their sum is the number of rows.
+values, from the lowest to the highest, 1 for a value that is there once; their sum is the number of
+rows. Of two sides, p is the share of orders whose S is as far from 0 or farther: with ties the law
+need not be symmetric.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from pairgossip.arrays import FloatArray
 
 EXACT, NULL_VARIANCE = "exact", "null variance, ties counted"
 """Where p comes from: counted over all orders, or from a normal law with the null's variance."""
-_FEW_ROWS = 33
-"""Up to this many rows the law of S is counted, as `scipy.stats.kendalltau` does without ties."""
+_FEW_ROWS, _FEW_TIED_ROWS = 33, 10
+"""Up to this many rows the law of S is counted, as `scipy.stats.kendalltau` does without ties; and
+with ties in both columns, where there are as many states as parts of the rows."""
 _FEW_OF_CLASS, FEW_TIED = 8, 50
 """Up to this many rows of one class the law of the AUC is counted, as `mannwhitneyu` does without
 ties; with ties if there are at most this many rows in all."""
-_MOST_STATES, _MOST_SCORES = 1_000, 20_000_000
-"""Above this many states, or values of S, a law is not counted: it would take too long."""
+_MOST_SCORES = 20_000_000
+"""Above this many values of S a law is not counted: it would take too long."""
 
 
 class NullTest(NamedTuple):
@@ -54,34 +57,35 @@ def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided
     pairs, error, away = float(sizes.prod()), float(auc_error(sizes, ties)), value - 0.5
     if value in (0.0, 1.0):  # the rows of one class are the topmost: one choice of them
         share = math.exp(_log_orders(sizes) - _log_orders(sizes.sum()))
-        tails = (share, 1.0) if value == 1.0 else (1.0, share)
+        # The other class is topmost in another choice, unless ties go across where it would begin.
+        both = share * max(1, int(np.isin(sizes, np.cumsum(ties)).sum()))
+        tails = _Tails(share, 1.0, both) if value == 1.0 else _Tails(1.0, share, both)
     elif _is_countable_auc(sizes, ties):
         tails = _sum_tails(2 * pairs * away, *order_law(ties, sizes))
     else:
         p = normal_p(away, error, alternative, 0.5 / pairs)
         return NullTest(error, away / error, p, NULL_VARIANCE)
-    return NullTest(error, away / error, _choose_side(*tails, alternative), EXACT)
+    return NullTest(error, away / error, tails.choose(alternative), EXACT)
 
 
 def judge_order(score: float, first: Any, second: Any, alternative: str = "two-sided") -> NullTest:
     """Test S, the pairs ordered alike less those ordered against each other, against 0.
 
     ``first`` and ``second`` are the tie sizes of the two columns. With at most 33 rows p is
-    counted (with ties in both columns: if few rows or few values make the count short), and also
-    for a perfect order without ties. Otherwise it is that of a normal law, as in
-    `scipy.stats.kendalltau`.
+    counted (with ties in both columns: at most 10), and also for a perfect order without ties.
+    Otherwise it is that of a normal law, as in `scipy.stats.kendalltau`.
     """
     first, second = _as_counts(first), _as_counts(second)
     error = math.sqrt(order_variance(first, second))
     most = float(first.sum() * (first.sum() - 1) / 2)
     if abs(score) == most:  # no ties, and one order of all
         share = math.exp(-_log_orders(first.sum()))
-        tails = (share, 1.0) if score > 0 else (1.0, share)
+        tails = _Tails(share, 1.0, 2 * share) if score > 0 else _Tails(1.0, share, 2 * share)
     elif _is_countable_order(first, second):
         tails = _sum_tails(score, *order_law(first, second))
     else:
         return NullTest(error, score / error, normal_p(score, error, alternative), NULL_VARIANCE)
-    return NullTest(error, score / error, _choose_side(*tails, alternative), EXACT)
+    return NullTest(error, score / error, tails.choose(alternative), EXACT)
 
 
 def auc_error(sizes: FloatArray, ties: FloatArray) -> FloatArray:
@@ -116,7 +120,7 @@ def normal_p(away: float, error: float, alternative: str, half_step: float = 0.0
     above, below = (
         math.erfc((side * away - half_step) / (error * math.sqrt(2))) / 2 for side in (1, -1)
     )
-    return _choose_side(above, below, alternative)
+    return _Tails(above, below, 2 * min(above, below)).choose(alternative)
 
 
 def order_law(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -174,10 +178,13 @@ def _count_tables(states: FloatArray, steps: FloatArray) -> FloatArray:
     for size in map(int, steps):
         following: dict[tuple[int, ...], FloatArray] = {}
         for rows, ways in reached.items():
+            # Rows above those that are taken count for them, rows below against; pairs of rows
+            # that are taken together cancel.
+            gains = [sum(rows[at + 1 :]) - sum(rows[:at]) for at in range(len(rows))]
             for taken in _choose(rows, size):
-                rest = tuple(row - part for row, part in zip(rows, taken, strict=True))
+                rest = tuple(map(int.__sub__, rows, taken))
                 orders = math.prod(map(math.comb, rows, taken))
-                moved = orders * np.roll(ways, _compare(taken, rest))
+                moved = orders * np.roll(ways, sum(map(int.__mul__, taken, gains)))
                 following[rest] = following[rest] + moved if rest in following else moved
         reached = following
     return reached[tuple(0 for _ in left)]
@@ -194,26 +201,14 @@ def _choose(rows: tuple[int, ...], count: int) -> Iterator[tuple[int, ...]]:
             yield (part, *rest)
 
 
-def _compare(lower: tuple[int, ...], upper: tuple[int, ...]) -> int:
-    """Return the pairs of a lower and an upper row that are in order, less those that are not."""
-    score, passed, ahead = 0, 0, sum(upper)
-    for low, high in zip(lower, upper, strict=True):
-        ahead -= high
-        score += low * (ahead - passed)
-        passed += high
-    return score
-
-
 def _is_countable_auc(sizes: FloatArray, ties: FloatArray) -> bool:
     few = sizes.min() <= _FEW_OF_CLASS and sizes.prod() <= _MOST_SCORES
     return bool(few and (ties.max() == 1 or sizes.sum() <= FEW_TIED) and _are_whole(sizes, ties))
 
 
 def _is_countable_order(first: FloatArray, second: FloatArray) -> bool:
-    if first.sum() > _FEW_ROWS or not _are_whole(first, second):
-        return False
-    states = min(map(_count_states, (first, second)))
-    return bool(min(first.max(), second.max()) == 1 or states <= _MOST_STATES)
+    few = _FEW_ROWS if min(first.max(), second.max()) == 1 else _FEW_TIED_ROWS
+    return bool(first.sum() <= few and _are_whole(first, second))
 
 
 def _count_states(sizes: FloatArray) -> float:
@@ -236,14 +231,21 @@ def _log_orders(sizes: FloatArray | float) -> float:
     return math.fsum(math.lgamma(size + 1) for size in np.atleast_1d(sizes))
 
 
-def _sum_tails(score: float, scores: FloatArray, shares: FloatArray) -> tuple[float, float]:
-    """Return how often S is at least, and at most, a score; scores are half whole numbers."""
-    above = float(shares[scores > score - 0.25].sum())
-    return above, float(shares[scores < score + 0.25].sum())
+class _Tails(NamedTuple):
+    """How often chance is at least as high, at least as low, and at least as far off."""
+
+    above: float
+    below: float
+    both: float
+
+    def choose(self, alternative: str) -> float:
+        """Return p."""
+        if alternative == "two-sided":
+            return min(1.0, self.both)
+        return min(1.0, self.above if alternative == "greater" else self.below)
 
 
-def _choose_side(above: float, below: float, alternative: str) -> float:
-    """Return p, given how often chance is at least as high and at least as low."""
-    if alternative == "two-sided":
-        return min(1.0, 2 * min(above, below))
-    return min(1.0, above if alternative == "greater" else below)
+def _sum_tails(score: float, scores: FloatArray, shares: FloatArray) -> _Tails:
+    """Return the tails of a law at a score; scores are whole numbers."""
+    sides = (scores > score - 0.5, scores < score + 0.5, np.abs(scores) > abs(score) - 0.5)
+    return _Tails(*(float(shares[side].sum()) for side in sides))
