@@ -185,6 +185,7 @@ def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> N
     shown = cli("peer", "status", "--home", "ann").out
     assert "unknown: no exchange yet" in shown and "not running" in shown
     assert "records of 1 of 2 members; all have 4 rows together" in shown and "never" in shown
+    assert "not known yet" in shown  # whether the neighbor has the same specification
     status = cli("peer", "status", "--home", "ann", "--json").json()
     assert (status["running"], status["state"]) == (False, "down")
     assert (status["exchanges"], status["estimate"]) == (0, None)

@@ -371,4 +371,6 @@ def _agreement(neighbor: NeighborStatus) -> str:
         return "evicted"
     if neighbor.other_version is not None:
         return f"no, version {neighbor.other_version}"
+    if neighbor.heard is None and not neighbor.agreed:
+        return "not known yet"
     return format_value(neighbor.agreed)
