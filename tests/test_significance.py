@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,17 @@ def test_nodes_count_a_perfect_order(name: str, method: str, tmp_path: Any) -> N
     assert (loaded.p_law, loaded.null_error.tolist()) == ("exact", run.null_error.tolist())
 
 
+@pytest.mark.parametrize("name", ["auc", "kendall-b"])
+def test_nodes_that_hardly_began_count_nothing(name: str) -> None:
+    asked = draw(name, 10, None)
+    for iterations in (30, 40, 50, 60):  # some end when a few nodes only have met
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            how: dict[str, Any] = {"graph": "complete", "method": "sketch", "checkpoints": 1}
+            run = pg.test(**asked, **how, iterations=iterations)
+        assert run.p_law != "exact" or not np.isnan(run.p_value).any()
+
+
 def test_sites_that_swap_sets_and_other_nulls_test_by_the_sampling_error() -> None:
     asked, sites = draw("auc", 40, None), np.arange(40) // 4
     how: dict[str, Any] = {"graph": "complete", "method": "tracking", "checkpoints": 1}
@@ -272,3 +284,18 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
 def test_bad_options_are_refused(how: dict[str, Any], sentence: str) -> None:
     with pytest.raises(pg.InputError, match=sentence):
         pg.test(NUMBERS, **{"kernel": "mann-whitney", "labels": LABELS, **how})
+
+
+def test_noise_of_private_reports_counts_in_p() -> None:
+    mechanism = pg.privacy.RandomizedResponse(3.0, 3, (-4, 4), classes=(0, 1))
+    run = pg.test(
+        np.clip(NUMBERS, -4, 4),
+        "auc",
+        labels=LABELS,
+        privacy=mechanism,
+        **{**ON_A_TREE, "schedule": "random"},
+    )
+    low, high = run.interval
+    assert run.p_law == "sampling error"
+    assert ((run.p_value < 0.05) == ((low > 0.5) | (high < 0.5))).all()
+    assert run.privacy_error.standard_error > run.sampling_error.max()

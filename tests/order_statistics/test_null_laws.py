@@ -150,6 +150,11 @@ def test_classes_are_a_column_of_two_values() -> None:
     np.testing.assert_allclose(auc_error(sizes, ties), of_pairs, rtol=1e-12)
 
 
+def test_one_value_has_one_order() -> None:
+    for found in (judge_auc(0.5, (3, 4), [7.0]), judge_order(0.0, [7.0], np.ones(7))):
+        assert (found.p, found.law) == (1.0, EXACT)
+
+
 def test_parts_of_rows_are_not_tied() -> None:
     """Shares that a node estimates: less than one row in a cell, and cells without rows."""
     whole = order_variance(np.ones(5), np.ones(5))

@@ -177,7 +177,9 @@ def test_command(
 
     The value is that of all pairs of rows of a CSV file, or of several together. Its standard error
     says how far these rows may be from the population they are drawn from, z how many such errors
-    the value is off the null, and p how often chance alone would bring it as far off.
+    the value is off the null, and p how often chance alone would bring it as far off. The auc and
+    rank correlations of plain rows are tested by their law without an effect, which has an error
+    of its own: p of few rows is counted over all their orders.
 
     Of the examples the first asks whether a column tells two classes apart better than a coin does
     (an AUC of 0.5), and the second whether one column does so better than another: DeLong's paired

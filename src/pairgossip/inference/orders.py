@@ -170,7 +170,8 @@ class NodeTest:
         ties: tuple[FloatArray, FloatArray] | None,
     ) -> tuple[FloatArray, str]:
         """Return each node's p, and where it comes from."""
-        if ties is not None and all(_are_whole(sizes) for sizes in ties):
+        is_known = np.isfinite(estimates).all() and np.isfinite(errors).all()
+        if ties is not None and is_known and all(_are_whole(sizes) for sizes in ties):
             nodes = zip(estimates, errors, *map(np.round, ties), strict=True)
             found = [self._judge(*node) for node in nodes]
             if all(test.law == EXACT for test in found):

@@ -45,6 +45,10 @@ class NullTest(NamedTuple):
     """Where p comes from: `EXACT` or `NULL_VARIANCE`."""
 
 
+_ALL_TIED = NullTest(0.0, 0.0, 1.0, EXACT)
+"""Where a column is constant there is one order, which chance makes for sure."""
+
+
 def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided") -> NullTest:
     """Test an AUC, in which ties count half, against 0.5.
 
@@ -55,6 +59,8 @@ def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided
     """
     sizes, ties = _as_counts(sizes), _as_counts(ties)
     pairs, error, away = float(sizes.prod()), float(auc_error(sizes, ties)), value - 0.5
+    if not error > 0:
+        return _ALL_TIED
     if value in (0.0, 1.0):  # the rows of one class are the topmost: one choice of them
         share = math.exp(_log_orders(sizes) - _log_orders(sizes.sum()))
         # The other class is topmost in another choice, unless ties go across where it would begin.
@@ -76,7 +82,9 @@ def judge_order(score: float, first: Any, second: Any, alternative: str = "two-s
     Otherwise it is that of a normal law, as in `scipy.stats.kendalltau`.
     """
     first, second = _as_counts(first), _as_counts(second)
-    error = math.sqrt(order_variance(first, second))
+    error = math.sqrt(max(0.0, order_variance(first, second)))
+    if not error > 0:
+        return _ALL_TIED
     most = float(first.sum() * (first.sum() - 1) / 2)
     if abs(score) == most:  # no ties, and one order of all
         share = math.exp(-_log_orders(first.sum()))
