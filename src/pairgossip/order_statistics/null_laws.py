@@ -82,7 +82,7 @@ def judge_order(score: float, first: Any, second: Any, alternative: str = "two-s
     Otherwise it is that of a normal law, as in `scipy.stats.kendalltau`.
     """
     first, second = _as_counts(first), _as_counts(second)
-    error = math.sqrt(max(0.0, order_variance(first, second)))
+    error = math.sqrt(max(0.0, float(order_variance(first, second))))
     if not error > 0:
         return _ALL_TIED
     most = float(first.sum() * (first.sum() - 1) / 2)
