@@ -170,6 +170,11 @@ def test_ties_that_nodes_do_not_see_make_p_larger_and_are_told_of(name: str) -> 
     with pytest.warns(pg.CoarseSketch, match="do not see which rows are tied: test all rows"):
         run = pg.test(**asked, graph="complete", method="tracking", checkpoints=1)
     assert (run.null_error > pg.test(**asked).null_error).all()
+    with warnings.catch_warnings():  # nodes that have not met yet are another matter
+        warnings.simplefilter("error", pg.CoarseSketch)
+        warnings.simplefilter("ignore", pg.errors.NotEnough)
+        how: dict[str, Any] = {"graph": "cycle", "method": "tracking", "iterations": 60}
+        pg.test(**draw(name, 60, None), **how, checkpoints=1)
 
 
 @pytest.mark.parametrize("method", ["sketch", "collect"])

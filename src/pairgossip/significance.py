@@ -26,6 +26,7 @@ from pairgossip.inference.orders import (
     NodeTest,
     has_null_law,
     judge_rows,
+    measure_ties,
     scaled_z,
 )
 from pairgossip.inference.projection import project
@@ -233,11 +234,12 @@ class _KernelRequest(EstimationRequest):
         """Return the run with the p of every node."""
         if self._pairs is None:
             return self._judge_by_sampling_error(run, null)
-        exact = judge_rows(self._pairs, self._pairs.exact(), self.alternative)
+        value = self._pairs.exact()
+        exact = judge_rows(self._pairs, value, self.alternative)
         if run.null_error is not None:
-            warn_if_ties_unseen(run, exact.error)
+            warn_if_ties_unseen(run, exact.error, measure_ties(self._pairs))
             return run
-        known = np.isclose(run.estimates, run.target, rtol=1e-9)  # nodes that have all rows
+        known = np.isclose(run.estimates, value, rtol=1e-9)  # nodes that have all rows
         p, errors = (np.where(known, number, np.nan) for number in (exact.p, exact.error))
         return replace(run, p_value=p, null_error=errors, p_law=exact.law)
 

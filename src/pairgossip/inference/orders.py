@@ -87,6 +87,19 @@ def judge_rows(pairs: Pairs, value: float, alternative: str) -> NullTest:
     return found._replace(error=found.error / compared)
 
 
+def measure_ties(pairs: Pairs) -> float:
+    """Return by which factor the standard error without an effect would be larger without ties."""
+    first, second = (_count_ties(pairs, column) for column in (0, 1))
+    n = float(first.sum())
+    untied = _untied_variance(n) if pairs.classes is None else float(second.prod()) * (n + 1) / 3
+    return math.sqrt(untied / order_variance(first, second))
+
+
+def _untied_variance(n: float) -> float:
+    """Return the variance of S of so many rows without ties."""
+    return n * (n - 1) * (2 * n + 5) / 18
+
+
 def _count_compared(pairs: Pairs, name: str, first: FloatArray, second: FloatArray) -> float:
     """Return over how many pairs a rank correlation divides S."""
     n, apart = float(first.sum()), (_count_apart(first), _count_apart(second))
@@ -155,7 +168,7 @@ class NodeTest:
             errors = auc_error(self.sizes, first)
         else:
             n = self.n
-            variance = n * (n - 1) * (2 * n + 5) / 18 if ties is None else order_variance(*ties)
+            variance = _untied_variance(n) if ties is None else order_variance(*ties)
             with np.errstate(divide="ignore", invalid="ignore"):
                 if averages.shape[-1] > len(self.kernel.components):  # the last counts the pairs
                     averages = averages[..., :-1] / averages[..., -1:]

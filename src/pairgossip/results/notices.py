@@ -170,11 +170,14 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
     notify(notice)
 
 
-def warn_if_ties_unseen(run: Run, exact: float) -> None:
+def warn_if_ties_unseen(run: Run, exact: float, without_ties: float) -> None:
     """Tell the caller of `test` that ties change the error without an effect by more than p bears.
 
-    Nodes that see no ties, or only those that cells tell, take it for larger than it is.
+    Nodes that see no ties, or only those that cells tell, take it for larger than it is: without
+    ties it would be larger by this factor.
     """
+    if without_ties <= _FACTOR_OF_TESTS:
+        return
     known = run.null_error if run.null_error is not None else np.array([np.nan])
     if np.isnan(known).all() or run.status == "interrupted":
         return
