@@ -157,7 +157,8 @@ def winsorized_mean(
 ) -> Any:
     """Return the mean after a share at either end is moved to the next row that is left.
 
-    Other arguments are those of `quantile`.
+    Its interval is by its influence function, which has the density at both cuts in it, and by
+    Student's t. Other arguments are those of `quantile`.
     """
     rows = {"x": x, "weights": weights}
     return _Asked(rows, missing, None, graph, interval, (bins, range), options).answer(

@@ -68,6 +68,19 @@ def test_bins_cost_little_beside_the_sampling_error(name: str, x: FloatArray) ->
         assert ends == pytest.approx(end, abs=0.4 * exact.error)
 
 
+@functions
+@pytest.mark.parametrize("power", [-664, 664])
+def test_bins_scale_with_the_rows(name: str, power: int) -> None:
+    """Exactly with powers of two, from 1e-200 to 1e200."""
+    x, factor = SAMPLES["cauchy"], 2.0**power
+    problem, scaled = sketched(name, x), sketched(name, factor * x)
+    mean = problem.features.mean(axis=0, keepdims=True)
+    assert scaled.features.mean(axis=0, keepdims=True) == pytest.approx(mean, rel=1e-9)
+    assert scaled.sketch.readout(mean) == factor * problem.sketch.readout(mean)
+    found, expected = (one.sketch.sampling(mean, 0.95)[:3] for one in (scaled, problem))
+    assert np.array_equal(found, factor * np.array(expected))
+
+
 @pytest.mark.parametrize("name", ["hodges-lehmann", "shift"])
 def test_an_outlier_takes_no_digits(name: str) -> None:
     x = np.r_[SAMPLES["normal"][:-1], 1e12]

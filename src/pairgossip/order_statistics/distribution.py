@@ -23,10 +23,12 @@ class Part(NamedTuple):
         """Return the sum of the numbers in it."""
         return np.asarray((self.weights * self.centers).sum(axis=-1))
 
-    def squares_about(self, center: FloatArray) -> FloatArray:
-        """Return the sum of squared distances from a center."""
-        away = (self.centers - center[..., None]) ** 2 + self.lengths**2 / 12
-        return np.asarray((self.weights * away).sum(axis=-1))
+    def squares_about(self, center: FloatArray, unit: FloatArray) -> FloatArray:
+        """Return the sum of squared distances from a center, in squares of a unit."""
+        center, unit = center[..., None], unit[..., None]
+        # Squares of numbers beyond, which count for nothing, could leave the floating range.
+        away = (np.where(self.weights > 0, self.centers, center) - center) / unit
+        return np.asarray((self.weights * (away**2 + (self.lengths / unit) ** 2 / 12)).sum(axis=-1))
 
 
 class Distribution(NamedTuple):

@@ -100,11 +100,17 @@ def _order_interval(at, middle, half, last, wide) -> Sampling:  # type: ignore[n
     """Return the interval between the order statistics about a middle index."""
     first, second = middle - half, middle + half
     low, high = at(first), at(second)
-    # Where rows end before the interval does, numbers are taken to go on as far apart.
-    reached = np.minimum(second, last) - np.maximum(first, 0.0)
-    apart = np.where(reached > 0, (high - low) / np.where(reached > 0, reached, 1.0), np.inf)
-    error = apart * half / wide
+    error = _gap(low, high, first, second, last) * half / wide
     return Sampling(error, np.where(first < 0, -np.inf, low), np.where(second > last, np.inf, high))
+
+
+def _gap(
+    low: FloatArray, high: FloatArray, first: FloatArray, second: FloatArray, last: FloatArray
+) -> FloatArray:
+    """Return how far apart neighboring numbers are, given those at two indices: 1 / (n density)."""
+    # Where rows end before the second index, numbers are taken to go on as far apart.
+    reached = np.minimum(second, last) - np.maximum(first, 0.0)
+    return np.where(reached > 0, (high - low) / np.where(reached > 0, reached, 1.0), np.inf)
 
 
 @dataclass(frozen=True)
@@ -142,14 +148,28 @@ class _Cut:
     def _cut(self, sample: Distribution) -> FloatArray:
         return np.floor(self.share * sample.size)
 
-    def _winsorized(self, sample: Distribution) -> tuple[FloatArray, FloatArray]:
-        """Return the winsorized mean, and the sum of squares about it."""
+    def _winsorized(self, sample: Distribution) -> FloatArray:
+        """Return the mean after the rows that are cut are moved to the next that is left."""
         n, cut = sample.size, self._cut(sample)
-        part = sample.between(cut, n - cut)
-        ends = [sample.at(cut), sample.at(n - 1 - cut)]
-        mean = np.asarray((part.total() + cut * (ends[0] + ends[1])) / n)
-        squares = part.squares_about(mean) + cut * sum((end - mean) ** 2 for end in ends)
-        return mean, np.asarray(squares)
+        ends = sample.at(cut) + sample.at(n - 1 - cut)
+        return np.asarray((sample.between(cut, n - cut).total() + cut * ends) / n)
+
+    def _spread(
+        self, sample: Distribution, below: FloatArray | float = 0.0, above: FloatArray | float = 0.0
+    ) -> FloatArray:
+        """Return the root of the sum of squares of moved rows about their mean.
+
+        Rows cut at either end count as moved further out by as much as is given, and the mean of
+        all moves with them.
+        """
+        n, cut = sample.size, self._cut(sample)
+        low, high = sample.at(cut) - below, sample.at(n - 1 - cut) + above
+        mean = np.asarray(self._winsorized(sample) + cut / n * (above - below))
+        # Squares of very large or small numbers would leave the floating range.
+        unit = np.where(high > low, high - low, 1.0)
+        ends = ((low - mean) / unit) ** 2 + ((high - mean) / unit) ** 2
+        squares = sample.between(cut, n - cut).squares_about(mean, unit) + cut * ends
+        return np.asarray(unit * np.sqrt(squares))
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the mean."""
@@ -160,7 +180,7 @@ class _Cut:
         raise NotImplementedError
 
     def sampling(self, sample: Distribution, level: float) -> Sampling:
-        """Return the error from the winsorized variance, and the interval by Student's t."""
+        """Return the error, and the interval by Student's t."""
         value, error = self.value(sample), self.error(sample)
         left = float(np.min(sample.size - 2 * self._cut(sample)))
         half = t_quantile(level, left - 1) * error
@@ -183,7 +203,7 @@ class TrimmedMean(_Cut):
     def error(self, sample: Distribution) -> FloatArray:
         """Return its standard error (Yuen 1974)."""
         left = sample.size - 2 * self._cut(sample)
-        return np.sqrt(self._winsorized(sample)[1] / (left * (left - 1)))
+        return self._spread(sample) / np.sqrt(left * (left - 1))
 
 
 class WinsorizedMean(_Cut):
@@ -196,13 +216,24 @@ class WinsorizedMean(_Cut):
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the mean."""
-        return self._winsorized(sample)[0]
+        return self._winsorized(sample)
 
     def error(self, sample: Distribution) -> FloatArray:
-        """Return its standard error (Dixon and Tukey 1968)."""
-        n = sample.size
-        left = n - 2 * self._cut(sample)
-        return np.sqrt(self._winsorized(sample)[1] * (n - 1) / n) / (left - 1)
+        """Return its standard error by the influence function.
+
+        A row cut at one end moves the quantile there, and all rows that are cut with it, by
+        1 / (n density). The density is that between order statistics as far from the quantile as
+        it is off at most, in 95 % of all samples.
+        """
+        n, cut = sample.size, self._cut(sample)
+        share = (cut + 0.5) / n
+        half = normal_quantile(0.95) * np.sqrt(n * share * (1 - share))
+        moved = []
+        for middle in (cut, n - 1 - cut):
+            first, second = middle - half, middle + half
+            gap = _gap(sample.at(first), sample.at(second), first, second, n - 1)
+            moved.append(np.where(cut > 0, cut * gap, 0.0))
+        return self._spread(sample, *moved) / np.sqrt(n * (n - 1))
 
 
 @dataclass(frozen=True)
@@ -271,7 +302,10 @@ class _PairNumbers:
     ) -> None:
         self._rows, self._ends = rows, rows.ends
         self._total, self._center = total, center
-        self._limits = _keys(np.array(limits) - center)
+        # Whatever the numbers' unit, cells are halved alike; rows are found to the last bit.
+        largest = float(np.abs(np.array(limits) - center).max())
+        self._unit = 1.0 if rows.is_exact else 2.0 ** (np.frexp(largest)[1] - 1.0)
+        self._limits = _keys((np.array(limits) - center) / self._unit)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
         """Return how many there are up to a bound, both of shape (...,)."""
@@ -286,9 +320,12 @@ class _PairNumbers:
         high = np.full(position.shape, self._limits[1])
         for _ in range(_HALVINGS if exact else _HALVINGS_OF_CELLS):
             middle = (low >> 1) + (high >> 1) + (low & high & 1)
-            enough = self.up_to(self._center + _numbers(middle)) >= position
+            enough = self.up_to(self._number(middle)) >= position
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return self._center + _numbers(high)
+        return self._number(high)
+
+    def _number(self, key: IntArray) -> FloatArray:
+        return self._center + self._unit * _numbers(key)
 
     def median(self) -> FloatArray:
         """Return the median."""
