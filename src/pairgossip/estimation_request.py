@@ -15,7 +15,7 @@ from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setu
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.graphs import Graph
-from pairgossip.inference.answer import check_level
+from pairgossip.inference.answer import Law, check_level
 from pairgossip.inference.projection import project
 from pairgossip.inference.questions import perfect, sampling_error
 from pairgossip.kernels import PairProblem, Pairs, WholeSets
@@ -111,7 +111,7 @@ class EstimationRequest(Request):
             level=self.interval,
             stops_early=self.until is not None,
             tests=self.tests,
-            freedom=freedom,
+            sampling_law=self._law(rows, problem, freedom),
             exact_error=self._exact_error(rows),
         )
 
@@ -207,6 +207,20 @@ class EstimationRequest(Request):
         classes, weights = (getattr(rows, name, None) for name in ("classes", "weights"))
         of = np.zeros(rows.n, dtype=np.intp) if classes is None else classes
         return float(np.bincount(of, weights).min() - 1)
+
+    def _law(
+        self,
+        rows: Pairs | Averages | PrivatePairs,
+        problem: PairProblem | Averages,
+        freedom: float,
+    ) -> Law:
+        """Return the law of the statistic over its error: more of it where nodes know rows."""
+        if self.interval is not None and isinstance(rows, Pairs):
+            if self._method.collects:
+                return project(rows).law()
+            if isinstance(problem, SketchedPairs):
+                return problem.limit_law(freedom)
+        return Law(freedom)
 
     def _learns_of_sites(self, problem: PairProblem | Averages) -> bool:
         return isinstance(problem, WholeSets | PrivateSets) and self._method.tracks_rows

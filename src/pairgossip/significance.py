@@ -19,7 +19,7 @@ from pairgossip.errors import InputError, canonical
 from pairgossip.estimation import carry_out
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
-from pairgossip.inference.answer import check_level
+from pairgossip.inference.answer import check_level, judge
 from pairgossip.inference.orders import (
     ORDER_KERNELS,
     SAMPLING_ERROR,
@@ -27,13 +27,13 @@ from pairgossip.inference.orders import (
     has_null_law,
     judge_rows,
     measure_ties,
-    scaled_z,
 )
 from pairgossip.inference.projection import project
 from pairgossip.inference.questions import (
     ALTERNATIVES,
     USUAL_LEVEL,
     check_test_rows,
+    choose_side,
     find_null,
     probability,
     refuse_kind,
@@ -251,10 +251,11 @@ class _KernelRequest(EstimationRequest):
             errors = np.hypot(errors, run.privacy_error.standard_error)
         by_site = run.construction == WHOLE_SETS and METHODS[run.method].tracks_rows
         freedom, z = (run.freedom if by_site else math.inf), (run.estimates - null) / errors
+        p = map_law(partial(probability, alternative=self.alternative, freedom=freedom), z)
         if run.kernel in ORDER_KERNELS:
-            freedom, z = run.freedom, scaled_z(run.estimates, null, errors, run.interval_scale)
-        law = partial(probability, alternative=self.alternative, freedom=freedom)
-        return replace(run, p_value=map_law(law, z), p_law=SAMPLING_ERROR)
+            z, either_side = judge(run.estimates, errors, null, run.interval_scale, run.error_law)
+            p = map_law(partial(choose_side, alternative=self.alternative), either_side, z)
+        return replace(run, p_value=p, p_law=SAMPLING_ERROR)
 
     def _rows(self) -> Pairs | Averages | PrivatePairs:
         rows, method = super()._rows(), self._method

@@ -8,6 +8,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement, Words
@@ -341,9 +342,9 @@ def test_a_value_lies_in_its_bracket_where_rows_are_few() -> None:
 def test_an_interval_is_known_about_what_noise_has_moved_out_of_its_scale(
     value: float, scale: Scale
 ) -> None:
-    low, high = interval_about((0.1, 0.9), value, 0.2, 0.95, scale, 100.0)
+    low, high = interval_about((0.1, 0.9), value, 0.2, 0.95, scale, Law(100.0))
     assert low <= min(value, 0.1) and high >= max(value, 0.9)
-    assert np.isnan(interval_about((0.9, 0.1), value, 0.2, 0.95, scale, 100.0)).all()
+    assert np.isnan(interval_about((0.9, 0.1), value, 0.2, 0.95, scale, Law(100.0))).all()
 
 
 def test_a_bracket_ends_where_a_statistic_does() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,10 +12,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Scale
-from pairgossip.order_statistics.laws import normal_quantile, t_quantile
+from pairgossip.order_statistics.laws import map_law, t_quantile, two_sided, two_sided_by_t
 
-FEW = 30
-"""Below this many degrees of freedom intervals are as wide as Student's t says."""
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
 
@@ -31,7 +30,7 @@ class Answer(float):
     low, high, level
         An interval that covers the true value in this part of all samples.
     scale
-        On which scale the interval is symmetric: "plain", "log", "logit" or "fisher".
+        On which scale the interval is computed: "plain", "log", "logit" or "fisher".
     """
 
     error: float
@@ -75,40 +74,131 @@ def format_alike(numbers: Sequence[float], error: float) -> list[str]:
     return [format(number, form) for number in numbers]
 
 
-def interval(
-    value: float, error: float, level: float, scale: Scale = "plain", freedom: float = math.inf
-) -> tuple[float, float]:
-    """Return the ends of the interval at a level, symmetric on its scale.
+class Law(NamedTuple):
+    """How a statistic less the true value, over its standard error, is spread over samples.
 
-    ``freedom`` is the number of degrees of freedom that the error is estimated with.
+    Its third moment is that of the mean of what rows add to the statistic; where this is not
+    known, it is taken to be symmetric on the scale of the interval.
     """
-    low, high = intervals(np.array([value]), np.array([error]), level, scale, freedom)
+
+    freedom: float = math.inf
+    """One less than the rows, or clusters, that the error is estimated with."""
+    skewness: float | None = None
+    """The skewness of the mean of what rows add; None if it is not known."""
+    shift: float = 0.0
+    """The bias of the statistic, in standard errors."""
+    effective_freedom: float = math.inf
+    """The degrees of freedom that the variance of the squares of what rows add tells."""
+
+    @classmethod
+    def of(cls, added: FloatArray, counts: FloatArray, freedom: float, shift: float = 0.0) -> Law:
+        """Return the law by the moments of what units add to a statistic, on average nothing.
+
+        ``counts`` says how many units add as much. The effective degrees of freedom are those of
+        Satterthwaite (1946).
+        """
+        scaled, n = added / (float(np.abs(added).max()) or 1.0), float(counts.sum())
+        squares = scaled * scaled
+        powers = (squares, squares * scaled, squares * squares)
+        second, third, fourth = (float(counts @ power) / n for power in powers)
+        variation = fourth - second * second
+        if not (second > 0 and variation > 0):
+            return cls(freedom)
+        skewness = third / (second * math.sqrt(second * n))
+        return cls(freedom, skewness, shift, max(2 * n * second * second / variation, 1.0))
+
+    def quantiles(self, level: float, bend: FloatArray) -> list[FloatArray]:
+        """Return the upper and the lower end of what is likely, on a scale.
+
+        ``bend`` is the second derivative of the scale over the first, times the standard error.
+        Student's t is leaned by the cubic of Hall (1992), whose Edgeworth term is that of a mean.
+        As few rows tell little of third moments, neither end comes nearer than Student's t.
+        """
+        least = t_quantile(level, self.freedom)
+        if self.skewness is None:
+            return [least + 0 * bend, -least + 0 * bend]
+        wide = t_quantile(level, min(self.freedom, self.effective_freedom))
+        lean = self.skewness / 3 + bend / 2
+        moved = [side * wide - self.skewness / 6 + self.shift for side in (1, -1)]
+        roots = [np.cbrt(1 + 3 * lean * at) for at in moved]
+        # This is (root - 1) / lean, also where nothing leans.
+        high, low = (3 * at / (1 + c + c * c) for at, c in zip(moved, roots, strict=True))
+        return [np.maximum(high, least), np.minimum(low, -least)]
+
+    def two_sided(self, z: float, bend: float) -> float:
+        """Return 1 less the level at which an end of `quantiles` is z."""
+        p = two_sided_by_t(z, self.freedom) if self.freedom < math.inf else two_sided(z)
+        if self.skewness is None:
+            return p
+        lean = self.skewness / 3 + bend / 2
+        leaned = z + lean * z * z + lean * lean * z**3 / 3 + self.skewness / 6 - self.shift
+        if leaned * z <= 0:
+            return 1.0
+        return max(p, two_sided_by_t(leaned, min(self.freedom, self.effective_freedom)))
+
+
+NORMAL = Law()
+
+
+def interval(
+    value: float, error: float, level: float, scale: Scale = "plain", law: Law = NORMAL
+) -> tuple[float, float]:
+    """Return the ends of the interval at a level, by the law of its error on its scale."""
+    low, high = intervals(np.array([value]), np.array([error]), level, scale, law)
     return float(low[0]), float(high[0])
 
 
 def intervals(
-    values: FloatArray, errors: FloatArray, level: float, scale: Scale, freedom: float
+    values: FloatArray, errors: FloatArray, level: float, scale: Scale, law: Law
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the intervals about many values.
 
     Estimates may lie outside of what the scale allows: about these, intervals are plain.
     """
     level = check_level(level)
-    wide = errors * (t_quantile(level, freedom) if freedom < FEW else normal_quantile(level))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        middle, spread, bend = _rescale(values, errors, scale)
+        steps = [spread * end for end in law.quantiles(level, bend)]
         if scale == "logit":
-            middle, spread = np.log(values / (1 - values)), wide / (values * (1 - values))
-            low, high = (1 / (1 + np.exp(-(middle + side * spread))) for side in (-1, 1))
+            low, high = (1 / (1 + np.exp(step - middle)) for step in steps)
         elif scale == "log":
-            sizes = np.where(values > 0, values, np.nan)
-            low, high = (sizes * np.exp(side * wide / sizes) for side in (-1, 1))
+            low, high = (values * np.exp(-step) for step in steps)
         elif scale == "fisher":
-            middle, spread = np.arctanh(values), wide / (1 - values**2)
-            low, high = (np.tanh(middle + side * spread) for side in (-1, 1))
+            low, high = (np.tanh(middle - step) for step in steps)
         else:
-            low, high = values - wide, values + wide
+            low, high = (values - step for step in steps)
+    wide = errors * t_quantile(level, law.freedom)
     outside = np.isnan(low) | np.isnan(high)
     return np.where(outside, values - wide, low), np.where(outside, values + wide, high)
+
+
+def judge(
+    values: FloatArray, errors: FloatArray, null: float, scale: Scale, law: Law
+) -> tuple[FloatArray, FloatArray]:
+    """Return z on the scale of intervals, and 1 less the level at which they reach the null."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        middle, spread, bend = _rescale(values, errors, scale)
+        z = (middle - _rescale(np.array(null), np.array(0.0), scale)[0]) / spread
+    outside = ~np.isfinite(z)
+    z, bend = np.where(outside, (values - null) / errors, z), np.where(outside, 0.0, bend)
+    on_scale, plain = (map_law(one.two_sided, z, bend) for one in (law, Law(law.freedom)))
+    return z, np.where(outside, plain, on_scale)
+
+
+def _rescale(
+    values: FloatArray, errors: FloatArray, scale: Scale
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return values and errors on a scale, and how far it bends within an error."""
+    if scale == "logit":
+        spread = errors / (values * (1 - values))
+        return np.log(values / (1 - values)), spread, spread * (2 * values - 1)
+    if scale == "log":
+        sizes = np.where(values > 0, values, np.nan)
+        return np.log(sizes), errors / sizes, -errors / sizes
+    if scale == "fisher":
+        spread = errors / (1 - values**2)
+        return np.arctanh(values), spread, 2 * values * spread
+    return values, errors, 0 * errors
 
 
 def check_level(level: float) -> float:

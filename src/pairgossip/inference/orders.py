@@ -15,7 +15,6 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs
-from pairgossip.kernels.kernel import Scale
 from pairgossip.kernels.weighing import are_frequencies
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.order_statistics.null_laws import (
@@ -218,17 +217,3 @@ def _snap(auc: float, sizes: FloatArray) -> float:
     """Return the AUC without what rounding added: a whole number of half pairs."""
     halves = 2 * float(np.prod(sizes))
     return round(auc * halves) / halves
-
-
-def scaled_z(values: FloatArray, null: float, errors: FloatArray, scale: Scale) -> FloatArray:
-    """Return Wald's z on the scale of intervals, so that both agree; plain where it has none."""
-    plain = np.asarray((values - null) / errors)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if scale == "logit":
-            apart = np.log(values / (1 - values)) - np.log(null / np.float64(1 - null))
-            z = apart * values * (1 - values) / errors
-        elif scale == "fisher":
-            z = (np.arctanh(values) - np.arctanh(null)) * (1 - values**2) / errors
-        else:
-            return plain
-    return np.where(np.isfinite(z), z, plain)

@@ -4,6 +4,10 @@ With r_k the mean of h(x_k, x_l) + h(x_l, x_k) over all l and U the statistic, r
 psi_k = r_k - 2U, and the variance of U over samples is the sum of psi^2 over n(n - 1). For a
 function of several averages psi is that of the averages times the function's derivatives. For the
 AUC this is DeLong's estimate: there the rows of each class are a sample of their own.
+
+How well the error itself is known, and to which side the statistic leans, is told by the fourth and
+third moments of psi, as if the statistic were a mean of them; its bias by leaving out each row, or
+each cluster, in turn. What pairs add beyond their rows is left out, which errs on the wide side.
 """
 
 from __future__ import annotations
@@ -18,12 +22,16 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction, root_mean_square
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.kernels import Kernel, Pairs
 from pairgossip.kernels.blocks import blocked_rows
 from pairgossip.kernels.kernel import evaluate
 
 _DEGENERATE, ROUNDING = 1e-6, 1e-12
 """Below this part of the statistic, or of the terms it is made of, what rows add is rounding."""
+_MOST_ROWS, _MOST_CLUSTERS = 100_000, 1_000
+"""Largest numbers of rows and of clusters that are left out in turn: of more, the bias is a small
+part of the error."""
 
 
 class Projection(NamedTuple):
@@ -38,6 +46,8 @@ class Projection(NamedTuple):
     """How often each row counts; once if None."""
     size: float = 0.0
     """How large the averages are that the statistic is a function of, in its units."""
+    bias: float = 0.0
+    """How far samples' statistics are from the population's on average."""
 
     @property
     def rows(self) -> float:
@@ -71,6 +81,15 @@ class Projection(NamedTuple):
         count = len(sums)
         return math.sqrt(count * count / (count - 1)) * root_mean_square(sums) / self.rows
 
+    def law(self, clusters: IntArray | None = None) -> Law:
+        """Return the law of the statistic over its error, if rows or whole clusters are drawn."""
+        error = self.error(clusters)
+        shift = self.bias / error if error > 0 else 0.0
+        if clusters is None:
+            return Law.of(self.influence, self._weights, self.freedom, shift)
+        sums = np.bincount(clusters, self._weights * self.influence).astype(np.float64)
+        return Law.of(sums, np.ones(len(sums)), len(sums) - 1.0, shift)
+
     @property
     def _weights(self) -> FloatArray:
         return np.ones(len(self.influence)) if self.weights is None else self.weights
@@ -85,8 +104,8 @@ class Projection(NamedTuple):
         return np.bincount(self._classes, self._weights).astype(np.float64)
 
 
-def project(pairs: Pairs) -> Projection:
-    """Compute a statistic of all pairs, and what each row adds to it."""
+def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
+    """Compute a statistic of all pairs, and what each row adds to it; its bias by clusters."""
     kernel, data = pairs.unweighted
     weights = np.ones(pairs.n) if pairs.weights is None else pairs.weights
     means = np.stack(
@@ -99,7 +118,56 @@ def project(pairs: Pairs) -> Projection:
     slopes = kernel.slopes(averages)
     influence = (means - 2 * averages) @ slopes
     size = float(np.abs(averages * slopes).sum())
-    return Projection(value, influence, pairs.classes, pairs.weights, size)
+    found = Projection(value, influence, pairs.classes, pairs.weights, size)
+    return found._replace(bias=_find_bias(pairs, weights, means, averages, clusters))
+
+
+def _find_bias(
+    pairs: Pairs,
+    weights: FloatArray,
+    means: FloatArray,
+    averages: FloatArray,
+    clusters: IntArray | None,
+) -> float:
+    """Estimate the bias by Quenouille's jackknife, from sums over the pairs of what is left out."""
+    kernel, total = pairs.unweighted[0], weights.sum()
+    if total > _MOST_ROWS if clusters is None else clusters.max() >= _MOST_CLUSTERS:
+        return 0.0
+    if clusters is None:
+        times, left_out, sums = weights, np.ones(pairs.n), means
+        inner = np.stack([_own(part, pairs.unweighted[1]) for part in kernel.components], axis=1)
+        inner = inner if pairs.target == "v" else 0 * inner
+    else:
+        left_out = np.bincount(clusters, weights).astype(np.float64)
+        times = np.ones(len(left_out))
+        sums = np.stack([np.bincount(clusters, weights * part) for part in means.T], axis=1)
+        inner = _sum_inside(pairs, weights, clusters)
+    own = 0.0 if pairs.target == "v" else 1.0  # pairs that each row has less
+    left, count = total - left_out, times.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (total - own) * (total * averages - sums) + inner
+        others = kernel.combine(without / (left * (left - own))[:, None])
+        bias = (count - 1) * (times @ (others - kernel.combine(averages)) / count)
+    return float(bias) if math.isfinite(bias) else 0.0
+
+
+def _sum_inside(pairs: Pairs, weights: FloatArray, clusters: IntArray) -> FloatArray:
+    """Sum each component over the pairs within every cluster, own pairs as in the target."""
+    kernel, data = pairs.unweighted
+    sums = np.zeros((clusters.max() + 1, len(kernel.components)))
+    order = np.argsort(clusters, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1):
+        for k, part in enumerate(kernel.components):
+            times = weights[rows]
+            inside = times @ _weigh_rows(part, part.row_totals, data[rows], times)
+            own = 0.0 if pairs.target == "v" else times @ _own(part, data[rows])
+            sums[clusters[rows[0]], k] = inside - own
+    return sums
+
+
+def _own(kernel: Kernel, data: FloatArray) -> FloatArray:
+    """Return h at every row's pair with itself."""
+    return np.zeros(len(data)) if kernel.zero_diagonal else evaluate(kernel, data, data)
 
 
 def _both_ways(kernel: Kernel, data: FloatArray, weights: FloatArray, target: str) -> FloatArray:
@@ -112,8 +180,7 @@ def _both_ways(kernel: Kernel, data: FloatArray, weights: FloatArray, target: st
         both = rows + _weigh_rows(mirrored, kernel.column_totals, data, weights)
     if target == "v":
         return np.asarray(both / weights.sum())
-    own = 0.0 if kernel.zero_diagonal else 2 * evaluate(kernel, data, data)
-    return np.asarray((both - own) / (weights.sum() - 1))
+    return np.asarray((both - 2 * _own(kernel, data)) / (weights.sum() - 1))
 
 
 def _weigh_rows(

@@ -12,13 +12,12 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, STATISTICS, choice, real
 from pairgossip.errors import InputError, canonical
-from pairgossip.inference.answer import FEW, Answer, check_level, interval
+from pairgossip.inference.answer import Answer, check_level, interval, judge
 from pairgossip.inference.orders import (
     ORDER_KERNELS,
     SAMPLING_ERROR,
     has_null_law,
     judge_rows,
-    scaled_z,
 )
 from pairgossip.inference.permutations import permute_labels, permute_rows
 from pairgossip.inference.projection import ROUNDING, Projection, project
@@ -119,7 +118,7 @@ def exact(
     >>> import pairgossip as pg
     >>> incomes = pg.datasets.engel()["income"]
     >>> print(exact(incomes, "gini-coefficient", interval=0.95))
-    0.255 (95 %: 0.226 to 0.286)
+    0.255 (95 %: 0.226 to 0.318)
     """
     level = None if interval is None else check_level(interval)
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
@@ -134,7 +133,7 @@ def exact(
             )
         return pairs.exact(progress)
     value = pairs.exact(progress)
-    found = project(pairs)._replace(value=value)
+    found = project(pairs, clusters)._replace(value=value)
     return answer(pairs, found, sampling_error(pairs, found, clusters), level, clusters)
 
 
@@ -175,7 +174,7 @@ def test(
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
         refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
         return _add_interval(permute_labels(pairs, seed), pairs, project(pairs), level)
-    projected = project(pairs)
+    projected = project(pairs, clusters)
     if clusters is None and has_null_law(pairs, null):
         projected = projected._replace(value=pairs.exact())  # separated classes are exactly so
         error, z, p, law = judge_rows(pairs, projected.value, side)
@@ -208,12 +207,13 @@ def _test_by_sampling_error(
     error = sampling_error(pairs, found, clusters)
     freedom = math.inf if clusters is None else float(clusters.max())
     z = (found.value - null) / error
+    p = probability(z, side, freedom)
     if pairs.kernel.name in ORDER_KERNELS:
-        freedom = found.freedom if clusters is None else freedom
-        scale = pairs.kernel.interval_scale
-        z = float(scaled_z(np.array(found.value), null, np.array(error), scale))
+        scale, law = pairs.kernel.interval_scale, found.law(clusters)
+        z, either_side = map(float, judge(np.array(found.value), np.array(error), null, scale, law))
+        p = choose_side(either_side, z, side)
     known = answer(pairs, found, error, level, clusters)
-    ends, p = (known.low, known.high), probability(z, side, freedom)
+    ends = (known.low, known.high)
     return TestResult(found.value, error, z, p, SAMPLING_ERROR, interval=ends, level=level)
 
 
@@ -283,8 +283,13 @@ def _prepare(
 
 
 def probability(z: float, alternative: str, freedom: float) -> float:
-    """Return how often a normal number is as far off as z, or Student's t if freedom is small."""
-    either_side = two_sided_by_t(z, freedom) if freedom < FEW else two_sided(z)
+    """Return how often Student's t is as far off as z; it is normal if freedom is infinite."""
+    either_side = two_sided_by_t(z, freedom) if freedom < math.inf else two_sided(z)
+    return choose_side(either_side, z, alternative)
+
+
+def choose_side(either_side: float, z: float, alternative: str) -> float:
+    """Return p of an alternative, given that of both sides."""
     if alternative == "two-sided":
         return either_side
     return either_side / 2 if (z > 0) == (alternative == "greater") else 1 - either_side / 2
@@ -308,8 +313,7 @@ def answer(
 ) -> Answer:
     """Return a statistic with the interval that its kernel's scale asks for."""
     scale = pairs.kernel.interval_scale
-    freedom = found.freedom if clusters is None else float(clusters.max())
-    low, high = interval(found.value, error, level, scale, freedom)
+    low, high = interval(found.value, error, level, scale, found.law(clusters))
     return Answer(found.value, error, low, high, level, scale)
 
 

@@ -11,6 +11,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 
+_NORMAL = 1e7
+"""Degrees of freedom above which Student's t is normal, but for the seventh digit."""
+
 
 def map_law(law: Callable[..., float], *numbers: FloatArray | float) -> FloatArray:
     """Return what a law says of each number; NaN of what is not known."""
@@ -39,16 +42,19 @@ def two_sided_by_t(t: float, freedom: float) -> float:
 @lru_cache  # a running peer asks for the same one again and again
 def t_quantile(level: float, freedom: float) -> float:
     """Return how far Student's t is from zero at most, in this part of all cases."""
-    inner, outer = 0.0, 1.0
-    while two_sided_by_t(outer, freedom) > 1 - level:
-        inner, outer = outer, 2 * outer
-    for _ in range(60):
-        middle = (inner + outer) / 2
-        if two_sided_by_t(middle, freedom) > 1 - level:
-            inner = middle
-        else:
-            outer = middle
-    return outer
+    found = normal_quantile(level)
+    if freedom > _NORMAL:
+        return found
+    log_size = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    log_size -= math.log(freedom * math.pi) / 2
+    # The tail falls ever more slowly, so Newton's steps from its steep side never go too far.
+    for _ in range(100):
+        density = math.exp(log_size - (freedom + 1) / 2 * math.log1p(found * found / freedom))
+        step = (two_sided_by_t(found, freedom) - (1 - level)) / (2 * density)
+        found += step
+        if step <= 1e-13 * found:
+            break
+    return found
 
 
 def _beta_share(x: float, a: float, b: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.privacy import PrivacyError
 from pairgossip.privacy.mechanism import RandomizedResponse
@@ -86,7 +87,7 @@ def _errors(arrays: dict[str, Any]) -> dict[str, Any]:
 def _facts(header: dict[str, Any]) -> dict[str, Any]:
     """Return what a run knows of its exchanges and its sketch, where there is anything."""
     facts = {name: header[name] for name in RUN_FACTS if header.get(name) is not None}
-    for name in ("relaxation", "sketch_value", "level", "freedom"):
+    for name in ("relaxation", "sketch_value", "level", *Law._fields):
         if name in facts:
             facts[name] = float(facts[name])
     if "bracket" in facts:

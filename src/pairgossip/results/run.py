@@ -14,7 +14,7 @@ from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import GroupedGraph
-from pairgossip.inference.answer import Answer, interval, intervals
+from pairgossip.inference.answer import Answer, Law, interval, intervals
 from pairgossip.kernels.kernel import Scale
 from pairgossip.privacy import PrivacyError, PrivateMeans
 from pairgossip.results.provenance import Fingerprint, method_mark
@@ -69,10 +69,16 @@ class Run(Result):
     level: float | None = None
     """The level of the intervals; None if nodes did not learn their sampling errors."""
     interval_scale: Scale = "plain"
-    """On which scale the intervals are symmetric."""
+    """On which scale the intervals are computed; they are symmetric on it without a skewness."""
     freedom: float = math.inf
     """Degrees of freedom of the sampling errors: rows, or rows of the smaller class, less one;
     sites less one where these swap whole sets."""
+    skewness: float | None = None
+    """Skewness of the mean of what rows add to the statistic; None if nodes know errors only."""
+    shift: float = 0.0
+    """Bias of the statistic that the intervals allow for, in standard errors."""
+    effective_freedom: float = math.inf
+    """Degrees of freedom where some rows matter most, if nodes know how much each adds."""
     sampling_error: FloatArray | None = None
     """What each node says of how far the statistic of these rows may be from the population's:
     a standard error, which falls with more rows only, shape (trials, nodes)."""
@@ -168,7 +174,7 @@ class Run(Result):
         if self.interval_low is not None and self.interval_high is not None:
             return self.interval_low, self.interval_high
         errors = np.hypot(self.sampling_error, self._noise)
-        return intervals(self.estimates, errors, self.level, self.interval_scale, self.freedom)
+        return intervals(self.estimates, errors, self.level, self.interval_scale, self.error_law)
 
     @property
     def answer(self) -> Answer | None:
@@ -187,8 +193,13 @@ class Run(Result):
         if self.interval_low is not None and self.interval_high is not None:
             low, high = (value + float(np.mean(ends - self.estimates)) for ends in self.interval)
         else:
-            low, high = interval(value, math.hypot(error, noise), self.level, scale, self.freedom)
+            low, high = interval(value, math.hypot(error, noise), self.level, scale, self.error_law)
         return Answer(value, error, low, high, self.level, scale)
+
+    @property
+    def error_law(self) -> Law:
+        """The law of estimates over their sampling errors."""
+        return Law(self.freedom, self.skewness, self.shift, self.effective_freedom)
 
     @property
     def _noise(self) -> float:
@@ -421,7 +432,7 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
     return {
         "level": None if setup.tests else setup.level,
         "interval_scale": "plain" if kernel is None else kernel.interval_scale,
-        "freedom": setup.freedom,
+        **setup.sampling_law._asdict(),
         "sampling_error": collect("sampling_error"),
         "widening": collect("widening") if setup.learns_rows else None,
         "site_error": collect("site_error") if has_sites else None,

@@ -158,7 +158,8 @@ def graph_of(archive: Archive) -> Graph:
 RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status")
 RUN_FACTS = (
     *("relaxation", "sketch", "sketch_value", "bracket"),
-    *("level", "interval_scale", "freedom", "p_law"),
+    *("level", "interval_scale", "freedom", "skewness", "shift", "effective_freedom"),
+    "p_law",
 )
 RUN_ERRORS = (
     *("sampling_error", "widening", "site_error", "gossip_error"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.sketches.sketch import Combined, Points, PointSketch, Sketch, formulas
 
@@ -63,9 +64,7 @@ def sampling_errors(
 def _errors(
     part: PointSketch, kernel: Kernel | Combination, target: str, means: FloatArray, n: float
 ) -> FloatArray:
-    wanted = formulas(kernel)
-    points = part.points(means, wanted)
-    added = _added(points, kernel.slopes(part.averages(means, wanted)), target, n)
+    points, added = _added(part, kernel, target, means, n)
     influence = added - np.einsum("np,np->n", points.weights, added)[:, None]
     counts, of_class = n * points.weights, _classes(points, kernel)
     sizes, squares = counts @ of_class, (counts * influence**2) @ of_class
@@ -75,12 +74,45 @@ def _errors(
     return np.sqrt(np.where(is_known, variance, np.nan))
 
 
-def _added(points: Points, slopes: FloatArray, target: str, n: float) -> FloatArray:
-    """Return what rows at each point add to the statistic, up to a constant, (nodes, points)."""
+def sampling_law(
+    sketch: Sketch,
+    kernel: Kernel | Combination,
+    target: str,
+    mean: FloatArray,
+    n: float,
+    freedom: float,
+) -> Law:
+    """Return the law of the statistic over its error, by the points that stand for rows.
+
+    As of rows, its bias is found by leaving out one row at each point in turn.
+    """
+    part = find_points(sketch, kernel)
+    with np.errstate(all="ignore"):
+        points, added = _added(part, kernel, target, mean[None], n)
+        shares, own = points.weights[0], float(target == "u")
+        error = _errors(part, kernel, target, mean[None], n)[0]
+        sums = _row_means(points, target, n)[0]
+        averages = shares @ sums / 2
+        without = (n - own) * (n * averages - sums) + (1 - own) * points.own / 2
+        others = kernel.combine(without / ((n - 1) * (n - 1 - own)))
+        shift = float((n - 1) * (shares @ others - kernel.combine(averages)) / error)
+    influence = added[0] - shares @ added[0]
+    return Law.of(influence, n * shares, freedom, shift if np.isfinite(shift) else 0.0)
+
+
+def _added(
+    part: PointSketch, kernel: Kernel | Combination, target: str, means: FloatArray, n: float
+) -> tuple[Points, FloatArray]:
+    """Return points, and what rows at each add to the statistic, up to a constant."""
+    wanted = formulas(kernel)
+    points, slopes = part.points(means, wanted), kernel.slopes(part.averages(means, wanted))
+    return points, np.asarray((_row_means(points, target, n) @ slopes[..., None])[..., 0])
+
+
+def _row_means(points: Points, target: str, n: float) -> FloatArray:
+    """Return the row means at points, own pairs as in the target, (nodes, points, kernels)."""
     means = points.row_means
-    if target == "u":
-        means = (n * means - points.own) / (n - 1)
-    return np.asarray((means @ slopes[..., None])[..., 0])
+    return means if target == "v" else (n * means - points.own) / (n - 1)
 
 
 def _classes(points: Points, kernel: Kernel | Combination) -> FloatArray:

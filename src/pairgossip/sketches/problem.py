@@ -9,6 +9,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.pairs import Averages
@@ -22,7 +23,8 @@ from pairgossip.sketches import (
     TwoWayBins,
     default_sketch,
 )
-from pairgossip.sketches.errors import find_points, sampling_errors
+from pairgossip.sketches.errors import find_points, sampling_errors, sampling_law
+from pairgossip.sketches.moments import Scatter
 from pairgossip.sketches.sketch import Combined, formulas
 from pairgossip.sketches.tables import Table
 
@@ -149,6 +151,13 @@ class SketchedPairs(_Sketched):
         """Return what nodes agree on in the end as the sampling error of intervals at a level."""
         rows, mean = self._rows, self._mean[None]
         return float(sampling_errors(self.sketch, rows.kernel, rows.target, mean, rows.count)[0])
+
+    def limit_law(self, freedom: float) -> Law:
+        """Return the law of the statistic over its error, as nodes know it in the end."""
+        rows, part = self._rows, find_points(self.sketch, self._rows.kernel)
+        if isinstance(part, Scatter):  # the powers that are averaged tell the error only
+            return Law(freedom)
+        return sampling_law(self.sketch, rows.kernel, rows.target, self._mean, rows.count, freedom)
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""

@@ -28,6 +28,7 @@ from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, T
 from pairgossip.errors import InputError, needed_for_speed
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Course
+from pairgossip.inference.answer import NORMAL, Law
 from pairgossip.inference.orders import NodeTest
 from pairgossip.kernels import PairProblem, Pairs, TrialPairs, WholeSets
 from pairgossip.kernels.pairs import Averages
@@ -171,8 +172,8 @@ class Setup:
     """Whether a trial ends when all nodes have enough."""
     tests: bool = False
     """Whether nodes learn the p of a test, which has no interval."""
-    freedom: float = np.inf
-    """The degrees of freedom of sampling errors."""
+    sampling_law: Law = NORMAL
+    """The law of the statistic over its sampling error."""
     exact_error: float = np.nan
     """The sampling error of the exact value, which nodes that know all rows can compute."""
     node_test: NodeTest | None = None

@@ -17,7 +17,7 @@ import numpy as np
 
 from pairgossip.algorithms import row_products
 from pairgossip.arrays import FloatArray
-from pairgossip.inference.answer import interval
+from pairgossip.inference.answer import Law, interval
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def _interval(
     rule: StatisticRule, averages: FloatArray, error: float, context: Context
 ) -> tuple[float, float] | None:
     """Return the interval on the kernel's scale; None if that is without bounds."""
-    value, freedom = float(rule.kernel.combine(averages)), sum(context.present_rows.values()) - 1
-    ends = interval(value, error, _LEVEL, rule.kernel.interval_scale, freedom)
+    value, law = float(rule.kernel.combine(averages)), Law(sum(context.present_rows.values()) - 1)
+    ends = interval(value, error, _LEVEL, rule.kernel.interval_scale, law)
     return ends if all(map(math.isfinite, ends)) else None
 
 

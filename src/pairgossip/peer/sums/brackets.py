@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.inference.answer import interval
+from pairgossip.inference.answer import Law, interval
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import ClassTest
@@ -220,7 +220,7 @@ def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribu
 
 
 def interval_about(
-    bracket: Ends, value: float, error: float, level: float, scale: Scale, freedom: float
+    bracket: Ends, value: float, error: float, level: float, scale: Scale, law: Law
 ) -> Ends:
     """Return an interval for a statistic that is known up to a bracket.
 
@@ -234,8 +234,8 @@ def interval_about(
     at_most, slope = _level_of_ends(level, (high - low) / error), _slope(scale, value)
     sizes = [error * _slope(scale, end) / slope if slope > 0 else error for end in (low, high)]
     return (
-        interval(low, sizes[0], at_most, scale, freedom)[0],
-        interval(high, sizes[1], at_most, scale, freedom)[1],
+        interval(low, sizes[0], at_most, scale, law)[0],
+        interval(high, sizes[1], at_most, scale, law)[1],
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.rank_brackets import UNKNOWN, Ends
@@ -23,7 +24,7 @@ from pairgossip.peer.sums.brackets import (
 )
 from pairgossip.peer.sums.results import LEVEL
 from pairgossip.sketches import Sketch
-from pairgossip.sketches.errors import find_points, sampling_errors
+from pairgossip.sketches.errors import find_points, sampling_errors, sampling_law
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.sketches.moments import Scatter
 from pairgossip.sketches.samples import RankTable, SampleReadout
@@ -85,8 +86,10 @@ class PairReading:
         bracket = self._bracket(mean, is_noisy=is_noisy)
         if not is_noisy and not math.isnan(bracket[0]):
             value = min(max(value, bracket[0]), bracket[1])  # rows spread over cells may lie beyond
-        spread, freedom = math.hypot(error, noise), self._freedom(mean)
-        ends = interval_about(bracket, value, spread, LEVEL, scale, freedom)
+        # Cells of noisy counts do not tell to which side the statistic leans.
+        is_plain = is_noisy or not error > 0
+        law = Law(self._freedom(mean)) if is_plain else self._law(mean, error)
+        ends = interval_about(bracket, value, math.hypot(error, noise), LEVEL, scale, law)
         # A bracket of noisy counts holds nothing for certain.
         return Found(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
@@ -100,6 +103,11 @@ class PairReading:
             return math.nan
         means = mean[None]
         return float(sampling_errors(self.sketch, self.kernel, self.target, means, self.n)[0])
+
+    def _law(self, mean: FloatArray, error: float) -> Law:
+        """Return the law of the statistic over its error."""
+        freedom = self._freedom(mean)
+        return sampling_law(self.sketch, self.kernel, self.target, mean, self.n, freedom)
 
     def _freedom(self, mean: FloatArray) -> float:
         """Return the degrees of freedom of the error: those of the smallest class."""
@@ -137,6 +145,14 @@ class SpreadReading(PairReading):
 
     def _error(self, mean: FloatArray) -> float:
         return math.nan if self.of_classes else super()._error(self._moments(mean))
+
+    def _law(self, mean: FloatArray, error: float) -> Law:
+        ((axis, middle),) = self.columns
+        shares = mean @ axis.point_inverse
+        away = (axis.points - middle - shares @ (axis.points - middle)) ** 2
+        variance = float(shares @ away)
+        shift = -variance / (self.n * error) if self.target == "v" else 0.0
+        return Law.of(away - variance, self.n * shares, self.n - 1, shift)
 
     def _bracket(self, mean: FloatArray, *, is_noisy: bool) -> Ends:
         """Move every row by up to half of its cell: standard deviations change by no more.
