@@ -7,8 +7,10 @@ and for rank correlations the law without an effect is known, given the ties (`n
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -175,7 +177,16 @@ class NodeTest:
                 errors = slopes * np.sqrt(np.maximum(variance, 0.0)) * (2 * self.scale / n**2)
         return np.where(np.isfinite(errors) & (errors > 0), errors, np.nan)
 
-    def p_values(
+    def judge(self, trials: Iterable[Any]) -> dict[str, Any]:
+        """Return p, errors and law of the nodes of all trials, as a `Run` has them."""
+        found = [(*self._p_values(one.estimates, one.null_error, one.ties), one) for one in trials]
+        return {
+            "p_value": np.array([p for p, _, _ in found]),
+            "null_error": np.array([one.null_error for _, _, one in found]),
+            "p_law": " or ".join(sorted({law for _, law, _ in found})),
+        }
+
+    def _p_values(
         self,
         estimates: FloatArray,
         errors: FloatArray,
@@ -184,10 +195,15 @@ class NodeTest:
         """Return each node's p, and where it comes from."""
         is_known = np.isfinite(estimates).all() and np.isfinite(errors).all()
         if ties is not None and is_known and all(_are_whole(sizes) for sizes in ties):
-            nodes = zip(estimates, errors, *map(np.round, ties), strict=True)
-            found = [self._judge(*node) for node in nodes]
+            known = np.column_stack([np.round(estimates / errors, 9), *map(np.round, ties)])
+            rows, first, of = np.unique(known, axis=0, return_index=True, return_inverse=True)
+            split = 1 + ties[0].shape[1]  # nodes that know the same are judged once
+            found = [
+                self._judge(estimates[at], errors[at], row[1:split], row[split:])
+                for at, row in zip(first, rows, strict=True)
+            ]
             if all(test.law == EXACT for test in found):
-                return np.array([test.p for test in found]), EXACT
+                return np.array([test.p for test in found])[of.ravel()], EXACT
         half_step = 0.0 if self.sizes is None else 0.5 / float(np.prod(self.sizes))
         away = estimates - (self.kernel.null or 0.0)
         law = partial(normal_p, alternative=self.alternative, half_step=half_step)

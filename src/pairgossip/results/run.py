@@ -422,7 +422,7 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
     """Return what nodes learned of their errors, if they were asked to."""
     kernel = setup.problem.kernel
     if setup.level is None:
-        return _judge_nodes(setup, records)
+        return {} if setup.node_test is None else setup.node_test.judge(records)
 
     def collect(name: str) -> FloatArray:
         return np.array([getattr(record, name) for record in records])
@@ -439,27 +439,11 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
         "interval_low": collect("interval_low") if has_ends else None,
         "interval_high": collect("interval_high") if has_ends else None,
         "p_value": collect("p_value") if setup.tests else None,
-        **_judge_nodes(setup, records),
+        **({} if setup.node_test is None else setup.node_test.judge(records)),
         "gossip_error": collect("gossip_error"),
         "trial_sampling_error": collect("trial_sampling_error")[:, :kept],
         "trial_gossip_error": collect("trial_gossip_error")[:, :kept],
         "enough": collect("enough") if setup.stops_early else None,
-    }
-
-
-def _judge_nodes(setup: Setup, records: list[TrialRecord]) -> dict[str, Any]:
-    """Return what nodes find in a test by the law under the null, if they make one."""
-    if setup.node_test is None:
-        return {}
-    judged = [
-        setup.node_test.p_values(record.estimates, record.null_error, record.ties)
-        for record in records
-    ]
-    laws = sorted({law for _, law in judged})
-    return {
-        "p_value": np.array([p for p, _ in judged]),
-        "null_error": np.array([record.null_error for record in records]),
-        "p_law": " or ".join(laws),
     }
 
 

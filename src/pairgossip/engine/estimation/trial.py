@@ -439,10 +439,9 @@ class EstimationTrial(Trial[TrialRecord]):
         problem, averages = self._problem, self._engine.estimates()
         if isinstance(self._engine, Flooding) and not self._engine.is_over:
             return np.full(problem.n, np.nan)
-        if not test.sees_ties or not isinstance(problem, SketchedPairs):
+        if not isinstance(problem, SketchedPairs):
             return test.errors(averages, None)
-        if test.counts_orders:
-            self.record.ties = problem.tie_sizes(averages)
+        self.record.ties = problem.tie_sizes(averages) if test.counts_orders else None
         return problem.null_errors(averages, test)
 
     def _without_noise(self, seen: FloatArray) -> FloatArray:
