@@ -40,7 +40,7 @@ PROBLEMS: dict[str, tuple[Any, Callable[[int], FloatArray]]] = {
     "distance of points": ("distance", lambda n: rows(n, 3)),
     "kendall": ("kendall", lambda n: np.round(rows(n, 2), 1)),
     "concordance": ("concordance", lambda n: np.round(rows(n, 2), 1)),
-    "concordance with events": ("concordance", lambda n: labeled_rows(n, 2)),
+    "concordance with events": ("concordance", lambda n: np.round(labeled_rows(n, 2))),
     "auc": ("auc", labeled_rows),
     "auc, ties lost": (kernels.auc(ties=0.0), labeled_rows),
     "ranking-risk": ("ranking-risk", lambda n: labeled_rows(n, classes=3)),

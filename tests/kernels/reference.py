@@ -23,16 +23,19 @@ def _events(x: Row) -> bool:
     return len(x) < 3 or x[2] == 1
 
 
+def _precedes(x: Row, y: Row) -> bool:
+    """Whether x is known to fail before y: y is later, or censored at the same time."""
+    return _events(x) and (x[1] < y[1] or (x[1] == y[1] and not _events(y)))
+
+
 def _comparable(x: Row, y: Row) -> float:
-    if x[1] == y[1]:
-        return 0.0
-    return float(_events(x if x[1] < y[1] else y))
+    return float(_precedes(x, y) or _precedes(y, x))
 
 
 def _concordant(x: Row, y: Row) -> float:
     if x[0] == y[0]:
         return 0.5 * _comparable(x, y)
-    return _comparable(x, y) * ((x[0] < y[0]) == (x[1] < y[1]))
+    return float(_precedes(x, y) if x[0] < y[0] else _precedes(y, x))
 
 
 def _auc(x: Row, y: Row, column: int = 0) -> float:

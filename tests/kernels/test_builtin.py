@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairgossip import kernels
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import (
     CATALOG,
@@ -230,6 +231,35 @@ def test_censored_pairs_are_compared_only_from_the_event() -> None:
     early_event = np.array([[1.0, 5.0, 1.0]])
     np.testing.assert_array_equal(functions.comparable(early_event, late), [1.0])
     np.testing.assert_array_equal(functions.concordant(late, early_event, ties=0.5), [1.0])
+
+
+def test_at_equal_times_an_event_comes_before_what_is_censored() -> None:
+    event, censored = np.array([[1.0, 5.0, 1.0]]), np.array([[2.0, 5.0, 0.0]])
+    for first, second in ((event, censored), (censored, event)):
+        assert functions.comparable(first, second) == 1.0
+        assert functions.concordant(first, second, ties=0.5) == 1.0
+    for row in (event, censored):
+        assert functions.comparable(row, row + np.array([1.0, 0.0, 0.0])) == 0.0
+
+
+LIFELINES = [
+    *(0.43276108726752505, 0.5427509293680297, 0.4554531490015361, 0.4573353293413174),
+    *(0.33533653846153844, 0.5683856502242153, 0.5691823899371069, 0.530949105914718),
+    *(0.5192307692307693, 0.35271317829457366, 0.4594155844155844, 0.6219512195121951),
+]
+"""concordance_index(outcome, prediction, event) of lifelines 0.30.3 on `tied_events(seed)`."""
+
+
+def tied_events(seed: int) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 60))
+    columns = rng.integers(0, 6, n), rng.integers(1, 8, n), rng.integers(0, 2, n)
+    return np.column_stack(columns).astype(np.float64)
+
+
+def test_concordance_is_that_of_lifelines_with_ties_everywhere() -> None:
+    values = [exact(tied_events(seed), "concordance") for seed in range(len(LIFELINES))]
+    assert values == pytest.approx(LIFELINES, rel=1e-12)
 
 
 @pytest.mark.parametrize(

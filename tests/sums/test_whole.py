@@ -75,6 +75,14 @@ def test_the_answer_is_that_of_the_rows(kernel: str, rows: np.ndarray, label: st
     assert found.bracket == pytest.approx((float(exact), float(exact)), rel=1e-5)
 
 
+def test_brackets_hold_pairs_of_an_event_and_a_censored_row_at_one_time() -> None:
+    for bins in (8, 16):
+        text = text_for("concordance", ["a", "b", "c"], None, "", (0, 10), f"bins = {bins}")
+        found = run_programs(start_programs(parse_spec(text), deal(FAILED, 5)))
+        assert found.bracket is not None
+        assert found.bracket[0] <= pg.exact(FAILED, "concordance") <= found.bracket[1]
+
+
 def test_statistics_of_order_are_those_of_the_rows() -> None:
     median = find("median", GRADES, None)
     assert median.value == median.bracket[0] == median.bracket[1] == np.median(GRADES)  # type: ignore[index]

@@ -111,8 +111,9 @@ def concordance(ties: float = 0.5) -> Ratio:
     """Harrell's C: of the comparable pairs, how many are predicted in the order of outcomes.
 
     The columns are prediction, outcome and, for censored data, event (1 if the outcome was
-    observed, 0 if it is only known to be larger). A pair is comparable if the outcomes differ
-    and the smaller one is an event. A higher prediction should go with a larger outcome.
+    observed, 0 if it is only known to be larger). A pair is comparable if the smaller outcome is
+    an event; at equal outcomes an event comes before a censored one, while two events, or two
+    censored ones, are not compared. A higher prediction should go with a larger outcome.
 
     Parameters
     ----------

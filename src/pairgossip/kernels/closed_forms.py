@@ -189,28 +189,28 @@ def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
 
 
 def comparable_total(data: FloatArray) -> float:
-    """Sum 1 at pairs whose outcomes differ, the smaller one being an event."""
-    return 2.0 * _pairs_above_at_ties(data[:, 1], np.zeros(len(data)), _events(data))
+    """Sum 1 at pairs of which one outcome is known to be smaller, being an event."""
+    return 2.0 * _pairs_above_at_ties(_outcomes(data), np.zeros(len(data)), _events(data))
 
 
 def concordant_total(data: FloatArray, ties: float) -> float:
     """Sum 1 at comparable pairs predicted in order and `ties` at those predicted equal."""
-    prediction, outcome, events = data[:, 0], data[:, 1], _events(data)
+    prediction, outcome, events = data[:, 0], _outcomes(data), _events(data)
     agree = _ascending_pairs(outcome, prediction, events)
     return 2.0 * (agree + ties * _pairs_above_at_ties(outcome, prediction, events))
 
 
 def comparable_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Count for every row the others whose outcome differs, the smaller one being an event."""
+    """Count for every row the others of which one outcome is known to be smaller."""
     weights = _weights(data, weights)
-    return _comparable_where_tied(data[:, 1], np.zeros(len(data)), _events(data), weights)
+    return _comparable_where_tied(_outcomes(data), np.zeros(len(data)), _events(data), weights)
 
 
 def concordant_rows(
     data: FloatArray, weights: FloatArray | None = None, *, ties: float
 ) -> FloatArray:
     """Sum 1 and `ties` as `concordant_total` does, over the pairs of every row."""
-    prediction, outcome, events = data[:, 0], data[:, 1], _events(data)
+    prediction, outcome, events = data[:, 0], _outcomes(data), _events(data)
     weights = _weights(data, weights)
     above, below = _beyond(outcome, prediction, weights, events * weights)
     tied = _comparable_where_tied(outcome, prediction, events, weights)
@@ -238,6 +238,16 @@ def _run_starts(ends: IntArray) -> IntArray:
     places = np.arange(len(ends))
     is_first = np.append(True, ends[1:] != ends[:-1])
     return np.maximum.accumulate(np.where(is_first, places, 0))
+
+
+def _outcomes(data: FloatArray) -> FloatArray:
+    """Return the outcomes, or their ranks where an event comes before what is censored then."""
+    if data.shape[1] == 2:
+        return data[:, 1]
+    order = np.lexsort((-data[:, 2], data[:, 1]))
+    ranks = np.empty(len(data))
+    ranks[order] = _run_ends(data[order, 1], data[order, 2])
+    return ranks
 
 
 def _events(data: FloatArray) -> BoolArray:

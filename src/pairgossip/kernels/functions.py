@@ -47,7 +47,7 @@ def _agreement(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def comparable(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return 1 where outcomes differ and the smaller one, if events are given, is an event."""
+    """Return 1 where one outcome is known to be smaller: it is an event, if events are given."""
     smaller_first, smaller_second = _comparable_sides(first, second)
     return (smaller_first | smaller_second).astype(np.float64)
 
@@ -65,8 +65,10 @@ def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray,
     smaller_first = first[:, 1] < second[:, 1]
     smaller_second = first[:, 1] > second[:, 1]
     if first.shape[1] == 3:
-        smaller_first &= first[:, 2] != 0
-        smaller_second &= second[:, 2] != 0
+        tied, events, others = first[:, 1] == second[:, 1], first[:, 2] != 0, second[:, 2] != 0
+        # A censored outcome is known to exceed an event at the same time.
+        smaller_first = (smaller_first | (tied & ~others)) & events
+        smaller_second = (smaller_second | (tied & ~events)) & others
     return smaller_first, smaller_second
 
 

@@ -352,11 +352,19 @@ class _ConcordanceTable(Table):
         # s the signs of the differences these are (|s_y| + s_y) / 2 and, times (1 + s_p) / 2, ...
         x, y = self.x, self.y
         own = 0.0 if y.ties_known else failed[..., x.counts, y.counts].sum(axis=(-2, -1)) / self.n
-        compared = _form(everyone, x.whole, y.apart + y.signs, failed) - own
-        agreeing = (compared + _form(everyone, x.signs, y.apart + y.signs, failed)) / 2
+        compared = self._form_of_compared(everyone, x.whole, failed) - own
+        agreeing = (compared + self._form_of_compared(everyone, x.signs, failed)) / 2
         compared = np.where(compared > 0, compared, np.nan)
         known = {Formula.CONCORDANT: agreeing, Formula.COMPARABLE: compared}
         return self.scale * np.stack([known[formula] for formula in wanted], axis=-1)
+
+    def _form_of_compared(
+        self, everyone: FloatArray, form: FloatArray, failed: FloatArray
+    ) -> FloatArray:
+        """Sum a form of predictions, twice, over failed rows and those known to outlive them."""
+        y = self.y
+        later = _form(everyone, form, y.apart + y.signs, failed)
+        return later + _form(everyone - failed, form, 2 * (y.whole - y.apart), failed)
 
     def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
         """Return the points of every cell, failed rows and others apart, and their row means."""
@@ -373,9 +381,15 @@ class _ConcordanceTable(Table):
         """Return the means at points of cells: a failed row is compared with all later ones."""
         x, y = self.x.point_features, self.y.point_features
         later, earlier = (y @ (self.y.apart + sign * self.y.signs) / 2 for sign in (-1, 1))
+        tied = y @ (self.y.whole - self.y.apart)
+        earlier = earlier + (1 - event) * tied
+
+        def outliving(form: FloatArray) -> FloatArray:
+            return event * (_turn(everyone, form, later) + _turn(everyone - failed, form, tied))
+
         whole, signs = x @ self.x.whole, x @ self.x.signs
-        compared = event * _turn(everyone, whole, later) + _turn(failed, whole, earlier)
-        ordered = _turn(failed, signs, earlier) - event * _turn(everyone, signs, later)
+        compared = _turn(failed, whole, earlier) + outliving(whole)
+        ordered = _turn(failed, signs, earlier) - outliving(signs)
         known = {Formula.CONCORDANT: compared + ordered, Formula.COMPARABLE: 2 * compared}
         return np.stack([known[formula] for formula in wanted], axis=-1)
 

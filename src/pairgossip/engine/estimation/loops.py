@@ -204,13 +204,17 @@ def _squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
 
 
 @inlined_by_llvm
-def _comparable(rows, k, d):  # type: ignore[no-untyped-def]
-    """Whether the outcomes (column 1) differ and the smaller one is an event (column 2)."""
-    if rows[k, 1] == rows[k, d + 1]:
-        return False
+def _outcome_step(rows, k, d):  # type: ignore[no-untyped-def]
+    """Sign of the difference of outcomes (column 1); 0 unless the smaller is an event (column 2).
+
+    A censored outcome is known to exceed an event at the same time.
+    """
+    step = np.sign(rows[k, 1] - rows[k, d + 1])
     if d == 2:
-        return True
-    return rows[k, 2] != 0 if rows[k, 1] < rows[k, d + 1] else rows[k, d + 2] != 0
+        return step
+    if step == 0:
+        return rows[k, d + 2] - rows[k, 2]
+    return step * (rows[k, 2] if step < 0 else rows[k, d + 2])
 
 
 @inlined_by_llvm
@@ -239,13 +243,14 @@ def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-d
             return 0.0
         return 1.0 if step > 0 else parameter
     if formula in (COMPARABLE, CONCORDANT):
-        if not _comparable(rows, k, d):
+        outcome_step = _outcome_step(rows, k, d)
+        if outcome_step == 0:
             return 0.0
         if formula == COMPARABLE:
             return 1.0
         if step == 0:
             return parameter
-        return 1.0 if (step > 0) == (rows[k, 1] > rows[k, d + 1]) else 0.0
+        return 1.0 if (step > 0) == (outcome_step > 0) else 0.0
     if formula in (SCATTER_SQUARED, SCATTER_PLAIN) and label_step != 0:
         return 0.0
     squared = _squared_distance(rows, k, d, d - 1)

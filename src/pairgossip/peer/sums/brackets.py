@@ -127,7 +127,7 @@ def _of_order(part: Table, kernel: Kernel | Combination, mean: FloatArray) -> En
 
 
 def _of_survival(part: Table, mean: FloatArray) -> Ends:
-    """Return the ends of the concordance: a failed row is compared with all that came later.
+    """Return the ends of the concordance: a failed row is compared with all that outlive it.
 
     Of pairs that share a bin of the outcome each could be compared, once if both have failed.
     """
@@ -136,13 +136,17 @@ def _of_survival(part: Table, mean: FloatArray) -> Ends:
     everyone, failed = (part.cells(half)[x.counts, y.counts] for half in halves)
     order, signs = x.signs[x.counts, x.counts], y.signs[y.counts, y.counts]
     later, whole = np.abs(signs) + signs, np.ones_like(order)
+    tied = 2 * np.eye(y.bins) * y.ties_known
 
     def total(rows: FloatArray, first: FloatArray, second: FloatArray) -> float:
         return float((rows * (first @ failed @ second.T)).sum())
 
-    known, compared = total(everyone, order, later), total(everyone, whole, later)
+    def outliving(first: FloatArray) -> float:
+        return total(everyone, first, later) + total(everyone - failed, first, tied)
+
+    known, compared = outliving(order), outliving(whole)
     more = total(2 * everyone - failed, whole, _share_bin(y)) - _own(y, failed, part.n)
-    unknown = total(everyone, _share_bin(x), later) + more
+    unknown = outliving(_share_bin(x)) + more
     if not compared + more > 0:
         return UNKNOWN
     low, high = ((1 + (known + side * unknown) / (compared + more)) / 2 for side in (-1, 1))
