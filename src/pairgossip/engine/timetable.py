@@ -23,16 +23,15 @@ from pairgossip.checks import (
     UNIFORM_EDGES,
     is_number,
 )
+from pairgossip.engine.relaxations import best_relaxation, bound_gap, spectral_radius
 from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule
 from pairgossip.errors import InputError, SlowSchedule, notify
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.distances import effective_resistances
 from pairgossip.graphs.orders import (
     Sweep,
-    best_relaxation,
     check_sweep,
     color_edges,
-    spectral_radius,
     tree_messages,
 )
 
@@ -186,6 +185,8 @@ def _has_too_many_edges(graph: Graph) -> bool:
     """Tell whether random edges shrink errors to rounding before a sweep is over."""
     if graph.n > _LARGEST_GAP and not graph.is_complete:
         return False
+    if not graph.is_complete and graph.degrees.min() < 2 * _TO_ROUNDING:
+        return False  # no gap is larger than the least degree, but for n / (n - 1)
     return _TO_ROUNDING / graph.edge_count < graph.normalized_gap() / 2
 
 
@@ -204,7 +205,8 @@ def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:
     if graph.n > _LARGEST_GAP:
         return False
     radius = spectral_radius(sweep, graph.n, relaxation)
-    return -math.log(max(radius, 1e-300)) / graph.edge_count < graph.normalized_gap() / 2
+    rate = -math.log(max(radius, 1e-300))
+    return rate < bound_gap(graph, sweep) / 2 and rate < graph.spectral_gap() / 2
 
 
 def _continuized(graph: Graph, law: str) -> Timetable:

@@ -8,7 +8,6 @@ over-relaxed, z_i <- (1 - r) z_i + r z_j with r > 1/2, much faster still.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,21 +23,6 @@ if TYPE_CHECKING:
 _LARGEST_SWEEP = 20_000_000
 """Above this many edges a sweep is longer than most runs."""
 _LISTED_AT_ONCE = 1 << 16
-_VECTORS = 8
-_MOST_SWEEPS = 2048
-_MOST_UPDATES = 200_000_000
-"""Of values, per measured rate: a few seconds. Large graphs are judged by fewer sweeps."""
-_MOST_TURNS = 10_000
-"""Of colors, per measured rate: those of a star are as many as its nodes."""
-_ENTRIES_PER_COLOR = 2_000
-"""A matrix with fewer entries is applied sooner than the colors of a sweep, one after another."""
-_FORGOTTEN = 1e-9
-"""How far random values are forgotten before the rate is read off."""
-_LARGEST_RELAXATION = 0.98
-_ENOUGH = 0.95
-"""Which part of the best rate is enough."""
-_RELAXATION = "relaxation"
-_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 class Sweep(NamedTuple):
@@ -117,97 +101,6 @@ def color_edges(graph: Graph) -> Sweep:
     order = np.argsort(colors, kind="stable")
     ends = np.cumsum(np.bincount(colors)[1:])
     return Sweep(edges[order], tuple(ends.tolist()))
-
-
-def best_relaxation(graph: Graph, sweep: Sweep) -> float:
-    """Return the smallest relaxation, from 1/2 up, of nearly the best rate; once per graph.
-
-    By formula on even rings and tori, elsewhere from measured radii. Near the best rate it changes
-    little with the relaxation, and a smaller one brings errors down sooner at the start.
-    """
-    if _RELAXATION not in graph._known:
-        side = _even_side(graph)
-        graph._known[_RELAXATION] = (
-            _measured_relaxation(graph.n, sweep)
-            if side is None
-            else 1 / (1 + math.sin(2 * math.pi / side))
-        )
-    return graph._known[_RELAXATION]
-
-
-def _measured_relaxation(n: int, sweep: Sweep) -> float:
-    fastest = _fastest_relaxation(n, sweep)
-    enough = spectral_radius(sweep, n, fastest) ** _ENOUGH
-    low, high = 0.5, fastest
-    while high - low > 0.02:
-        middle = (low + high) / 2
-        if spectral_radius(sweep, n, middle) <= enough:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _fastest_relaxation(n: int, sweep: Sweep) -> float:
-    """Return the relaxation of the smallest radius, by golden section."""
-    low, high = 0.5, _LARGEST_RELAXATION
-    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
-    radii = [spectral_radius(sweep, n, one) for one in inner]
-    while high - low > 0.02:
-        if radii[0] <= radii[1]:
-            high, inner[1], radii[1] = inner[1], inner[0], radii[0]
-            inner[0] = high - _GOLDEN * (high - low)
-            radii[0] = spectral_radius(sweep, n, inner[0])
-        else:
-            low, inner[0], radii[0] = inner[0], inner[1], radii[1]
-            inner[1] = low + _GOLDEN * (high - low)
-            radii[1] = spectral_radius(sweep, n, inner[1])
-    return inner[int(radii[1] < radii[0])]
-
-
-def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
-    """Return by what factor a sweep shrinks deviations from the mean in the long run.
-
-    Measured on random values: eigenvalue routines fail near the best relaxation, where many
-    eigenvalues have the same modulus.
-    """
-    values = np.random.Generator(np.random.Philox(0)).normal(size=(n, _VECTORS))
-    values -= values.mean(axis=0)
-    start = float(np.linalg.norm(values))
-    sizes = [start]
-    most = min(max(16, _MOST_UPDATES // (len(sweep.edges) * _VECTORS)), _MOST_SWEEPS)
-    most = min(most, max(16, _MOST_TURNS // sweep.colors))
-    matrix = _matrix(sweep, n, relaxation) if n * n <= _ENTRIES_PER_COLOR * sweep.colors else None
-    while len(sizes) <= most and sizes[-1] > _FORGOTTEN * start:
-        if matrix is None:
-            sweep.apply(values, relaxation)
-        else:
-            values = matrix @ values
-        sizes.append(float(np.linalg.norm(values)))
-    # The first half of the sweeps, if they are many, forgets what is forgotten faster.
-    since = (len(sizes) - 1) // 2
-    return float((sizes[-1] / sizes[since]) ** (1 / (len(sizes) - 1 - since)))
-
-
-def _matrix(sweep: Sweep, n: int, relaxation: float) -> FloatArray:
-    """Return what a sweep does to values, as a matrix."""
-    matrix = np.eye(n)
-    sweep.apply(matrix, relaxation)
-    return matrix
-
-
-def _even_side(graph: Graph) -> int | None:
-    """Return the side of an even ring or torus, the longer one; None for other graphs."""
-    if not graph._is_certified:
-        return None
-    sides: tuple[int, ...]
-    if graph.family == "cycle":
-        sides = (graph.n,)
-    elif graph.family == "torus":
-        sides = (int(graph.parameters["rows"]), int(graph.parameters["cols"]))
-    else:
-        return None
-    return max(sides) if all(side % 2 == 0 and side > 2 for side in sides) else None
 
 
 # Up and down a spanning tree.

@@ -44,6 +44,17 @@ def relax(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
 
 
 @loop
+def relax_values(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
+    """Do the same to one value per node, which takes half the time."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        step = relaxation * (values[j] - values[i])
+        values[i] += step
+        values[j] -= step
+
+
+@loop
 def average_continuized(values, momentum, since, exchanges, first, rate, gain):  # type: ignore[no-untyped-def]
     """Average with a second register that is mixed in as time goes by.
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.engine.relaxations import spectral_radius
 from pairgossip.engine.timetable import Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER
 from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
-from pairgossip.graphs.orders import spectral_radius
 
 _BLOCK = 1 << 13
 _CHANCE = 4.0

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.errors import InputError
+from pairgossip.engine import relaxations
+from pairgossip.engine.relaxations import best_relaxation, bound_gap, spectral_radius
+from pairgossip.errors import InputError, MissingExtra
 from pairgossip.graphs import Graph
-from pairgossip.graphs.orders import Sweep, best_relaxation, color_edges, spectral_radius
+from pairgossip.graphs.orders import Sweep, color_edges
 
 GRAPHS = {
     "cycle": pg.graphs.cycle(20),
@@ -78,6 +80,51 @@ def test_the_formula_is_the_minimum(graph: Graph) -> None:
     unknown = Graph(graph.n, graph.edges)
     found, formula = best_relaxation(unknown, sweep), best_relaxation(graph, sweep)
     assert formula == pytest.approx(found, abs=0.03)
+
+
+LARGE = {
+    "odd torus": pg.graphs.torus(35, 33),
+    "small world": pg.graphs.watts_strogatz(1_200, 4, 0.3, seed=0),
+    "slow small world": pg.graphs.watts_strogatz(1_200, 4, 0.05, seed=0),
+    "random regular": pg.graphs.random_regular(1_200, 4, seed=0),
+}
+
+
+@pytest.mark.parametrize("graph", LARGE.values(), ids=LARGE)
+def test_few_tries_find_a_relaxation_as_good_as_a_search_over_the_long_run(graph: Graph) -> None:
+    sweep = color_edges(graph)
+    found = relaxations._search_default_run(graph.n, sweep)
+    assert found == best_relaxation(graph, sweep)
+    searched = relaxations._search_long_run(graph.n, sweep)
+    values = np.random.default_rng(5).normal(size=(graph.n, 4))
+    values -= values.mean(axis=0)
+    errors = []
+    for relaxation in (found, searched, 0.5):
+        after = values.copy()
+        for _ in range(60):
+            sweep.apply(after, relaxation)
+        errors.append(float(np.linalg.norm(after)))
+    rates = -np.log(np.array(errors) / np.linalg.norm(values))
+    assert rates[0] > 0.93 * rates[1]
+    assert rates[0] > 1.05 * rates[2]
+
+
+def test_a_relaxation_of_a_large_graph_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = LARGE["random regular"]
+    sweep = color_edges(graph)
+    compiled = relaxations._search_default_run(graph.n, sweep)
+
+    def lack_compiler() -> None:
+        raise MissingExtra("numba")
+
+    monkeypatch.setattr(relaxations, "needed_for_speed", lack_compiler)
+    assert relaxations._search_default_run(graph.n, sweep) == pytest.approx(compiled, abs=1e-9)
+
+
+@pytest.mark.parametrize("graph", LARGE.values(), ids=LARGE)
+def test_the_bound_of_a_gap_is_close_above_it(graph: Graph) -> None:
+    gap = graph.spectral_gap()
+    assert gap * (1 - 1e-9) <= bound_gap(graph, color_edges(graph)) <= 1.5 * gap
 
 
 def test_too_many_edges() -> None:
