@@ -44,6 +44,8 @@ _LARGEST_EXACT = 1_000
 """Up to this many nodes the exact error of averaging takes seconds; above it is simulated."""
 _LATEST = 10**12
 """No exchange after this one is looked at."""
+_POINTS_PER_DECADE = 333
+"""How many moments are looked at until exchanges are ten times as many."""
 _MOST_SWEPT = 30_000_000
 _EXCHANGES_PER_TURN = 500
 """How many exchanges along sweeps are looked at, and how many of them a color takes the time of:
@@ -238,14 +240,27 @@ def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
     if table.sweep is not None:
         return _swept(table.sweep, table.relaxation or 0.5, values), "exact"
     if table.name == RANDOM and graph.n <= _LARGEST_EXACT:
+        last = _certainly_below(graph, case.law, values)
+        points = math.ceil(_POINTS_PER_DECADE * math.log10(last))
         found = _first_below(
-            lambda at: averaging_error(values, graph, at, case.law), _LATEST, _LATEST, 4_000
+            lambda at: averaging_error(values, graph, at, case.law), last, last, points
         )
         if found is not None:
             return found, "exact"
     way = Way("averaging", "async", table.name)
     pilot = _pilot(case, case.request(way, data=values).setup(), 1.0)
     return pilot.crossing(), "simulated"
+
+
+def _certainly_below(graph: Graph, law: str, values: FloatArray) -> int:
+    """Return after how many random exchanges averaged values have an error below 1 for sure.
+
+    Every exchange shrinks the square by half the gap or more, in expectation. To look further would
+    take many more steps of Lanczos, to tell how errors vanish.
+    """
+    square = float(np.mean((values - values.mean()) ** 2))
+    wanted = 2.0 * math.log(max(square, math.e)) / graph.normalized_gap(law)
+    return min(math.ceil(wanted) + graph.n, _LATEST)
 
 
 def _swept(sweep: Sweep, relaxation: float, values: FloatArray) -> int:

@@ -8,6 +8,7 @@ there, at the scale that is best if theta . (x - x') is normal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class GradeMoments:
     def _products(self, x: FloatArray) -> FloatArray:
         if not self.full:
             return x**2
-        first, second = np.triu_indices(self.dimension)
+        first, second = _upper(self.dimension)
         return x[:, first] * x[:, second]
 
     def _squares_of_all(self, x: FloatArray, weights: FloatArray) -> FloatArray:
@@ -85,7 +86,7 @@ class GradeMoments:
         is_plain = (weights == 1.0).all()
         # A product with itself takes half the time.
         scaled = x if is_plain else x * np.sqrt(weights)[:, None]
-        return np.asarray(scaled.T @ scaled)[np.triu_indices(self.dimension)]
+        return np.asarray(scaled.T @ scaled)[_upper(self.dimension)]
 
     def read(self, means: FloatArray) -> PairMoments:
         """Return the moments of pairs that each node's averages tell, shape (n, size)."""
@@ -101,7 +102,7 @@ class GradeMoments:
         if not self.full:
             cross = np.einsum("nci,nci->ni", first, first_below)
             return PairMoments(weight, apart, squares - 2.0 * cross)
-        i, j = np.triu_indices(d)
+        i, j = _upper(d)
         cross = np.einsum("nci,ncj->nij", first, first_below)
         matrix = np.zeros((n, d, d))
         matrix[:, i, j] = matrix[:, j, i] = squares - cross[:, i, j] - cross[:, j, i]
@@ -199,14 +200,28 @@ def _scale(products: FloatArray, factors: FloatArray) -> FloatArray:
 def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArray:
     """Return the factor of each node's margins that has the least mean loss and penalty."""
     center, grid = np.ones(len(margins)), _SCALES
+    blocks = min(len(grid), 1 + margins.size * len(grid) // _BLOCK)
     for _ in range(2):
-        values = np.stack(
+        values = np.concatenate(
             [
-                phi.value((factor * center)[:, None] * margins) @ _WEIGHTS / _WEIGHTS.sum()
-                + cost * (factor * center) ** 2
-                for factor in grid
+                _mean_losses(phi, np.multiply.outer(factors, center), margins, cost)
+                for factors in np.array_split(grid, blocks)
             ]
         )
         center = center * grid[values.argmin(axis=0)]
         grid = np.geomspace(grid[0] / grid[1], grid[1] / grid[0], 25)
     return center
+
+
+def _mean_losses(
+    phi: Margin, factors: FloatArray, margins: FloatArray, cost: FloatArray
+) -> FloatArray:
+    """Return the mean loss and penalty of each node's margins times factors, shape (k, n)."""
+    means = phi.value(factors[:, :, None] * margins) @ _WEIGHTS / _WEIGHTS.sum()
+    return np.asarray(means + cost * factors**2)
+
+
+@cache
+def _upper(dimension: int) -> tuple[IntArray, IntArray]:
+    """Return where the entries of a matrix from the diagonal up are."""
+    return np.triu_indices(dimension)

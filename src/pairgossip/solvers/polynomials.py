@@ -22,9 +22,14 @@ _ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
 LARGEST_ORDER = _ORDERS[-1]
 _NARROWEST = 1e-100
 """Ranges of scores count as this wide at least, so that their inverses can be squared."""
+_LARGEST_EXPONENT = 300.0
+"""Below, exponentials of twice that are still floating point numbers."""
 _ROWS_AT_ONCE = 1 << 12
 _HEIGHTS = np.linspace(0.02, 0.995, 60) * math.pi
 """Imaginary parts up to which the logistic function, whose poles are at pi, is looked at."""
+_PARITIES = np.array([[1.0], [-1.0], [1.0]])
+"""Whether the tables of phi, phi' and phi'' are even or odd."""
+_LARGEST_SLOPES = np.where(math.pi / 2 >= _HEIGHTS, 1.0, 1.0 / np.sin(_HEIGHTS))
 
 
 class PairSums(NamedTuple):
@@ -92,26 +97,72 @@ class Polynomials:
         ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
         phi(s' - s).
         """
-        values, slopes, bends = (
-            self._sum(features, others @ (form.T if below else form)) for form in self._forms
-        )
+        if self._phi.code is Phi.LOGISTIC and len(others) == 1:
+            coefficients = self._sum_polynomials(others, below)
+            values, slopes, bends = self._sum_all(features, coefficients)
+        else:
+            values, slopes, bends = (
+                self._sum(features, others @ (form.T if below else form)) for form in self._forms
+            )
         errors = np.broadcast_to(self.error * np.abs(others[:, 0]), features.shape[1])
         return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
 
     def _sum(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Return sums of polynomials at all rows, with coefficients for all or one set per row."""
+        if len(coefficients) == 1:
+            return self._sum_all(features, coefficients)[0]
         low, high = features[: self._low], features[self._low :]
         folded = (coefficients @ self._products).reshape(-1, len(low), len(high))
-        if len(folded) == 1:
-            return np.einsum("jm,jm->m", folded[0].T @ low, high)
         return np.einsum("mij,im,jm->m", folded, low, high, optimize=True)
+
+    def _sum_all(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """Return several sums of polynomials at all rows, one per set of coefficients."""
+        low, high = features[: self._low], features[self._low :]
+        folded = (coefficients @ self._products).reshape(-1, len(low), len(high))
+        within = folded.transpose(0, 2, 1).reshape(-1, len(low)) @ low
+        return np.einsum("fjm,jm->fm", within.reshape(len(folded), *high.shape), high)
+
+    def _sum_polynomials(self, others: FloatArray, below: bool) -> FloatArray:
+        """Return the logistic phi, phi' and phi'' summed over others, as polynomials of a score.
+
+        They are summed at the Chebyshev points, which takes far less than all of C.
+        """
+        grid, half = _grid(self.order), (self.order + 1) // 2
+        weights, sign = (others @ grid.inverse)[0], 1.0 if below else -1.0
+        at = (self._tables @ weights).reshape(3, half)
+        mirrored = _PARITIES * (self._tables @ weights[::-1].copy()).reshape(3, half)
+        even, odd, bends = np.concatenate([at, mirrored[:, self.order // 2 - 1 :: -1]], axis=1)
+        total = weights.sum()
+        apart = self._half * (grid.points * total - weights @ grid.points)
+        sums = np.stack([even - sign / 2.0 * apart, sign * odd - total / 2.0, bends])
+        return np.asarray(sums @ grid.inverse.T)
+
+    @cached_property
+    def _tables(self) -> FloatArray:
+        """phi(u) + u/2, phi'(u) + 1/2 and phi''(u) of the logistic function at half the points.
+
+        The first and last are even and the second odd, so that the other half mirrors them.
+        """
+        points, _, apart, distance = _grid(self.order)
+        tables = np.empty((3, *apart.shape))
+        even, odd, bends = tables
+        if self._half < _LARGEST_EXPONENT:  # of differences: products of few exponentials
+            shrunk = np.exp(-self._half * points[: len(apart), None]) * np.exp(self._half * points)
+            np.minimum(shrunk, np.divide(1.0, shrunk, out=bends), out=shrunk)
+        else:
+            shrunk = np.exp(-self._half * distance)
+        np.add(shrunk, 1.0, out=even)
+        shrunk /= even
+        np.log(even, out=even)
+        even += np.multiply(distance, self._half / 2.0, out=bends)
+        np.copysign(np.subtract(0.5, shrunk, out=odd), apart, out=odd)
+        np.multiply(shrunk, 1.0 - shrunk, out=bends)
+        return tables.reshape(-1, self.order)
 
     @cached_property
     def _forms(self) -> tuple[FloatArray, ...]:
         """C of phi, phi' and phi'', by interpolation at the Chebyshev points of both arguments."""
-        points = chebyshev.chebpts1(self.order)
-        inverse = (2.0 / self.order) * chebyshev.chebvander(points, self.order - 1).T
-        inverse[0] /= 2.0
+        points, inverse, *_ = _grid(self.order)
         u = self._half * (points[:, None] - points[None, :])
         slopes = self._phi.derivative(u)
         bends = np.full_like(u, 2.0) if self._phi.code is Phi.SQUARED else -slopes * (1.0 + slopes)
@@ -121,6 +172,26 @@ class Polynomials:
     def error(self) -> float:
         """How far phi'(s - s') may be off, at worst."""
         return slope_error(self._phi, self._half, self.order)
+
+
+class _Grid(NamedTuple):
+    """The Chebyshev points of an order."""
+
+    points: FloatArray
+    inverse: FloatArray
+    """Gives the coefficients of the polynomial that has these values at the points."""
+    apart: FloatArray
+    distance: FloatArray
+    """Differences of the lower half of the points from all, and their sizes."""
+
+
+@cache
+def _grid(order: int) -> _Grid:
+    points = chebyshev.chebpts1(order)
+    inverse = (2.0 / order) * chebyshev.chebvander(points, order - 1).T
+    inverse[0] /= 2.0
+    apart = points[: (order + 1) // 2, None] - points[None, :]
+    return _Grid(points, inverse, apart, np.abs(apart))
 
 
 @cache
@@ -152,30 +223,33 @@ def _recur(x: FloatArray, each: FloatArray) -> None:
 
 
 def slope_error(phi: Margin, half: float, order: int) -> float:
-    """Bound the error of phi' on a range of scores of this half width, by that many polynomials.
+    """Bound the error of phi' on a range of scores of this half width, by that many polynomials."""
+    return float(_slope_errors(phi, half, np.array([order]))[0])
+
+
+def _slope_errors(phi: Margin, half: float, orders: IntArray) -> FloatArray:
+    """Return the bounds of several orders.
 
     A function that is analytic and at most M inside the ellipse of radius rho is within
     4 M rho^(1 - r) / (rho - 1) of its interpolation at r points. Interpolating in the second
     score as well multiplies that by at most 2 + the logarithm of r.
     """
     if phi.code is Phi.SQUARED:
-        return 1e-13 * (1.0 + half)
+        return np.full(len(orders), 1e-13 * (1.0 + half))
     heights = _HEIGHTS / max(half, _NARROWEST)
     rho = heights + np.sqrt(1.0 + heights**2)
-    largest = np.where(math.pi / 2 >= _HEIGHTS, 1.0, 1.0 / np.sin(_HEIGHTS))
     with np.errstate(over="ignore", under="ignore"):
-        bounds = 4.0 * largest * rho ** (1.0 - order) / (rho - 1.0)
-    return float(bounds.min()) * (2.0 + math.log(order)) + 1e-14 * order
+        powers = np.exp(np.multiply.outer(1.0 - orders, np.log(rho)))
+        bounds = powers * (4.0 * _LARGEST_SLOPES / (rho - 1.0))
+    return np.asarray(bounds.min(axis=1) * (2.0 + np.log(orders)) + 1e-14 * orders)
 
 
 def choose_order(phi: Margin, half: float, tolerance: float) -> int:
     """Return the least order whose slopes are off by no more than the tolerance, or the largest."""
     if phi.code is Phi.SQUARED:
         return _ORDERS[0]  # which is exact, however rounding compares to the tolerance
-    for order in _ORDERS:
-        if slope_error(phi, half, order) <= tolerance:
-            return order
-    return _ORDERS[-1]
+    enough = _slope_errors(phi, half, np.array(_ORDERS)) <= tolerance
+    return _ORDERS[int(enough.argmax())] if enough.any() else _ORDERS[-1]
 
 
 def members_of(grades: IntArray, count: int) -> list[Any]:

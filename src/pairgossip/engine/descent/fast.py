@@ -215,7 +215,11 @@ class _AdaptiveEngine(_Engine):
         super().__init__(descent)
         assert isinstance(descent.steps, AdaptiveStep)
         weights = np.ascontiguousarray(1 / descent.probabilities)
-        self._settings = float(descent.steps.scale), weights, _limits(descent)
+        limits = _limits(descent)
+        self._settings = float(descent.steps.scale), weights, limits
+        *_, radius, low, high, side = limits
+        self._matrix_side = side if side > 0 else None
+        self._is_bounded = (radius, low, high, side) != (np.inf, -np.inf, np.inf, 0)
         # With an axis of orders in front: an ordering loss has weight in one of them only.
         self._features, self._weights = self._features[None], self._weights[None]
         self._offsets = self._offsets[None]
@@ -242,7 +246,9 @@ class AdaptiveAsync(_AdaptiveEngine):
         self._rows = np.zeros((descent.problem.n, 4 * descent.problem.dimension + 1))
 
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
-        adaptive_loops.asynchronous(self._rows, exchanges, pairs, self._phi, self._settings)
+        adaptive_loops.asynchronous(
+            self._rows, exchanges, pairs, self._phi, self._settings, self._matrix_side
+        )
 
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""
@@ -265,7 +271,8 @@ class AdaptiveSync(_AdaptiveEngine):
         """z, s, d and the models."""
         bits = np.zeros(n, dtype=np.int64)
         spare = np.empty(n), bits, bits.view(np.float64)
-        self._room = np.zeros((3, n)), spare, np.empty((4, p))
+        self._room = np.zeros((3, n)), spare
+        self._node = np.empty((4, p)) if self._is_bounded else None
         self._hold_pairs()
 
     def _hold_pairs(self) -> None:
@@ -280,7 +287,7 @@ class AdaptiveSync(_AdaptiveEngine):
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         adaptive_loops.synchronous(
             self._columns, self._iterations, self._pairs, exchanges, pairs, self._phi,
-            self._settings, self._room,
+            self._settings, self._room, self._node, self._matrix_side,
         )  # fmt: skip
 
     def snapshot(self) -> Snapshot:

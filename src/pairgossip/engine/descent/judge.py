@@ -33,6 +33,8 @@ _SCORES_AT_ONCE = 2**22
 """Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
 _DIRECT_LOGISTIC, _DIRECT_HINGES = 2**8, 2**10
 """Up to this many pairs of a span are summed one by one."""
+_ALL_DIRECT = 2**12
+"""Up to this many pairs in all, none are summed otherwise, which would take 6 s to compile."""
 _FEW_MARGINS = 2**16
 """Up to this many margins at a checkpoint numpy takes a millisecond: no need to compile."""
 _MARGINS_UNASKED, _FEWEST_JUDGED = 2**24, 10
@@ -96,13 +98,16 @@ class RankingJudge:
         self._order = np.argsort(problem.data[:, -1], kind="stable")
         labels = problem.data[self._order, -1]
         direct = _DIRECT_LOGISTIC if self._phi is Phi.LOGISTIC else _DIRECT_HINGES
+        is_direct = self._phi is Phi.LOGISTIC and problem.n**2 // 4 <= _ALL_DIRECT
         self._lower = np.searchsorted(labels, labels).astype(np.int64)
-        self._plan = _spans(labels, direct)
+        self._plan = _spans(labels, _ALL_DIRECT if is_direct else direct)
         self._features = np.ascontiguousarray(center(problem.data[:, :-1])[self._order].T)
-        forms, falling, rising = tables()
-        # Padded for loops over an even number of moments.
-        self._tables = np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
-        self._room = _room(problem.n)
+        self._tables = self._room = None
+        if not is_direct:
+            forms, falling, rising = tables()
+            # Padded for loops over an even number of moments.
+            self._tables = np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
+            self._room = _room(problem.n)
         self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)
         self._bits = np.zeros(problem.n, dtype=np.int64)
         self._step = max(1, _SCORES_AT_ONCE // problem.n)
@@ -120,6 +125,7 @@ class RankingJudge:
         if self._phi is Phi.LOGISTIC:
             self._loops.write_logistic_sums(*known, self._tables, self._room, self._scores, sums)
         else:
+            assert self._room is not None
             room = self._room[:2]
             self._loops.write_hinge_sums(*known, int(self._phi), *room, self._scores, sums)
 

@@ -91,13 +91,18 @@ def _all_finite(scores):  # type: ignore[no-untyped-def]
 
 @loop
 def write_logistic_sums(models, features, lower, plan, tables, room, scores, sums):  # type: ignore[no-untyped-def]
-    """Sum the loss over all pairs for every model; NaN where a score is not finite."""
+    """Sum the loss over all pairs for every model; NaN where a score is not finite.
+
+    ``tables`` and ``room`` are None where all pairs are summed one by one.
+    """
     for r in range(len(models)):
         _write_scores(models[r], features, scores)
         sums[r] = 0.0 if _all_finite(scores) else np.nan
         for s in range(len(plan) if sums[r] == 0 else 0):
             start, middle, end = plan[s]
-            if middle == start:
+            if tables is None:  # noqa: SIM114 (apart, so that the last way is not compiled)
+                sums[r] += _direct_logistic(scores, lower, start, end)
+            elif middle == start:
                 sums[r] += _direct_logistic(scores, lower, start, end)
             else:
                 sums[r] += logistic_sum(scores[middle:end], scores[start:middle], tables, room)
