@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.kernels import CATALOG, exact
 from pairgossip.kernels.blocks import blocked_rows, blocked_total
-from pairgossip.kernels.closed_forms import (
-    _ascending_pairs,
-    _pairs_above_at_ties,
-    _tied_pairs,
-)
+from pairgossip.kernels.closed_forms import _ascending_pairs, _pairs_above_at_ties
+from pairgossip.kernels.orders import order_both, order_column
 
 from .reference import random_data
 
@@ -134,8 +131,8 @@ def test_counts_are_double_loops(rows: list[tuple[int, int, bool]]) -> None:
     level = second[:, None] == second
     assert _pairs_above_at_ties(first, second, marked) == np.sum(rises & level & marked[:, None])
     both = level & (first[:, None] == first)
-    assert _tied_pairs(second) == (level.sum() - len(rows)) // 2
-    assert _tied_pairs(first, second) == (both.sum() - len(rows)) // 2
+    assert order_column(second).tied_pairs == (level.sum() - len(rows)) // 2
+    assert order_both(first, second).tied_pairs == (both.sum() - len(rows)) // 2
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 63, 64, 65, 1000])
@@ -149,7 +146,7 @@ def test_sorted_and_reversed(n: int) -> None:
 
 
 def test_negative_zero_is_zero() -> None:
-    assert _tied_pairs(np.array([0.0, -0.0])) == 1
+    assert order_column(np.array([0.0, -0.0])).tied_pairs == 1
     everyone = np.ones(2, dtype=bool)
     assert _ascending_pairs(np.array([0.0, 1.0]), np.array([-0.0, 0.0]), everyone) == 0
     assert _ascending_pairs(np.array([-0.0, 0.0]), np.array([0.0, 1.0]), everyone) == 0

@@ -26,6 +26,7 @@ from pairgossip.inference.answer import Law
 from pairgossip.kernels import Kernel, Pairs
 from pairgossip.kernels.blocks import blocked_rows
 from pairgossip.kernels.kernel import evaluate
+from pairgossip.kernels.orders import sharing_orders
 
 _DEGENERATE, ROUNDING = 1e-6, 1e-12
 """Below this part of the statistic, or of the terms it is made of, what rows add is rounding."""
@@ -101,16 +102,17 @@ class Projection(NamedTuple):
 
     @property
     def _sizes(self) -> FloatArray:
-        return np.bincount(self._classes, self._weights).astype(np.float64)
+        return np.bincount(self._classes, self.weights).astype(np.float64)
 
 
 def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
     """Compute a statistic of all pairs, and what each row adds to it; its bias by clusters."""
     kernel, data = pairs.unweighted
     weights = np.ones(pairs.n) if pairs.weights is None else pairs.weights
-    means = np.stack(
-        [_both_ways(part, data, weights, pairs.target) for part in kernel.components], axis=1
-    )
+    with sharing_orders():
+        means = np.stack(
+            [_both_ways(part, data, weights, pairs.target) for part in kernel.components], axis=1
+        )
     averages = weights @ means / (2 * weights.sum())
     value = float(kernel.combine(averages))
     if not math.isfinite(value):

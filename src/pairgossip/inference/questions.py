@@ -25,6 +25,7 @@ from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.data import class_example
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
+from pairgossip.kernels.orders import sharing_orders
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, number_labels
 from pairgossip.order_statistics.comparisons import TESTS, TestResult
@@ -132,8 +133,9 @@ def exact(
                 0.95,
             )
         return pairs.exact(progress)
-    value = pairs.exact(progress)
-    found = project(pairs, clusters)._replace(value=value)
+    with sharing_orders(rows_follow=True):
+        value = pairs.exact(progress)
+        found = project(pairs, clusters)._replace(value=value)
     return answer(pairs, found, sampling_error(pairs, found, clusters), level, clusters)
 
 

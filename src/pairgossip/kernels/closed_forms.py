@@ -10,22 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
+from pairgossip.kernels.orders import (
+    Order,
+    count_ascents,
+    lay_out,
+    order_both,
+    order_column,
+    rows_follow,
+    weigh_ascents,
+)
 
 # Counting ordered and tied pairs exactly, in O(n log n) and without a Python loop over points.
 
 
 def _ascending_pairs(first: FloatArray, second: FloatArray, marked: BoolArray) -> int:
     """Count the pairs (i, j) with first[i] < first[j], second[i] < second[j] and i marked."""
-    # Equal `first` are laid out by falling `second`, so that none of their pairs ascends.
-    order = np.lexsort((-second, first))
-    return _ascents(_tie_broken_ranks(second[order]), marked[order])
-
-
-def _tied_pairs(*columns: FloatArray) -> int:
-    """Count the unordered pairs of observations that are equal in every column."""
-    order = np.lexsort(columns)
-    sizes = np.unique(_run_ends(*(column[order] for column in columns)), return_counts=True)[1]
-    return int(np.sum(sizes * (sizes - 1) // 2))
+    order, ranks = lay_out(first, second)
+    return count_ascents(ranks, marked[order])
 
 
 def _pairs_above_at_ties(values: FloatArray, tied: FloatArray, marked: BoolArray) -> int:
@@ -44,37 +45,6 @@ def _run_ends(*columns: FloatArray) -> IntArray:
     return np.repeat(ends, np.diff(ends, prepend=0))
 
 
-def _tie_broken_ranks(values: FloatArray) -> IntArray:
-    """Rank values from 0 to n - 1; of equal values the later one ranks lower."""
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[np.argsort(values[::-1], kind="stable")] = np.arange(len(values))
-    return ranks[::-1]
-
-
-def _ascents(ranks: IntArray, marked: BoolArray) -> int:
-    """Count the positions i < j with ranks[i] < ranks[j] and i marked; ranks are distinct.
-
-    Two ranks are compared by the highest bit in which they differ. The ranks are split by one
-    bit after another, highest first, always keeping their order: ranks that agree so far stand
-    in one row, and within a row every marked 0 ascends to every later 1.
-    """
-    bits = max(1, int(len(ranks) - 1).bit_length())
-    # Filled up to a power of two, every row splits exactly in half. The fillers are the highest
-    # ranks, fall, and come first: they ascend to nothing and nothing ascends to them.
-    fillers = np.arange(2**bits - 1, len(ranks) - 1, -1)
-    row = np.concatenate((fillers << 1, (ranks << 1) | marked))
-    count = 0
-    for bit in range(bits, 0, -1):
-        size = 1 << bit
-        high = (row >> bit & 1).astype(np.bool_)
-        marked_lows = np.cumsum((row & 1).astype(np.bool_) & ~high)
-        before_rows = np.concatenate(([0], marked_lows[size - 1 : -1 : size]))
-        count += int(marked_lows[high].sum()) - size // 2 * int(before_rows.sum())
-        halves = (row[~high].reshape(-1, size // 2), row[high].reshape(-1, size // 2))
-        row = np.stack(halves, axis=1).ravel()
-    return count
-
-
 def _weights(data: FloatArray, weights: FloatArray | None) -> FloatArray:
     return np.ones(len(data)) if weights is None else weights
 
@@ -83,40 +53,10 @@ def _beyond(
     first: FloatArray, second: FloatArray, above: FloatArray, below: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Weigh for every i the j larger in both columns by `above`, the smaller ones by `below`."""
-    order = np.lexsort((-second, first))
+    order, ranks = lay_out(first, second)
     larger, smaller = np.empty(len(first)), np.empty(len(first))
-    larger[order], smaller[order] = _ascents_by_place(
-        _tie_broken_ranks(second[order]), above[order], below[order]
-    )
+    larger[order], smaller[order] = weigh_ascents(ranks, above[order], below[order])
     return larger, smaller
-
-
-def _ascents_by_place(
-    ranks: IntArray, above: FloatArray, below: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """For every place weigh the later places of higher rank, and the earlier ones of lower.
-
-    By the same splits as `_ascents`, which follow every place here.
-    """
-    bits = max(1, int(len(ranks) - 1).bit_length())
-    missing = 2**bits - len(ranks)
-    row = np.concatenate((np.arange(2**bits - 1, len(ranks) - 1, -1), ranks))
-    above, below = (np.concatenate((np.zeros(missing), part)) for part in (above, below))
-    place = np.arange(2**bits)
-    larger, smaller = np.zeros(2**bits), np.zeros(2**bits)
-    for bit in range(bits - 1, -1, -1):
-        high = (row >> bit & 1).astype(np.bool_).reshape(-1, 2 << bit)
-        highs = np.cumsum(np.where(high, above[place].reshape(high.shape), 0.0), axis=1)
-        lows = np.cumsum(np.where(high, 0.0, below[place].reshape(high.shape)), axis=1)
-        flat = high.ravel()
-        larger[place[~flat]] += (highs[:, -1:] - highs).ravel()[~flat]
-        smaller[place[flat]] += lows.ravel()[flat]
-        shape = (-1, 1 << bit)
-        row, place = (
-            np.stack((part[~flat].reshape(shape), part[flat].reshape(shape)), axis=1).ravel()
-            for part in (row, place)
-        )
-    return larger[missing:], smaller[missing:]
 
 
 def variance_total(data: FloatArray) -> float:
@@ -168,15 +108,13 @@ def discordance_total(data: FloatArray) -> float:
 
 def agreement_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum +1 and -1 as `agreement_total` does, over the pairs of every row."""
-    weights = _weights(data, weights)
-    alike = np.add(*_beyond(data[:, 0], data[:, 1], weights, weights))
-    return np.asarray(alike - discordance_rows(data, weights))
+    alike, opposite = _ordered_rows(data, _weights(data, weights))
+    return np.asarray(alike - opposite)
 
 
 def discordance_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Count for every row the others that the two columns order oppositely."""
-    weights = _weights(data, weights)
-    return np.asarray(np.add(*_beyond(data[:, 0], -data[:, 1], weights, weights)))
+    return _ordered_rows(data, _weights(data, weights))[1]
 
 
 def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
@@ -184,8 +122,18 @@ def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
     x, y = data[:, 0], data[:, 1]
     n = len(data)
     alike = _ascending_pairs(x, y, np.ones(n, dtype=np.bool_))
-    tied = _tied_pairs(x) + _tied_pairs(y) - _tied_pairs(x, y)
+    tied = order_column(x).tied_pairs + order_column(y).tied_pairs - order_both(x, y).tied_pairs
     return alike, n * (n - 1) // 2 - alike - tied
+
+
+def _ordered_rows(data: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weigh for every row the others that the two columns order alike, and oppositely."""
+    x, y = data[:, 0], data[:, 1]
+    alike = np.add(*_beyond(x, y, weights, weights))
+    if np.any(weights != np.rint(weights)):
+        return alike, np.add(*_beyond(x, -y, weights, weights))
+    # Of whole numbers differences are exact.
+    return alike, both_apart_rows(data, weights) - alike
 
 
 def comparable_total(data: FloatArray) -> float:
@@ -262,8 +210,13 @@ def higher_label_total(data: FloatArray) -> float:
 
 def higher_label_and_score_total(data: FloatArray, ties: float, column: int = 0) -> float:
     """Sum 1 at pairs (k, l) of a higher and a lower label scored in order, `ties` if equal."""
-    high = _is_high(data)
-    positives, negatives = np.sort(data[high, column]), np.sort(data[~high, column])
+    high, scores = _is_high(data), data[:, column]
+    if rows_follow():
+        places, counts = order_column(scores)
+        ups = np.bincount(places, high).astype(np.int64)
+        downs = counts - ups
+        return int(ups @ (np.cumsum(downs) - downs)) + ties * int(ups @ downs)
+    positives, negatives = np.sort(scores[high]), np.sort(scores[~high])
     below = int(np.searchsorted(negatives, positives, side="left").sum())
     up_to = int(np.searchsorted(negatives, positives, side="right").sum())
     return below + ties * (up_to - below)
@@ -285,14 +238,17 @@ def higher_label_and_score_rows(
     data: FloatArray, weights: FloatArray | None = None, *, ties: float, column: int = 0
 ) -> FloatArray:
     """Count for every row of the higher label those of the lower one that it outscores."""
-    return _outscored(data[:, column], _is_high(data), _weights(data, weights), ties)
+    places = order_column(data[:, column]).places
+    return _outscored(places, _is_high(data), _weights(data, weights), ties)
 
 
 def lower_label_and_score_rows(
     data: FloatArray, weights: FloatArray | None = None, *, ties: float, column: int = 0
 ) -> FloatArray:
     """Count for every row of the lower label those of the higher one that outscore it."""
-    return _outscored(-data[:, column], ~_is_high(data), _weights(data, weights), ties)
+    places, counts = order_column(data[:, column])
+    from_above = len(counts) - 1 - places
+    return _outscored(from_above, ~_is_high(data), _weights(data, weights), ties)
 
 
 def _is_high(data: FloatArray) -> BoolArray:
@@ -301,18 +257,13 @@ def _is_high(data: FloatArray) -> BoolArray:
 
 
 def _outscored(
-    scores: FloatArray, counted: BoolArray, weights: FloatArray, ties: float
+    places: IntArray, counted: BoolArray, weights: FloatArray, ties: float
 ) -> FloatArray:
-    """Weigh for the marked rows the others of lower score, and `ties` of those of equal score."""
-    order = np.argsort(scores[~counted], kind="stable")
-    others = scores[~counted][order]
-    reached = np.concatenate(([0.0], np.cumsum(weights[~counted][order])))
-    below, up_to = (
-        reached[np.searchsorted(others, scores[counted], side=side)] for side in ("left", "right")
-    )
-    rows = np.zeros(len(scores))
-    rows[counted] = below + ties * (up_to - below)
-    return rows
+    """Weigh for the marked rows the others at lower places, and `ties` of those at the same."""
+    others = np.bincount(places, np.where(counted, 0.0, weights))
+    reached = np.cumsum(others)
+    below = np.concatenate(([0.0], reached[:-1]))
+    return np.where(counted, (below + ties * (reached - below))[places], 0.0)
 
 
 def squared_scatter_total(data: FloatArray) -> float:
@@ -365,13 +316,12 @@ def apart_total(data: FloatArray, column: int) -> float:
 
 def apart_rows(data: FloatArray, weights: FloatArray | None = None, *, column: int) -> FloatArray:
     """Count for every row the others that differ from it in a column."""
-    return _differing(data[:, column], _weights(data, weights))
+    return _differing(order_column(data[:, column]), _weights(data, weights))
 
 
-def _differing(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weigh for every row the others that are not equal to it, in any column."""
-    place = np.unique(values, axis=0, return_inverse=True)[1].ravel()
-    return np.asarray(weights.sum() - np.bincount(place, weights)[place])
+def _differing(order: Order, weights: FloatArray) -> FloatArray:
+    """Weigh for every row those at other places."""
+    return np.asarray(weights.sum() - np.bincount(order.places, weights)[order.places])
 
 
 def both_apart_total(data: FloatArray) -> float:
@@ -383,6 +333,7 @@ def both_apart_total(data: FloatArray) -> float:
 def both_apart_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Count for every row the others that differ from it in both columns."""
     weights = _weights(data, weights)
+    x, y = data[:, 0], data[:, 1]
     # Those that differ in one column or the other are those that differ at all.
-    in_one = _differing(data[:, 0], weights) + _differing(data[:, 1], weights)
-    return np.asarray(in_one - _differing(data, weights))
+    in_one = _differing(order_column(x), weights) + _differing(order_column(y), weights)
+    return np.asarray(in_one - _differing(order_both(x, y), weights))

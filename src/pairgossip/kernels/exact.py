@@ -20,6 +20,7 @@ from pairgossip.kernels.blocks import (
 )
 from pairgossip.kernels.functions import formula_function
 from pairgossip.kernels.kernel import CATALOG, Combination, Kernel, evaluate
+from pairgossip.kernels.orders import sharing_orders
 
 # The table of built-in kernels.
 
@@ -234,12 +235,13 @@ def statistic(
     n = len(data)
     pairs = n * n if kind == "v" else n * (n - 1)
     averages = np.empty(len(kernel.components))
-    for index, component in enumerate(kernel.components):
-        share = _share(progress, index, len(averages))
-        total = _total(data, component, share)
-        if kind == "u":
-            total -= diagonal_total(component, data, 1 - np.asarray(own_share))
-        averages[index] = total / pairs
+    with sharing_orders():
+        for index, component in enumerate(kernel.components):
+            share = _share(progress, index, len(averages))
+            total = _total(data, component, share)
+            if kind == "u":
+                total -= diagonal_total(component, data, 1 - np.asarray(own_share))
+            averages[index] = total / pairs
     return float(kernel.combine(averages))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.arrays import FloatArray, IntArray, PairFunction, distinct
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import Progress, tile_side, tile_values, tiles
 from pairgossip.kernels.data import check_data, column_count
@@ -75,7 +75,7 @@ class Pairs:
         chosen.check(rows, labels)
         self.n = len(rows)
         two = any(part.two_classes for part in chosen.components)
-        self.classes = np.unique(rows[:, -1], return_inverse=True)[1] if two else None
+        self.classes = np.searchsorted(distinct(rows[:, -1]), rows[:, -1]) if two else None
         self.weights = check_weights(weights, self.n)
         self.has_strata = within is not None or between is not None
         self.unweighted = add_strata(chosen, rows, within, between)

@@ -1,0 +1,188 @@
+"""The orders that sums over ordered pairs are made of: each is found once, whoever asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
+from pairgossip.kernels.compiled import find_counts
+
+T = TypeVar("T")
+Numbers = NDArray[Any]
+_Found = tuple[Callable[..., Any], tuple[Numbers, ...], Any]
+
+
+class _Shelf(NamedTuple):
+    """What was found, of which columns, and whether sums by rows are to follow."""
+
+    found: list[_Found]
+    rows_follow: bool
+
+
+_shelf: ContextVar[_Shelf | None] = ContextVar("orders", default=None)
+
+
+@contextmanager
+def sharing_orders(rows_follow: bool = False) -> Iterator[None]:
+    """Keep every order that is found as long as the block runs: a statistic asks again and again.
+
+    Its value, its errors and all kernels that make it need the orders of the same columns.
+    """
+    if _shelf.get() is not None:
+        yield
+        return
+    token = _shelf.set(_Shelf([], rows_follow))
+    try:
+        yield
+    finally:
+        _shelf.reset(token)
+
+
+def rows_follow() -> bool:
+    """Tell whether sums by rows will ask for orders that a total could do without."""
+    shelf = _shelf.get()
+    return shelf is not None and shelf.rows_follow
+
+
+def _find(find: Callable[..., T], *columns: Numbers) -> T:
+    shelf = _shelf.get()
+    if shelf is None:
+        return find(*columns)
+    for function, others, known in shelf.found:
+        if function is find and all(map(np.array_equal, columns, others)):
+            return known
+    found = find(*columns)
+    shelf.found.append((find, columns, found))
+    return found
+
+
+class Order(NamedTuple):
+    """The different numbers of a column, from the lowest to the highest."""
+
+    places: IntArray
+    """Which of them every row holds."""
+    counts: IntArray
+    """How many rows hold each."""
+
+    @property
+    def tied_pairs(self) -> int:
+        """How many unordered pairs of rows hold the same."""
+        return int(np.sum(self.counts * (self.counts - 1) // 2))
+
+
+def order_column(column: Numbers) -> Order:
+    """Order the rows by a column."""
+    return _find(_sort_column, column)
+
+
+def order_both(first: Numbers, second: Numbers) -> Order:
+    """Give rows that are equal in two columns one place, in whatever order."""
+    one, other = order_column(first), order_column(second)
+    for order in (one, other):
+        if len(order.counts) == len(first):  # no two rows are equal in it
+            return order
+    return order_column(one.places * len(other.counts) + other.places)
+
+
+def _sort_column(column: Numbers) -> Order:
+    order = np.argsort(column)
+    ordered = column[order]
+    is_new = np.ones(len(column), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    firsts = np.flatnonzero(is_new)
+    places = np.empty(len(column), dtype=np.int64)
+    places[order] = np.cumsum(is_new) - 1
+    return Order(places, np.diff(firsts, append=len(column)))
+
+
+def lay_out(first: Numbers, second: Numbers) -> tuple[IntArray, IntArray]:
+    """Lay rows out by rising `first`, and rank them by `second`: the rows, and their ranks.
+
+    Equal `first` are laid out by falling `second`, and of equal `second` the later one ranks
+    lower, so that no pair that is equal in either ascends.
+    """
+    return _find(_lay_out, first, second)
+
+
+def _lay_out(first: Numbers, second: Numbers) -> tuple[IntArray, IntArray]:
+    counts = find_counts(len(first))
+    if counts is not None:
+        order, ranks = counts.lay_out(*order_column(first), *order_column(second))
+        return order, ranks
+    order = np.lexsort((-second, first))
+    return order, _tie_broken_ranks(second[order])
+
+
+def _tie_broken_ranks(values: Numbers) -> IntArray:
+    """Rank values from 0 to n - 1; of equal values the later one ranks lower."""
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[np.argsort(values[::-1], kind="stable")] = np.arange(len(values))
+    return ranks[::-1]
+
+
+# Counting in O(n log n), without a Python loop over rows.
+
+
+def count_ascents(ranks: IntArray, marked: BoolArray) -> int:
+    """Count the positions i < j with ranks[i] < ranks[j] and i marked; ranks are distinct.
+
+    Two ranks are compared by the highest bit in which they differ. The ranks are split by one
+    bit after another, highest first, always keeping their order: ranks that agree so far stand
+    in one row, and within a row every marked 0 ascends to every later 1.
+    """
+    counts = find_counts(len(ranks))
+    if counts is not None:
+        return int(counts.count_ascents(ranks, marked))
+    bits = max(1, int(len(ranks) - 1).bit_length())
+    # Filled up to a power of two, every row splits exactly in half. The fillers are the highest
+    # ranks, fall, and come first: they ascend to nothing and nothing ascends to them.
+    fillers = np.arange(2**bits - 1, len(ranks) - 1, -1)
+    row = np.concatenate((fillers << 1, (ranks << 1) | marked))
+    count = 0
+    for bit in range(bits, 0, -1):
+        size = 1 << bit
+        high = (row >> bit & 1).astype(np.bool_)
+        marked_lows = np.cumsum((row & 1).astype(np.bool_) & ~high)
+        before_rows = np.concatenate(([0], marked_lows[size - 1 : -1 : size]))
+        count += int(marked_lows[high].sum()) - size // 2 * int(before_rows.sum())
+        halves = (row[~high].reshape(-1, size // 2), row[high].reshape(-1, size // 2))
+        row = np.stack(halves, axis=1).ravel()
+    return count
+
+
+def weigh_ascents(
+    ranks: IntArray, above: FloatArray, below: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """For every place weigh the later places of higher rank, and the earlier ones of lower.
+
+    By the same splits as `count_ascents`, which follow every place here.
+    """
+    counts = find_counts(len(ranks))
+    if counts is not None:
+        larger, smaller = counts.weigh_ascents(ranks, above, below)
+        return larger, smaller
+    bits = max(1, int(len(ranks) - 1).bit_length())
+    missing = 2**bits - len(ranks)
+    row = np.concatenate((np.arange(2**bits - 1, len(ranks) - 1, -1), ranks))
+    above, below = (np.concatenate((np.zeros(missing), part)) for part in (above, below))
+    place = np.arange(2**bits)
+    larger, smaller = np.zeros(2**bits), np.zeros(2**bits)
+    for bit in range(bits - 1, -1, -1):
+        high = (row >> bit & 1).astype(np.bool_).reshape(-1, 2 << bit)
+        highs = np.cumsum(np.where(high, above[place].reshape(high.shape), 0.0), axis=1)
+        lows = np.cumsum(np.where(high, 0.0, below[place].reshape(high.shape)), axis=1)
+        flat = high.ravel()
+        larger[place[~flat]] += (highs[:, -1:] - highs).ravel()[~flat]
+        smaller[place[flat]] += lows.ravel()[flat]
+        shape = (-1, 1 << bit)
+        row, place = (
+            np.stack((part[~flat].reshape(shape), part[flat].reshape(shape)), axis=1).ravel()
+            for part in (row, place)
+        )
+    return larger[missing:], smaller[missing:]
