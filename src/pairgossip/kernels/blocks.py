@@ -9,6 +9,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.kernels.compiled import find_sweeps
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import Kernel, evaluate
 
@@ -58,6 +59,10 @@ def infinite_value(owner: str, k: int, other: int) -> InputError:
 
 def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = None) -> float:
     """Sum a kernel over all ordered pairs, own pairs included."""
+    sweeps = find_sweeps(len(data), kernel.symmetric)
+    swept = None if sweeps is None else sweeps.sum_pairs(kernel, data, progress)
+    if swept is not None:
+        return float(swept)
 
     def weighted() -> Iterator[float]:
         for rows, columns, values in _evaluate_tiles(kernel, data, progress):
@@ -69,6 +74,10 @@ def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = 
 
 def blocked_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum a kernel over its second observation, each by its weight, for every first one."""
+    sweeps = find_sweeps(len(data), kernel.symmetric)
+    swept = None if sweeps is None else sweeps.sum_rows(kernel, data, weights)
+    if swept is not None:
+        return np.asarray(swept)
     sums = np.zeros(len(data))
     for rows, columns, values in _evaluate_tiles(kernel, data):
         sums[rows] += values.sum(axis=1) if weights is None else values @ weights[columns]

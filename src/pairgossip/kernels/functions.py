@@ -29,7 +29,7 @@ def squared_distance(first: FloatArray, second: FloatArray) -> FloatArray:
     difference = first - second
     if difference.ndim == 1:
         return difference * difference
-    return np.asarray(np.einsum("ij,ij->i", difference, difference))
+    return np.einsum("ij,ij->i", difference, difference)
 
 
 def euclidean_distance(first: FloatArray, second: FloatArray) -> FloatArray:

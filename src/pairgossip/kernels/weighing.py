@@ -193,10 +193,7 @@ def _part(kernel: Kernel, factor: _Factor) -> Kernel:
 def _values(
     function: PairFunction, factor: _Factor, first: FloatArray, second: FloatArray
 ) -> FloatArray:
-    return np.asarray(
-        function(_bare(first), _bare(second)) * factor.pair(first[:, -1], second[:, -1]),
-        dtype=np.float64,
-    )
+    return function(_bare(first), _bare(second)) * factor.pair(first[:, -1], second[:, -1])
 
 
 def _rows(

@@ -1,0 +1,318 @@
+"""Users' functions of pairs, followed once: blocks that write down what is done to them.
+
+A function of two blocks of rows is called on two blocks without numbers. What NumPy would compute
+row by row is written down as operations on one pair. Whatever depends on the numbers themselves,
+on other rows or on how many there are, and all that is not known here, is `Untraceable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from pairgossip.engine.exact.expressions import (
+    BOOL,
+    CALLED,
+    FLOAT,
+    INTEGER,
+    Expressions,
+    Term,
+    Untraceable,
+)
+
+_DTYPES = {BOOL: np.dtype(np.bool_), INTEGER: np.dtype(np.int64), FLOAT: np.dtype(np.float64)}
+_LOGICAL = {
+    **{"logical_and": "and", "logical_or": "or", "logical_xor": "xor", "logical_not": "not"},
+    **{"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not"},
+}
+_COMPARED = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
+_WHOLE = frozenset({"add", "subtract", "multiply", "negative", "absolute", "square", "sign"})
+_WHOLE |= {"minimum", "maximum", "positive"}
+_REAL = _WHOLE | CALLED | {"divide", "exp", "tanh"}
+_NAMES = {"true_divide": "divide", "fabs": "absolute", "fmin": "", "fmax": ""}
+_POWERS: dict[float, Callable[[Any], Any]] = {
+    1.0: np.positive,
+    2.0: np.square,
+    0.5: np.sqrt,
+    1.5: lambda block: block * np.sqrt(block),
+    3.0: lambda block: block * np.square(block),
+    4.0: lambda block: np.square(np.square(block)),
+}
+_REDUCED = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+
+
+class Block(NDArrayOperatorsMixin):
+    """A block of m rows of which only the operations on one pair are known.
+
+    Attributes
+    ----------
+    terms
+        One for shape (m,), one per column for shape (m, d).
+    ndim, dtype
+        As those of arrays.
+    """
+
+    def __init__(
+        self, expressions: Expressions, terms: Sequence[Term], ndim: int, kind: str
+    ) -> None:
+        self.expressions, self.terms = expressions, tuple(terms)
+        self.ndim, self.kind = ndim, kind
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its numbers."""
+        return _DTYPES[self.kind]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Its shape; nothing can be computed of how many rows there are."""
+        return (object(), len(self.terms))[: self.ndim]
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise Untraceable
+
+    def __bool__(self) -> bool:
+        raise Untraceable
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any) -> Block:
+        out = how.pop("out", (None,))[0]
+        if method == "reduce" and ufunc.__name__ in _REDUCED:
+            return _reduce(_REDUCED[ufunc.__name__], *inputs, **how)
+        if method != "__call__" or how:
+            raise Untraceable
+        found = _multiply_matrices(*inputs) if ufunc is np.matmul else _call(ufunc, inputs)
+        if out is None:
+            return found
+        if not isinstance(out, Block) or (out.ndim, out.kind) != (found.ndim, found.kind):
+            raise Untraceable
+        out.terms = found.terms
+        return out
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: Any, how: Any
+    ) -> Block:
+        if function.__name__ not in _FUNCTIONS:
+            raise Untraceable
+        return _FUNCTIONS[function.__name__](*args, **how)
+
+    def __getitem__(self, key: Any) -> Block:
+        rows, column = key if isinstance(key, tuple) and len(key) == 2 else (None, None)
+        if rows is not Ellipsis and rows != slice(None):
+            raise Untraceable
+        if column is None and self.ndim == 1:
+            return self._with(self.terms, ndim=2)
+        if self.ndim == 1 or isinstance(column, Block):
+            raise Untraceable
+        chosen = np.arange(len(self.terms))[column]
+        if chosen.ndim > 1:
+            raise Untraceable
+        return self._with([self.terms[at] for at in np.atleast_1d(chosen)], ndim=1 + chosen.ndim)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Block:
+        """Return the same numbers as another type."""
+        kind = np.dtype(dtype).kind
+        if np.dtype(dtype) not in _DTYPES.values() or (kind == INTEGER and self.kind == FLOAT):
+            raise Untraceable
+        change = _to_bools if kind == BOOL else _to_numbers
+        return self._with(change(self), kind=kind)
+
+    def copy(self) -> Block:
+        """Return a block that may be changed."""
+        return self._with(self.terms)
+
+    def sum(self, axis: Any = None) -> Block:
+        """Add columns up."""
+        return _reduce("sum", self, axis)
+
+    def mean(self, axis: Any = None) -> Block:
+        """Average columns."""
+        return _reduce("mean", self, axis)
+
+    def max(self, axis: Any = None) -> Block:
+        """Take the largest column."""
+        return _reduce("max", self, axis)
+
+    def min(self, axis: Any = None) -> Block:
+        """Take the smallest column."""
+        return _reduce("min", self, axis)
+
+    def _with(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> Block:
+        return Block(self.expressions, terms, ndim or self.ndim, kind or self.kind)
+
+
+def trace(
+    function: Callable[..., Any], columns: int | None
+) -> tuple[Expressions, Term, bool] | None:
+    """Return what a function computes of a pair, and whether it is symmetric; None if unknown.
+
+    The numbers of the pair are called x0, x1, ... and y0, y1, ...; one column is a block of shape
+    (m,), which ``columns=None`` says. Symmetric is only what has the same term both ways round.
+    """
+    expressions = Expressions()
+    first, second = (
+        Block(
+            expressions,
+            [expressions.given(f"{name}{column}") for column in range(columns or 1)],
+            1 if columns is None else 2,
+            FLOAT,
+        )
+        for name in "xy"
+    )
+    # A function that is followed may do whatever it likes; it is then called on numbers as ever.
+    try:
+        found, mirrored = (
+            _result(function(one.copy(), other.copy()))
+            for one, other in ((first, second), (second, first))
+        )
+    except Exception:
+        return None
+    return expressions, found, found == mirrored
+
+
+def _result(found: Any) -> Term:
+    if not isinstance(found, Block) or found.ndim != 1:
+        raise Untraceable
+    return _to_numbers(found)[0]
+
+
+def _call(ufunc: np.ufunc, inputs: Sequence[Any]) -> Block:
+    """Apply a function of numbers to blocks and constants, row by row."""
+    name = _NAMES.get(ufunc.__name__, ufunc.__name__)
+    if name == "power":
+        return _power(*inputs)
+    kind = _kind(ufunc, inputs)
+    blocks = _align(inputs)
+    if name in _LOGICAL or (kind == BOOL and name in ("add", "multiply")):
+        if kind != BOOL:
+            raise Untraceable
+        name = {"add": "or", "multiply": "and"}.get(name) or _LOGICAL[name]
+        terms = [_to_bools(block) for block in blocks]
+    else:
+        if name not in (_COMPARED if kind == BOOL else _WHOLE if kind == INTEGER else _REAL):
+            raise Untraceable
+        terms = [_to_numbers(block) for block in blocks]
+    apply = blocks[0].expressions.apply
+    return blocks[0]._with([apply(name, *each) for each in zip(*terms, strict=True)], kind=kind)
+
+
+def _kind(function: Callable[..., Any], inputs: Sequence[Any]) -> str:
+    """Return the kind of number that NumPy makes of such inputs."""
+    ones = [np.ones(1, part.dtype) if isinstance(part, Block) else part for part in inputs]
+    with np.errstate(all="ignore"):
+        dtype = np.asarray(function(*ones)).dtype
+    if dtype not in _DTYPES.values():
+        raise Untraceable
+    return dtype.kind
+
+
+def _align(inputs: Sequence[Any]) -> list[Block]:
+    """Return blocks of equal shape, as NumPy would stretch them; constants become blocks."""
+    model = max((part for part in inputs if isinstance(part, Block)), key=lambda part: part.ndim)
+    width = max(len(part.terms) for part in inputs if isinstance(part, Block))
+    return [_stretch(part, model, width) for part in inputs]
+
+
+def _stretch(part: Any, model: Block, width: int) -> Block:
+    if not isinstance(part, Block):
+        values = np.asarray(part)
+        if values.dtype.kind not in "biuf" or values.ndim > model.ndim - 1:
+            raise Untraceable
+        kind = {"u": INTEGER}.get(values.dtype.kind, values.dtype.kind)
+        terms = [model.expressions.constant(float(value)) for value in np.atleast_1d(values)]
+        # Constants are numbers, whatever their type, but for the truth of what is combined.
+        part = model._with(terms, kind=FLOAT if kind == BOOL else kind)
+    elif part.ndim != model.ndim:
+        raise Untraceable
+    if len(part.terms) not in (1, width):
+        raise Untraceable
+    return part._with(part.terms * (width if len(part.terms) == 1 else 1), ndim=model.ndim)
+
+
+def _to_numbers(block: Block) -> tuple[Term, ...]:
+    if block.kind != BOOL:
+        return block.terms
+    return tuple(block.expressions.apply("float", term) for term in block.terms)
+
+
+def _to_bools(block: Block) -> tuple[Term, ...]:
+    if block.kind == BOOL:
+        return block.terms
+    zero = block.expressions.constant(0.0)
+    return tuple(block.expressions.apply("not_equal", term, zero) for term in block.terms)
+
+
+def _power(base: Any, exponent: Any) -> Block:
+    if isinstance(exponent, Block) or np.ndim(exponent) or not isinstance(base, Block):
+        raise Untraceable
+    base = base.astype(np.float64)
+    known = _POWERS.get(float(exponent))
+    if known is not None:
+        return known(base)
+    apply, power = base.expressions.apply, base.expressions.constant(float(exponent))
+    return base._with([apply("power", term, power) for term in base.terms])
+
+
+def _multiply_matrices(first: Any, second: Any) -> Block:
+    """Multiply rows by a constant vector or matrix."""
+    factors = np.asarray(second, dtype=np.float64)
+    if not isinstance(first, Block) or first.ndim != 2 or len(factors) != len(first.terms):
+        raise Untraceable
+    products = [_reduce("sum", first * column, 1) for column in np.atleast_2d(factors.T)]
+    terms = [term for product in products for term in product.terms]
+    return first._with(terms, ndim=factors.ndim, kind=FLOAT)
+
+
+def _reduce(how: str, block: Any, axis: Any = None, **more: Any) -> Block:
+    """Reduce the columns of every row to one number."""
+    if not isinstance(block, Block) or block.ndim != 2 or axis not in (1, -1) or more:
+        raise Untraceable
+    kind = INTEGER if block.kind == BOOL and how in ("sum", "prod") else block.kind
+    if kind == BOOL:
+        raise Untraceable
+    name = {"sum": "add", "mean": "add", "prod": "multiply"}.get(how) or how + "imum"
+    total, *others = _to_numbers(block)
+    for term in others:
+        total = block.expressions.apply(name, total, term)
+    reduced = block._with([total], ndim=1, kind=kind)
+    return reduced / len(block.terms) if how == "mean" else reduced
+
+
+def _choose(condition: Any, first: Any, second: Any) -> Block:
+    blocks = _align((condition, first, second))
+    kind = _kind(partial(np.where, True), (first, second))
+    if kind == BOOL:
+        raise Untraceable
+    terms = zip(_to_bools(blocks[0]), *map(_to_numbers, blocks[1:]), strict=True)
+    apply = blocks[0].expressions.apply
+    return blocks[0]._with([apply("where", *each) for each in terms], kind=kind)
+
+
+def _norm(block: Any, ord: Any = None, axis: Any = None) -> Any:
+    if ord not in (None, 2):
+        raise Untraceable
+    return np.sqrt(_reduce("sum", np.square(block), axis))
+
+
+def _contract(how: str, first: Any, second: Any) -> Block:
+    if how.replace(" ", "") != "ij,ij->i":
+        raise Untraceable
+    return _reduce("sum", first * second, 1)
+
+
+def _clip(block: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(block, low), high)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "where": _choose,
+    "norm": _norm,
+    "einsum": _contract,
+    "clip": _clip,
+    "amax": partial(_reduce, "max"),
+    "amin": partial(_reduce, "min"),
+    **{name: partial(_reduce, name) for name in ("sum", "mean", "max", "min", "prod")},
+}
