@@ -105,3 +105,11 @@ def test_counts_load_numba_only_where_that_pays(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delitem(sys.modules, "numba")
     assert compiled.find_counts(compiled._FEWEST_ROWS) is None
     assert compiled.find_counts(compiled._FEWEST_TO_LOAD) is counts
+
+
+def test_few_orders_are_kept_at_a_time() -> None:
+    """Many clusters in turn would otherwise be searched through again and again."""
+    with orders.sharing_orders():
+        kept = [orders.order_column(np.arange(3.0) + shift) for shift in range(100)]
+        assert orders.order_column(np.arange(3.0) + 99) is kept[-1]
+        assert orders.order_column(np.arange(3.0)) is not kept[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,12 +17,15 @@ from pairgossip.kernels.compiled import find_counts
 T = TypeVar("T")
 Numbers = NDArray[Any]
 _Found = tuple[Callable[..., Any], tuple[Numbers, ...], Any]
+_MOST_KEPT = 16
+"""Orders that are kept at a time: more than one statistic of all rows needs. Beyond, as where many
+clusters are looked at in turn, the oldest are forgotten, so that no search is long."""
 
 
 class _Shelf(NamedTuple):
     """What was found, of which columns, and whether sums by rows are to follow."""
 
-    found: list[_Found]
+    found: deque[_Found]
     rows_follow: bool
 
 
@@ -37,7 +41,7 @@ def sharing_orders(rows_follow: bool = False) -> Iterator[None]:
     if _shelf.get() is not None:
         yield
         return
-    token = _shelf.set(_Shelf([], rows_follow))
+    token = _shelf.set(_Shelf(deque(maxlen=_MOST_KEPT), rows_follow))
     try:
         yield
     finally:
