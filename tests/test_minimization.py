@@ -323,4 +323,7 @@ def test_text_labels_are_refused_where_their_size_matters(grades: list[str]) -> 
     with pytest.raises(InputError, match="Loss 'general' gives other values if classes"):
         minimize(FEATURES, labels, general, **settings)
     minimize(FEATURES, labels, "metric-diagonal-hinge", **settings)
-    minimize(FEATURES, np.where(LABELS, "yes", "no"), own, **settings)
+    two = np.where(LABELS, "yes", "no")
+    with pytest.raises(InputError, match="Loss 'own' depends on which of two classes"):
+        minimize(FEATURES, two, own, **settings)
+    minimize(FEATURES, two, own, **settings, positive="yes")

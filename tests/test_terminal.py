@@ -80,6 +80,8 @@ def evil_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "estimate rows.csv --column z --kernel gini",
         f"estimate rows.csv --column x{EVIL} --kernel gini --iterations 20 --trials 1",
         f"estimate rows.csv --column y --label c{EVIL} --kernel auc --iterations 20 --trials 1",
+        f"estimate rows.csv --column y --label c{EVIL} --positive {EVIL} --kernel auc "
+        "--iterations 20 --trials 1",
         f"estimate rows.csv --column y --label c{EVIL} --kernel ranking-risk",
         f"estimate rows.csv --column y --kernel gini --group-by s{EVIL} --iterations 20 --trials 1",
         f"estimate {EVIL}.csv --kernel gini --iterations 20 --trials 1 --save {EVIL}.npz",
@@ -92,7 +94,8 @@ def evil_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "graph --file net.graphml",
         "estimate rows.csv --spec spec.toml",
         "score model.json rows.csv",
-        f"train rows.csv --column y --label c{EVIL} --model {EVIL}.json --iterations 20",
+        f"train rows.csv --column y --label c{EVIL} --positive yes --model {EVIL}.json "
+        "--iterations 20",
         f"watch --text --data rows.csv --column x{EVIL} --kernel gini --iterations 20",
         f"watch --text --data rows.csv --column y --label c{EVIL} --kernel ranking-risk",
         f"plot {EVIL}.npz --out none.png",

@@ -60,6 +60,10 @@ class RowsDropped(Notice, UserWarning):
     """Rows with missing values were left out, as asked; the message says how many and which."""
 
 
+class ManyRows(Notice, UserWarning):
+    """Large whole-number weights count as frequencies: intervals are those of many more rows."""
+
+
 class NotEnough(Notice, UserWarning):
     """A run was too short, or its step: its answers are less exact than they could be."""
 

@@ -25,6 +25,7 @@ def estimate(
     construction: str = "lexicographic",
     missing: str = "refuse",
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
     privacy: RandomizedResponse | None = None,
     method: str = "gosta",
     clock: str = "sync",
@@ -76,9 +77,11 @@ def estimate(
         What becomes of rows that lack a value of the data, the label or the group (NaN, None):
         ``"refuse"``, with their numbers, or ``"drop"``, which leaves them out and warns
         (`RowsDropped`); ``run.rows_dropped`` says how many.
-    classes
+    classes, positive
         The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
-        in this order, and a label that is not among them is refused.
+        in this order, and a label that is not among them is refused. Or the higher one of two,
+        ``positive="yes"``. Of numbers the higher one is positive unless this says otherwise; text
+        has no order, and is refused where one is needed.
     privacy
         A mechanism such as ``pg.privacy.RandomizedResponse(1.0, bins=16, range=(0, 5000))``:
         every trial randomizes each observation once, and nodes use the reports alone. With a

@@ -21,7 +21,7 @@ from pairgossip.inference.questions import perfect, sampling_error
 from pairgossip.kernels import PairProblem, Pairs, WholeSets
 from pairgossip.kernels.kernel import Scale
 from pairgossip.kernels.pairs import Averages, Means
-from pairgossip.kernels.weighing import are_frequencies
+from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import in_steps, progress_bar
@@ -78,6 +78,7 @@ class EstimationRequest(Request):
         """Check the rest and return all that a trial needs besides its seed."""
         self.prepare_rows()
         rows = self._rows()
+        self._name_positive(rows)
         if self.groups is not None and self._method.takes_whole_sites:
             self.construction = WHOLE_SETS
         graph, site_of = self.place(rows.n)
@@ -248,6 +249,8 @@ class EstimationRequest(Request):
                 "could learn the sampling error: leave {argument} out, or ask exact, with groups.",
                 "interval",
             )
+        if not by_site:
+            warn_of_frequencies(rows.weights)
         if float(target) in _BORDERS[rows.kernel.interval_scale]:
             raise perfect(rows, float(target), None if by_site else freedom)
 
@@ -263,8 +266,9 @@ class EstimationRequest(Request):
             self._refuse_factors(f"Method '{self._method.name}' averages all rows alike")
             return Means(self.data)
         strata = {"within": self.within, "between": self.between}
+        factors = {"weights": self.weights, **strata}
         pairs = Pairs(
-            self.data, self.kernel, self.target, self.labels, weights=self.weights, **strata
+            self.data, self.kernel, self.target, self.labels, **factors, positive=self.label_name
         )
         if self._method.estimates == "row-mean" and pairs.components > 1:
             raise self._refusal(
@@ -273,6 +277,14 @@ class EstimationRequest(Request):
             )
         pairs.check()
         return pairs
+
+    def _name_positive(self, rows: Pairs | Averages | PrivatePairs) -> None:
+        """Note which class is the positive one; order statistics by class know theirs."""
+        if isinstance(rows, PrivatePairs):
+            found = rows.truth.positive
+            self.positive_class = None if found is None else self.label_name or found
+        elif isinstance(rows, Pairs):
+            self.positive_class = rows.positive
 
     def _refuse_factors(self, why: str) -> None:
         """Raise `InputError` if pairs are to count more or less, which cannot be done."""

@@ -68,6 +68,7 @@ def minimize(
     weights: Any = None,
     missing: str = "refuse",
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
     privacy: RandomizedResponse | None = None,
     clock: str = "sync",
     law: str = "uniform-edges",
@@ -110,7 +111,7 @@ def minimize(
         ``"random"`` exchanges.
     weights
         How often each row counts, of ``"sketch"``: positive numbers.
-    graph, groups, construction, missing, classes, law, clock
+    graph, groups, construction, missing, classes, positive, law, clock
         As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
     privacy
         As for `estimate`: nodes take debiased gradients at reports, which sum over all pairs of
@@ -204,6 +205,7 @@ class LearningRequest(Request):
         """Check the rest and return all that a trial needs besides its seed."""
         self.prepare_rows()
         rows = self._rows()
+        self.positive_class = rows.name_positive(self.label_name)
         graph, site_of = self.starting_point.place(self, rows)
         problem = rows if site_of is None else WholeSetsLearning(rows, site_of)
         grid = self.grid(problem.n)

@@ -15,9 +15,9 @@ from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Answer, check_level
-from pairgossip.kernels.data import check_data, check_two_classes
+from pairgossip.kernels.data import check_data, check_two_classes, two_texts, unknown_positive
 from pairgossip.kernels.rows import prepare_rows
-from pairgossip.kernels.weighing import are_frequencies, check_weights
+from pairgossip.kernels.weighing import are_frequencies, check_weights, warn_of_frequencies
 from pairgossip.order_statistics.ranking import TrimmedPairs, rank_kernel
 from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
@@ -172,6 +172,7 @@ def hodges_lehmann(
     *,
     labels: Any = None,
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
     interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
     missing: str = REFUSE,
@@ -182,11 +183,13 @@ def hodges_lehmann(
     """Return the median of the means of all pairs of rows; with labels, the shift of two classes.
 
     The shift is the median of all differences between a row of the higher class and one of the
-    lower; ``classes`` says which is which, as in `exact`. Intervals are those that the tests of
-    Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are those of `quantile`.
+    lower; ``classes``, or ``positive``, says which is which, as in `exact`. Intervals are those
+    that the tests of Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are those of
+    `quantile`.
     """
     rows = {"x": x, "labels": labels, "weights": weights}
-    asked = _Asked(rows, missing, classes, graph, interval, (bins, range), options)
+    how = (graph, interval, (bins, range), options)
+    asked = _Asked(rows, missing, classes, *how, positive=positive)
     return asked.answer(HodgesLehmann() if labels is None else Shift())
 
 
@@ -246,16 +249,20 @@ class _Asked:
         interval: float | None,
         bins: tuple[int | None, Any],
         options: dict[str, Any],
+        positive: Any = None,
     ) -> None:
         self.on_graph = graph is not None or options.get("groups") is not None
         self._options = check_options(options, self.on_graph)
         if graph is not None:
             self._options["graph"] = graph
-        rows = prepare_rows(missing, classes, columns | {"groups": options.get("groups")})
-        self._dropped, found = rows.dropped, rows.columns
+        given = columns | {"groups": options.get("groups")}
+        rows = prepare_rows(missing, classes, given, positive)
+        self._dropped, self._positive, found = rows.dropped, rows.positive, rows.columns
         if "groups" in found:
             self._options["groups"] = found["groups"]
         labels = found.get("labels")
+        if (names := two_texts(labels)) is not None:
+            raise unknown_positive("A shift", names)
         data = _check_rows(found["x"], labels)
         self._weights = check_weights(found.get("weights"), len(data))
         self.sample = Sample(
@@ -284,7 +291,7 @@ class _Asked:
         if self.level is None:
             return value
         error, low, high = map(float, statistic.sampling(sample, self.level)[:3])
-        return Answer(value, error, low, high, self.level, "plain")
+        return Answer(value, error, low, high, self.level, "plain", self._positive)
 
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
@@ -309,7 +316,9 @@ class _Asked:
 
     def run_request(self, kind: type[EstimationRequest], **how: Any) -> Run:
         """Run what a network is asked for."""
-        return run_request(kind(data=self.sample.data, **how, **self._options), self._dropped)
+        request = kind(data=self.sample.data, **how, **self._options)
+        request.positive_class = self._positive
+        return run_request(request, self._dropped)
 
 
 def run_request(request: EstimationRequest, dropped: int) -> Run:
@@ -436,3 +445,4 @@ def _check_frequencies(weights: FloatArray | None) -> None:
             "Weights that are not whole numbers are no frequencies of rows, which intervals need: "
             "give interval=None."
         )
+    warn_of_frequencies(weights)

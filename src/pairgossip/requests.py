@@ -52,6 +52,7 @@ class Request:
     construction: str = LEXICOGRAPHIC
     missing: str = REFUSE
     classes: Any = None
+    positive: Any = None
     privacy: RandomizedResponse | None = None
     clock: str = "sync"
     law: str = UNIFORM_EDGES
@@ -63,6 +64,10 @@ class Request:
     n_jobs: int | None = -1
     progress: Show = None
     rows_dropped: int = field(default=0, init=False)
+    positive_class: str | None = field(default=None, init=False)
+    """What results call the positive one of two classes, where there is one."""
+    label_name: str | None = field(default=None, init=False)
+    """What the higher one of two labels is called, whether it matters or not."""
 
     def __post_init__(self) -> None:
         self.clock = choice("clock", self.clock, CLOCKS)
@@ -77,6 +82,9 @@ class Request:
     def prepare_rows(self) -> None:
         """Leave out rows with missing values or refuse them, and number declared classes."""
         names, classes = getattr(self.privacy, "names", None), self.classes
+        positive = self.positive
+        if names is not None and positive == names[-1]:
+            positive = None  # the mechanism says it
         if names is not None and classes is not None:
             if list(names) != check_classes(classes):
                 raise InputError(
@@ -86,8 +94,9 @@ class Request:
                 )
             classes = None  # the mechanism looks labels up itself
         columns = {name: getattr(self, name) for name in self.columns}
-        rows = prepare_rows(self.missing, classes, columns)
+        rows = prepare_rows(self.missing, classes, columns, positive)
         vars(self).update(rows.columns)
+        self.label_name = str(names[-1]) if names and len(names) == 2 else rows.positive
         self.rows_dropped += rows.dropped
 
     @property
@@ -123,11 +132,13 @@ class Request:
         return outcome
 
     def finish(self, result: Kind, last: int) -> Kind:
-        """Note the rows left out, and tell the caller of the front door if it is interrupted."""
+        """Note rows left out and the positive class; tell the caller if it is interrupted."""
         if result.status == "interrupted":
             notice = InterruptedRun(
                 f"Interrupted: kept {result.trials} of {len(self.trial_numbers)} trials, "
                 f"up to iteration {result.iterations[-1]:,} of {last:,}."
             )
             notify(notice)
-        return replace(result, rows_dropped=self.rows_dropped) if self.rows_dropped else result
+        return replace(
+            result, rows_dropped=self.rows_dropped, positive=self.positive_class or result.positive
+        )

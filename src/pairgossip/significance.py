@@ -41,10 +41,10 @@ from pairgossip.inference.questions import (
     sampling_error,
 )
 from pairgossip.inference.questions import test as test_rows
-from pairgossip.kernels import Combination, Kernel, Pairs, as_kernel
+from pairgossip.kernels import Combination, Kernel, Pairs, as_kernel, check_data
 from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.kernels.pairs import Averages
-from pairgossip.kernels.rows import prepare_rows
+from pairgossip.kernels.rows import Rows, name_positive, prepare_rows
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.privacy import PrivatePairs
@@ -73,6 +73,7 @@ def test(
     between: Any = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
     seed: int | None = 0,
     interval: float | None = None,
     graph: Graph | str | None = None,
@@ -82,7 +83,7 @@ def test(
 
     Parameters
     ----------
-    data, kernel, kind, labels, groups, weights, within, between, missing, classes
+    data, kernel, kind, labels, groups, weights, within, between, missing, classes, positive
         As in `exact`. ``"auc"``, ``"kendall"``, ``"kendall-b"``, ``"somers-d"`` and
         ``"goodman-kruskal-gamma"`` of plain rows are tested by their law without an effect, given
         the ties: p is counted over all orders of few rows, and otherwise that of a normal z by the
@@ -127,7 +128,7 @@ def test(
     --------
     >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
     >>> print(test(score, "auc", labels=ill))
-    0.933333 (standard error 0.094, 95 %: 0.0202 to 1): z = 1.938, p = 0.0714 (exact)
+    0.933333 (standard error 0.094, 95 %: 0.0202 to 1, positive: 1): z = 1.938, p = 0.0714 (exact)
     Interval: by the standard error; z and p: by the law without an effect, so they may disagree.
     >>> run = test(score, "mann-whitney", labels=ill, graph="cycle", schedule="tree")
     >>> run.p_value.shape
@@ -135,12 +136,14 @@ def test(
     """
     rows = {"data": data, "labels": labels, "groups": groups, "weights": weights}
     rows |= {"within": within, "between": between}
-    chosen: dict[str, Any] = {"missing": missing, "classes": classes}
+    chosen: dict[str, Any] = {"missing": missing, "classes": classes, "positive": positive}
     if graph is None:
         check_options(options, on_graph=False)
         root_seed(seed)  # refuses what is none
         how: dict[str, Any] = {"null": null, "alternative": alternative, "kind": kind, "seed": seed}
-        return test_rows(kernel=kernel, interval=interval, **rows, **chosen, **how)
+        prepared = prepare_rows(missing, classes, rows, positive)
+        found = test_rows(kernel=kernel, interval=interval, **prepared.columns, **how)
+        return replace(found, positive=_name_positive(kernel, prepared))
     side = choice("alternative", alternative, ALTERNATIVES)
     level = check_level(USUAL_LEVEL if interval is None else interval)
     on_graph = {"graph": graph, "seed": seed, **options}
@@ -180,12 +183,13 @@ def _test_ranks(
     on_graph: dict[str, Any],
     missing: str,
     classes: Sequence[Any] | None,
+    positive: Any,
 ) -> Run:
     """Let every node make a test by ranks, from averaged bins."""
     if name not in TESTS:
         raise _needs_all_rows(name)
     check_options({key: value for key, value in on_graph.items() if key != "graph"}, on_graph=True)
-    rows = prepare_rows(missing, classes, columns)
+    rows = prepare_rows(missing, classes, columns, positive)
     found = rows.columns
     data = check_test_rows(name, found)
     TESTS[name](data)  # refuses what no test can judge
@@ -201,7 +205,17 @@ def _test_ranks(
     request = _TestRequest(
         data=data, sample=sample, statistic=statistic, bins=bins, declared=None, **on_graph, **how
     )
+    request.positive_class = _name_positive(name, rows)
     return run_request(request, rows.dropped)
+
+
+def _name_positive(kernel: Kernel | Combination | PairFunction | str, rows: Rows) -> str | None:
+    """Return what a test calls the positive class; None if it makes no difference which it is."""
+    data, labels = rows.columns["data"], rows.columns.get("labels")
+    is_test = isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS
+    measure = NAMED_TESTS[canonical(str(kernel))] if is_test else as_kernel(kernel)
+    table = check_data(data, labels)
+    return name_positive(measure, table, rows.positive, has_labels=labels is not None)
 
 
 @dataclass(kw_only=True)

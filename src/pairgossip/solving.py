@@ -113,6 +113,7 @@ class SolvingRequest(Request):
         """Check the rest and return all that a trial needs besides its seed."""
         self.prepare_rows()
         learning = self._learning()
+        self.positive_class = learning.name_positive(self.label_name)
         if self.groups is not None:
             self.construction = WHOLE_SETS  # one sum per site
         graph, site_of = self.place(learning.n)

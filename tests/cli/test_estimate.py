@@ -147,11 +147,13 @@ def test_text_labels_and_parameters_of_the_graph(cli: CommandLine, incomes: Path
     found = cli(
         *("estimate", incomes, "--column", "age", "--label", "class", "--kernel", "auc"),
         *("--graph", "watts-strogatz", "--k", 6, "--p", 0.1, "--graph-seed", 4, *SHORT, "--json"),
+        *("--positive", "rich"),
     ).json()
     table = read_columns(incomes, ["age"])
     graph = pg.graphs.watts_strogatz(20, 6, 0.1, seed=4)
     labels = table.text("class")
-    run = pg.estimate(table["age"], "auc", graph, labels=labels, iterations=2000, trials=3, seed=0)
+    how: dict[str, Any] = {"iterations": 2000, "trials": 3, "seed": 0}
+    run = pg.estimate(table["age"], "auc", graph, labels=labels, positive="rich", **how)
     assert found["columns"] == ["age"]
     assert found["graph"]["parameters"] == {"k": 6, "p": 0.1, "seed": 4}
     assert found["estimate"] == run.mean[-1]
@@ -199,10 +201,20 @@ def test_the_table_says_the_same(cli: CommandLine, single: Path) -> None:
 
 
 def test_the_title_names_the_columns(cli: CommandLine, incomes: Path) -> None:
-    tokens = ("--column", "age", "--label", "class", "--kernel", "auc", *SHORT)
+    tokens = (
+        "--column",
+        "age",
+        "--label",
+        "class",
+        "--positive",
+        "rich",
+        "--kernel",
+        "auc",
+        *SHORT,
+    )
     answer = cli("estimate", incomes, *tokens)
-    assert answer.out.splitlines()[0].endswith("3 trials; column: age; label: class")
-    assert answer.err == "positive class: rich (labels in alphabetical order)\n"
+    title = "3 trials, positive: rich; column: age; label: class (poor < rich)"
+    assert title in " ".join(answer.out.split())
     assert cli("estimate", incomes, *tokens, "--json").json()["label"] == "class"
 
 

@@ -61,24 +61,28 @@ def test_a_comma_in_a_columns_own_name(cli: CommandLine, tmp_path: Path) -> None
 
 
 def test_text_labels(cli: CommandLine, incomes: Path) -> None:
-    answer = cli("exact", incomes, "--column", "age", "--label", "class", "--kernel", "auc")
+    asked = ("--column", "age", "--label", "class", "--kernel", "auc", "--positive", "rich")
+    answer = cli("exact", incomes, *asked)
     table = read_columns(incomes, ["age"])
-    assert float(answer.out) == pg.exact(table["age"], "auc", labels=table.text("class"))
-    assert answer.err.splitlines() == [
-        "positive class: rich (labels in alphabetical order)",
-        "column: age; label: class",
-    ]
+    is_rich = [name == "rich" for name in table.text("class")]
+    assert float(answer.out) == pg.exact(table["age"], "auc", labels=is_rich)
+    assert answer.err == "column: age; label: class (poor < rich); positive: rich\n"
 
 
 @pytest.mark.parametrize("kernel", ["ranking-risk", "concordance", "Kendall"])
 def test_text_has_no_size(cli: CommandLine, incomes: Path, kernel: str) -> None:
-    message = cli.error("exact", incomes, "--column", "age", "--label", "class", "--kernel", kernel)
-    assert message == (
-        f"Kernel '{kernel.lower()}' compares labels by size, but column 'class' holds text such as "
-        "'poor': give their order with --classes, or numbers instead."
+    asked = ("--column", "age", "--label", "class", "--kernel", kernel)
+    assert cli.error("exact", incomes, *asked) == (
+        f"Kernel '{kernel.lower()}' depends on which of two classes is the positive one, but the "
+        "labels are 'poor' and 'rich': give --positive poor, or the other."
     )
     answer = cli("exact", incomes, "--column", "age", "--label", "grade", "--kernel", kernel)
-    assert (answer.code, answer.err) == (0, "column: age; label: grade\n")
+    assert (answer.code, answer.err) == (0, "column: age; label: grade; positive: 10\n")
+    incomes.write_text(incomes.read_text().replace("poor", "neither", 1))
+    assert cli.error("exact", incomes, *asked) == (
+        f"Kernel '{kernel.lower()}' compares labels by size, but column 'class' holds text such as "
+        "'neither': give their order with --classes, or numbers instead."
+    )
 
 
 def test_clusters_may_be_text(cli: CommandLine, incomes: Path) -> None:
@@ -88,11 +92,12 @@ def test_clusters_may_be_text(cli: CommandLine, incomes: Path) -> None:
 
 def test_the_help_says_how_text_counts(cli: CommandLine) -> None:
     for command in ("exact", "estimate"):
-        assert "in the order of --classes, or else of the" in cli(command, "--help").out
+        assert "has no order: say it with --classes, or --positive." in cli(command, "--help").out
 
 
 def test_labels_of_numbers_keep_their_order(cli: CommandLine, incomes: Path) -> None:
-    by_text = cli("exact", incomes, "--column", "age", "--label", "class", "--kernel", "auc")
+    tokens = ("--column", "age", "--label", "class", "--kernel", "auc", "--positive", "rich")
+    by_text = cli("exact", incomes, *tokens)
     by_number = cli("exact", incomes, "--column", "age", "--label", "grade", "--kernel", "auc")
     assert by_text.out == by_number.out  # sorted as text, 10 would come before 2
 

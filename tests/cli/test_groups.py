@@ -18,6 +18,7 @@ from .running import CommandLine
 
 GINI = ("--column", "income", "--kernel", "gini", "--group-by", "site")
 SHORT = ("--iterations", "2000", "--trials", "3")
+POSITIVE = ("--positive", "rich")
 SITES = ["north", "east", "south", "west", "east", "east", "south"] * 3
 
 
@@ -210,7 +211,7 @@ def test_the_network_of_sites_is_drawn(cli: CommandLine, shops: Path, tmp_path: 
 
 def trained(cli: CommandLine, shops: Path, folder: Path, *tokens: object) -> dict[str, Any]:
     how = ("--label", "class", "--column", "income", "--graph", "cycle", "--group-by", "site")
-    long = ("--iterations", "2000", "--step", "0.1", "--radius", "5", "--json")
+    long = (*POSITIVE, "--iterations", "2000", "--step", "0.1", "--radius", "5", "--json")
     answer = cli("train", shops, *how, *long, "--model", folder / "model.json", *tokens)
     assert answer.code == 0, answer.err
     found: dict[str, Any] = answer.json()
@@ -226,7 +227,7 @@ def test_training_is_what_python_gives(
     found = trained(cli, shops, tmp_path, *tokens)
     table = read_columns(shops, ["income"])
     fit = pg.minimize(
-        table["income"][:, None], table.text("class"), "auc-logistic", "cycle",
+        table["income"][:, None], table.text("class"), "auc-logistic", "cycle", positive="rich",
         groups=table.text("site"), construction=construction, iterations=2000, seed=0, bias=False,
         step=pg.steps.inverse_sqrt(0.1), constraint=pg.Ball(5),
     )  # fmt: skip
@@ -246,7 +247,7 @@ def test_the_column_of_sites_is_no_feature(cli: CommandLine, shops: Path, tmp_pa
     data = tmp_path / "numbers.csv"
     lines = [line.split(",") for line in shops.read_text().split()]
     data.write_text("".join(f"{line[0]},{line[2]},{line[3]}\n" for line in lines))
-    found = cli("train", data, *how, "--model", tmp_path / "model.json").json()
+    found = cli("train", data, *how, *POSITIVE, "--model", tmp_path / "model.json").json()
     assert found["columns"] == ["income"]
 
 

@@ -108,6 +108,9 @@ SCORES = "first,second,ill,ward\n" + "".join(
 )
 
 
+ILL = ("--label", "ill", "--positive", "yes")
+
+
 @pytest.fixture
 def scores(tmp_path: Path) -> Path:
     file = tmp_path / "scores.csv"
@@ -116,14 +119,14 @@ def scores(tmp_path: Path) -> Path:
 
 
 def test_exact_adds_lines_for_the_sampling_error(cli: CommandLine, scores: Path) -> None:
-    asked = ("exact", scores, "--kernel", "auc", "--column", "first", "--label", "ill")
+    asked = ("exact", scores, "--kernel", "auc", "--column", "first", *ILL)
     lines = cli(*asked, "--interval", 0.9, "--group-by", "ward").out.splitlines()
     table = read_columns(scores, ())
-    data, labels = table.numbers("first"), table.text("ill")
+    data, labels = table.numbers("first"), [one == "yes" for one in table.text("ill")]
     by_row = pg.exact(data, "auc", labels=labels, interval=0.9)
     by_site = pg.exact(data, "auc", labels=labels, interval=0.9, groups=table.numbers("ward"))
     assert float(lines[0]) == by_row.value and len(lines) == 3
-    assert lines[1].startswith(f"sampling error {by_row.error:.3g} ({str(by_row)[7:]}: how far")
+    assert lines[1].startswith(f"sampling error {by_row.error:.3g} ({str(by_row)[7:-17]}): how far")
     assert lines[2].startswith(f"sampling error by site {by_site.error:.3g} (")
     message = "Groups change the error of a statistic, not its value: give --interval 0.95 too."
     assert cli(*asked, "--group-by", "ward").err.endswith(f"Error: {message}\n")
@@ -134,7 +137,7 @@ def test_two_scores_are_compared(cli: CommandLine, scores: Path) -> None:
     asked = ("test", scores, "--kernel", "auc-difference", *columns, "--group-by", "ward")
     found = cli(*asked, "--alternative", "Greater", "--json").json()
     table = read_columns(scores, ["first", "second"])
-    labels, data = table.text("ill"), table.matrix()
+    labels, data = [one == "yes" for one in table.text("ill")], table.matrix()
     expected = pg.test(data, "auc-difference", labels=labels, alternative="greater")
     names = ("value", "error", "z", "p", "null")
     assert [found[name] for name in names] == pytest.approx([*expected, 0.0])
@@ -147,10 +150,11 @@ def test_two_scores_are_compared(cli: CommandLine, scores: Path) -> None:
 
 
 def test_tests_by_ranks_have_no_interval(cli: CommandLine, scores: Path) -> None:
-    asked = ("test", scores, "--kernel", "Mann_Whitney", "--column", "first", "--label", "ill")
+    asked = ("test", scores, "--kernel", "Mann_Whitney", "--column", "first", *ILL)
     found = cli(*asked, "--json").json()
     table = read_columns(scores, ())
-    expected = pg.test(table.numbers("first"), "mann-whitney", labels=table.text("ill"))
+    labels = [one == "yes" for one in table.text("ill")]
+    expected = pg.test(table.numbers("first"), "mann-whitney", labels=labels)
     assert (found["z"], found["p"]) == (expected.z, expected.p)
     assert found["interval"] is None and "interval" not in cli(*asked).out
     assert cli.error(*asked, "--interval", 95).startswith("The level of an interval")
@@ -189,7 +193,7 @@ def test_files_are_one_sample_for_tests_by_ranks(
 ) -> None:
     other = tmp_path / "other.csv"
     other.write_text(SCORES.replace("yes", "?").replace("no", "yes").replace("?", "no"))
-    asked = ("--column", "first", "--label", "ill", "--json")
+    asked = ("--column", "first", *ILL, "--json")
     for kernel in ("mann-whitney", "energy-distance"):
         found = cli("test", scores, other, "--kernel", kernel, *asked).json()
         assert found["by_site"] is None and 0 < found["p"] <= 1
@@ -205,7 +209,7 @@ def test_weights_that_are_not_counts_allow_for_groups_only(
     header, *rows = SCORES.splitlines()
     weighed = [f"{row},{0.5 + k % 3}" for k, row in enumerate(rows)]
     file.write_text("\n".join([f"{header},weight", *weighed]))
-    asked = (file, "--column", "first", "--label", "ill", "--kernel", "auc", "--weight", "weight")
+    asked = (file, "--column", "first", *ILL, "--kernel", "auc", "--weight", "weight")
     lines = cli("exact", *asked, "--interval", 0.9, "--group-by", "ward").out.splitlines()
     assert len(lines) == 2 and lines[1].startswith("sampling error by site ")
     shown = cli("test", *asked, "--group-by", "ward").out

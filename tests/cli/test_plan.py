@@ -30,7 +30,7 @@ def test_the_advice_can_be_followed(cli: CommandLine, incomes: Path) -> None:
 
 def test_one_object_and_a_figure(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     figure = tmp_path / "plan.png"
-    options = ("--label", "class", "--graph", "star", "--error", "0.1")
+    options = ("--label", "class", "--positive", "rich", "--graph", "star", "--error", "0.1")
     command = ("plan", incomes, "--column", "age", "--kernel", "auc", *options)
     answer = cli(*command, "--json", "--out", figure)
     assert answer.code == 0 and answer.err.endswith(f"Wrote {figure}\n")

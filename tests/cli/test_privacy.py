@@ -161,7 +161,7 @@ def test_a_saved_run_is_drawn(cli: CommandLine, incomes: Path, tmp_path: Path) -
         ((*PRIVATE, "--range=0,0.5"), "There are 2 ranges"),
         ((*PRIVATE[:4], "--range", "0,0.5"), "of column 'income' outside [0, 0.5] (lines 4, 5, "),
         ((*PRIVATE[:2], "--range", "0,0.5"), "of column 'income' outside [0, 0.5] (lines 4, 5, "),
-        ((*PRIVATE, "--classes", "0,1"), "--classes are the possible labels, but no label is used"),
+        ((*PRIVATE, "--classes", "0,1"), "--classes is about labels, but no label is used"),
         ((*PRIVATE, "--rounding", "up"), "Unknown rounding 'up'"),
         ((*PRIVATE, "--method", "u1"), "which hangs on one private report"),
         ((*PRIVATE, "--label", "grade"), "Give --classes, all labels that are possible"),

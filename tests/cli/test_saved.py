@@ -66,7 +66,7 @@ def test_scores_on_standard_output(cli: CommandLine, model: Path, rows: Path) ->
 def test_the_auc(cli: CommandLine, model: Path, rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
     answer = cli("score", model, rows, "--label", "state", "--out", out)
-    assert (answer.code, answer.err) == (0, f"Wrote {out}\n")
+    assert (answer.code, answer.err) == (0, f"Wrote {out}\npositive: ok\n")
     expected = roc_auc_score([state == "ok" for state in STATES], ROWS @ THETA)
     assert float(answer.out) == pytest.approx(expected)
     lines = out.read_text().splitlines()
@@ -106,7 +106,7 @@ def test_the_sampling_error_of_grades(cli: CommandLine, rows: Path, tmp_path: Pa
 def test_train_then_score(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
     file = tmp_path / "trained.json"
     tokens = ("--column", "a,b", "--label", "state", "--iterations", 500, "--model", file, "--json")
-    found = cli("train", rows, *tokens).json()
+    found = cli("train", rows, *tokens, "--positive", "ok").json()
     assert float(cli("score", file, rows, "--label", "state").out) == found["auc"]
 
 

@@ -187,8 +187,8 @@ def words(text: str) -> list[str]:
         ),
         (
             words("exact few.csv --column score --kernel gini --classes no,yes"),
-            "--classes are the possible labels, but no label is used: give --label, or leave "
-            "--classes out.",
+            "--classes is about labels, but no label is used: give --label, or leave --classes "
+            "out.",
         ),
         (
             words("exact few.csv --label ill --kernel auc --classes no,oui"),

@@ -86,13 +86,12 @@ def test_tables_figures_and_text_labels(cli: CommandLine, points: Path, tmp_path
     file, figure = tmp_path / "model.json", tmp_path / "fit.png"
     answer = cli(
         *("train", points, "--column", "x,y", "--label", "state", "--iterations", 3000),
-        *("--model", file, "--plot", figure),
+        *("--model", file, "--plot", figure, "--positive", "ill"),
     )
     assert answer.code == 0
-    assert answer.err == (
-        f"positive class: ill (labels in alphabetical order)\nWrote {file}\nWrote {figure}\n"
-    )
+    assert answer.err == f"Wrote {file}\nWrote {figure}\n"
     assert "AUC on these rows" in answer.out and "columns: x, y; label: state" in answer.out
+    assert "positive: ill" in answer.out
     model = read_model(file)
     assert model.classes == ["healthy", "ill"]
     assert is_drawn(figure)
@@ -174,7 +173,7 @@ def test_grades_that_a_score_separates(cli: CommandLine, tmp_path: Path) -> None
     file = tmp_path / "apart.csv"
     file.write_text("x,class\n1,a\n2,a\n3,b\n4,b\n")
     tokens = ("--label", "class", "--method", "sketch", "--model", tmp_path / "m.json")
-    answer = cli("train", file, *tokens)
+    answer = cli("train", file, *tokens, "--positive", "b")
     assert answer.code == 0 and "Use --l2 1e-6 for a model of definite length" in answer.err
 
 
@@ -260,7 +259,7 @@ def test_a_ball_of_no_size(cli: CommandLine, points: Path, tmp_path: Path) -> No
         ("x,kind\n1,a\n", [], "There is no column 'class' in {file}"),
         ("x,class\n1,a\n", [], "one class only"),
         (
-            "x,class\n1,a\n2,b\n",
+            "x,class\n1,a\n2,b\n3,c\n",
             ["--loss", "ranking-hinge"],
             "Loss 'ranking-hinge' compares labels by size, but column 'class' holds text such as "
             "'a': give their order with --classes, or numbers instead.",

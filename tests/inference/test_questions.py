@@ -24,7 +24,7 @@ def test_an_answer_is_its_number() -> None:
     answer = pg.exact(SCORES, "auc", labels=LABELS, interval=0.95)
     assert answer == answer.value == pg.exact(SCORES, "auc", labels=LABELS)
     assert answer.low < answer < answer.high and answer.scale == "logit"
-    assert str(answer) == "0.744 (95 %: 0.587 to 0.860)"
+    assert str(answer) == "0.744 (95 %: 0.587 to 0.860; positive: 1)"
     assert pickle.loads(pickle.dumps(answer)).high == answer.high
 
 
@@ -227,7 +227,7 @@ def test_users_kernels_have_errors_too() -> None:
 
 @pytest.mark.parametrize("name", ["mann-whitney", "Brunner_Munzel", "kolmogorov-smirnov"])
 def test_tests_by_ranks_are_found_by_name(name: str) -> None:
-    found = pg.test(SCORES, name, labels=np.where(LABELS == 1, "ill", "well"))
+    found = pg.test(SCORES, name, labels=np.where(LABELS == 1, "ill", "well"), positive="well")
     again = pg.test(SCORES, name, labels=1 - LABELS)
     assert found.p == pytest.approx(again.p) and 0 < found.p < 0.05
     with pytest.raises(InputError, match="leave weights= out"):

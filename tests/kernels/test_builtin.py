@@ -285,7 +285,7 @@ def test_auc_needs_two_classes(labels: list[int], sentence: str) -> None:
 
 def test_auc_takes_any_two_classes() -> None:
     scores = [0.1, 0.4, 0.35, 0.8]
-    for labels in ([0, 0, 1, 1], [-1, -1, 1, 1], [False, False, True, True], list("aabb")):
+    for labels in ([0, 0, 1, 1], [-1, -1, 1, 1], [False, False, True, True], list("1122")):
         assert exact(scores, "auc", labels=labels) == 0.75
 
 

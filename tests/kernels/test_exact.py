@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import (
@@ -97,7 +98,7 @@ def test_a_diagonal_that_is_not_zero() -> None:
 
 def test_labels_are_the_last_column() -> None:
     scores, labels = [0.1, 0.9, 0.4], ["no", "yes", "no"]
-    assert exact(scores, "auc", labels=labels) == 1.0
+    assert pg.exact(scores, "auc", labels=labels, positive="yes") == 1.0
     assert exact([[0.1, 0], [0.9, 1], [0.4, 0]], "auc") == 1.0
 
 

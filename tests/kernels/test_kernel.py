@@ -266,8 +266,8 @@ def test_text_may_name_classes() -> None:
     codes = [1, 2, 0, 1, 2, 0]
     for name in ("within-cluster-scatter", "metric-learning-risk"):
         assert exact(SCORES, name, labels=GRADES) == exact(SCORES, name, labels=codes)
-    two = ["no", "yes", "yes", "no", "yes", "no"]
-    assert exact(SCORES, "auc", labels=two) == exact(SCORES, "auc", labels=[0, 1, 1, 0, 1, 0])
+        two = ["no", "yes", "yes", "no", "yes", "no"]
+        assert exact(SCORES, name, labels=two) == exact(SCORES, name, labels=[0, 1, 1, 0, 1, 0])
     assert exact(SCORES, "ranking-risk", labels=[True, False] * 3) == exact(
         SCORES, "ranking-risk", labels=[1, 0] * 3
     )
@@ -300,7 +300,7 @@ def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> 
         for part in kernel.components
         for t, r in [(table, renumbered)]
     )
-    # The AUC takes two classes only, of which the last in alphabetical order is the higher one.
+    # The AUC takes two classes only, of which one is to be declared the positive one.
     assert kernel.label_sizes is (changed and not kernel.components[0].two_classes)
 
 

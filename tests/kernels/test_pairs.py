@@ -97,7 +97,7 @@ def test_attributes() -> None:
     assert pairs.data.dtype == np.float64
     assert pairs.data.flags.c_contiguous
     assert repr(pairs) == "Pairs(ranking-risk, U-statistic, n=3, 2 columns)"
-    labeled = Pairs([1.0, 2.0], "auc", labels=["a", "b"])
+    labeled = Pairs([1.0, 2.0], "auc", labels=[1, 2])
     assert (labeled.dimension, labeled.components) == (2, 2)
 
 

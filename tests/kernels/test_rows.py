@@ -74,12 +74,13 @@ def test_whole_rows_are_passed_on_untouched() -> None:
 
 
 def test_a_row_is_left_out_of_all_columns_together() -> None:
+    how: dict[str, Any] = {"iterations": 40, "seed": 0}
     with pytest.warns(RowsDropped, match=r"Left out 2 of 6 rows.*rows 2 and 4 \(") as caught:
         run = pg.estimate(
-            SCORE, "auc", labels=LABEL, groups=SITE, missing="drop", iterations=40, seed=0
+            SCORE, "auc", labels=LABEL, groups=SITE, missing="drop", positive="yes", **how
         )
     same = pg.estimate(
-        whole(SCORE), "auc", labels=whole(LABEL), groups=whole(SITE), iterations=40, seed=0
+        whole(SCORE), "auc", labels=whole(LABEL), groups=whole(SITE), positive="yes", **how
     )
     assert caught[0].filename == __file__
     assert (run.rows_dropped, same.rows_dropped, run.rows) == (2, 0, 4)
@@ -91,7 +92,7 @@ def test_a_row_is_left_out_of_all_columns_together() -> None:
 def test_a_graph_of_all_rows_does_not_fit_those_that_remain() -> None:
     how: dict[str, Any] = {"missing": "drop", "iterations": 9, "seed": 0}
     asks: list[Any] = [
-        lambda **network: pg.estimate(SCORE, "auc", labels=LABEL, **network, **how),
+        lambda **network: pg.estimate(SCORE, "auc", labels=LABEL, positive="yes", **network, **how),
         lambda **network: pg.quantile([1.0, 2.0, NAN, 4.0, NAN, 3.0], 0.5, **network, **how),
     ]
     for ask in asks:
@@ -110,13 +111,14 @@ def test_a_saved_run_says_how_many(tmp_path: Any) -> None:
 
 def test_the_other_front_doors_leave_out_the_same_rows() -> None:
     labels = ["no", "no", "yes", "yes", NAN, "yes"]
-    settings: dict[str, Any] = {"iterations": 30, "seed": 0}
+    ordered: dict[str, Any] = {"positive": "yes"}
+    settings: dict[str, Any] = {"iterations": 30, "seed": 0, **ordered}
     with pytest.warns(RowsDropped) as caught:
-        value = pg.exact(SCORE, "auc", labels=labels, missing="drop")
+        value = pg.exact(SCORE, "auc", labels=labels, missing="drop", **ordered)
         fit = pg.minimize(SCORE, labels, missing="drop", **settings)
-        made = pg.plan(SCORE, "auc", labels=labels, missing="drop", error=0.4)
+        made = pg.plan(SCORE, "auc", labels=labels, missing="drop", error=0.4, **ordered)
     assert [warning.filename for warning in caught] == [__file__] * 3
-    assert value == pg.exact(whole(SCORE), "auc", labels=whole(labels))
+    assert value == pg.exact(whole(SCORE), "auc", labels=whole(labels), **ordered)
     assert fit.rows_dropped == 2
     np.testing.assert_array_equal(
         fit.model, pg.minimize(whole(SCORE), whole(labels), **settings).model

@@ -122,7 +122,9 @@ def test_bad_input_gets_a_sentence(theta: Any, data: Any, sentence: str) -> None
 def test_auc_of_scores_counts_ties_one_half() -> None:
     rng = np.random.default_rng(0)
     scores, labels = rng.integers(0, 6, 80), np.repeat(["no", "yes"], 40)
-    assert auc_of_scores(scores, labels) == pytest.approx(roc_auc_score(labels == "yes", scores))
+    expected = roc_auc_score(labels == "yes", scores)
+    assert auc_of_scores(scores, labels, "yes") == pytest.approx(expected)
+    labels = (labels == "yes").astype(float)
     with pytest.raises(InputError, match="The AUC needs two classes"):
         auc_of_scores([1.0, 2.0], [1, 1])
     with pytest.raises(InputError, match=r"^The AUC takes 2 columns \(score, label\)"):

@@ -112,7 +112,7 @@ def test_they_are_asked_for_by_name(data: FloatArray) -> None:
     labels = np.where(data[:, 1] == 7, "yes", "no")
     for name, test in TESTS.items():
         if name != "spearman":
-            asked = pg.test(data[:, 0], name.replace("-", "_"), labels=labels)
+            asked = pg.test(data[:, 0], name.replace("-", "_"), labels=labels, positive="yes")
             assert tuple(asked) == tuple(test(data))
             moved = pg.test(data[:, 0], name, labels=labels, classes=["yes", "no"])
             assert moved.p == pytest.approx(test(data).p, rel=1e-9)

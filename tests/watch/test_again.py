@@ -121,9 +121,11 @@ def test_an_upload_is_read_from_its_file(
     uploads = Uploads()
     key, _ = uploads.add(file.read_bytes(), file.name)
     fields: Fields = {"data": key, "column": ["the score"], "label": "state", "kernel": "auc"}
+    fields["positive"] = "ill"
     watched = one_run({**fields, "group-by": "site", "iterations": "500"}, uploads)
     result = run_python(watched.again.python)
     np.testing.assert_array_equal(watched.values(), result.estimates[0])
+    assert result.positive == "ill" and "Positive class: ill." in watched.remark
     assert watched.again.command is not None
     capsys.readouterr()
     assert main([*shlex.split(watched.again.command)[1:], "--json"]) == 0

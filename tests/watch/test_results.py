@@ -260,7 +260,7 @@ def test_a_fit(tmp_path: Path) -> None:
     assert set(content["charts"]) == {"objective", "disagreement", "spread", "bias"}
     (objective,) = content["charts"]["objective"]["curves"]
     assert objective["values"] == pytest.approx(fit.trial_objective.mean(axis=0))
-    assert content["title"] == "auc-logistic, sync, cycle of 6 nodes, 2 trials"
+    assert content["title"] == "auc-logistic, sync, cycle of 6 nodes, 2 trials, positive: 1"
 
 
 def test_a_sketched_fit_has_rounds_and_no_step(tmp_path: Path) -> None:
@@ -272,7 +272,8 @@ def test_a_sketched_fit_has_rounds_and_no_step(tmp_path: Path) -> None:
     facts = dict(content["facts"])
     assert (facts["rounds"], facts["schedule"]) == (fit.iterations[-1], "tree")
     assert not {"step", "law", "iterations"} & set(facts)
-    assert content["title"] == "auc-logistic, sketch, tree, cycle of 6 nodes, 1 trial"
+    title = "auc-logistic, sketch, tree, cycle of 6 nodes, 1 trial, positive: 1"
+    assert content["title"] == title
     assert content["axes"]["iterations"]["label"] == "rounds"
     assert set(content["charts"]) == {"objective", "disagreement", "spread", "gradient-error"}
     assert not content["charts"]["disagreement"]["log"]  # all are zero

@@ -57,9 +57,16 @@ def test_text_labels_of_an_upload(served: Served) -> None:
     rows = [f"{k},{'ill' if k > 5 else 'well'}" for k in range(12)]
     found = served.upload("\n".join(["score,state", *rows]).encode()).json()
     shared = {"data": found["id"], "column": "score", "label": "state"}
-    served.open(**shared, kernel="auc")
-    problem = served.refuse(**shared, kernel="ranking-risk")
-    assert problem == (
+    for what in ({"kernel": "auc"}, {"kernel": "ranking-risk"}, {"loss": "auc-logistic"}):
+        served.open(**shared, **what, positive="ill")
+        assert served.refuse(**shared, **what) == (
+            "The setting 'positive' is empty, but the labels are text: give 'ill' or 'well', the "
+            "positive class."
+        )
+    served.open(**shared, kernel="within-cluster-scatter")
+    assert "'sick', but the labels are" in served.refuse(**shared, kernel="auc", positive="sick")
+    more = served.upload("\n".join(["score,state", *rows, "1,neither"]).encode()).json()
+    assert served.refuse(**{**shared, "data": more["id"]}, kernel="ranking-risk") == (
         "'ranking-risk' compares labels by size, but column 'state' holds text such as 'well': "
         "choose a column of numbers."
     )

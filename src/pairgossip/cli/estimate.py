@@ -90,6 +90,7 @@ def estimate_command(
     """
     from pairgossip.estimation import estimate
     from pairgossip.estimation_request import EstimationRequest
+    from pairgossip.kernels import as_kernel
 
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None
@@ -128,7 +129,8 @@ def estimate_command(
             **observations.factors,
             **arguments,
         )
-    run = replace(run, rows_dropped=observations.dropped)
+    positive = None if run.positive is None else observations.name_positive(as_kernel(run.kernel))
+    run = replace(run, rows_dropped=observations.dropped, positive=positive)
     outputs.write(run)
     if run.sketch is not None and isnan(run.mean[-1]):
         tell(

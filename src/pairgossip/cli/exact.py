@@ -64,6 +64,14 @@ class _ExactOptions:
             **observations.factors,
         }
 
+    def name_positive(self, observations: Observations) -> str | None:
+        """Return the positive one of two classes; None if it makes no difference which it is."""
+        from pairgossip.kernels import as_kernel
+        from pairgossip.kernels.named_tests import NAMED_TESTS
+
+        test = NAMED_TESTS.get(canonical(self.kernel))
+        return observations.name_positive(as_kernel(self.kernel) if test is None else test)
+
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
         from pairgossip.kernels import Combination, as_kernel
@@ -117,7 +125,7 @@ def exact_command(
             exact(**asked, interval=interval, groups=groups, progress=in_steps(advance))
             for groups in draws
         ]
-    tell(observations.describe())
+    tell(observations.describe(statistic.name_positive(observations)))
     write_line(repr(float(found[0])))
     for answer, groups in zip(found, draws, strict=True):
         if isinstance(answer, Answer):
@@ -197,9 +205,11 @@ def test_command(
     observations, asked = statistic.read(files, rows)
     draws = statistic.draws(observations)
     found = [test.carry_out(asked, groups) for groups in draws]
+    positive = statistic.name_positive(observations)
     if json:
         by_site = found[-1] if draws[-1] is not None else None
         columns = {"columns": observations.columns, "label": observations.label}
+        columns |= {"positive": positive}
         write_json(
             {"statistic": canonical(statistic.kernel), **columns, **found[0], "by_site": by_site}
         )
@@ -211,7 +221,8 @@ def test_command(
         for name, key in _FACTS.items()
         if found[0][key] is not None
     ]
-    write_rows(names, rows_of_table, f"test of {asked['kernel']}; {observations.describe()}")
+    described = observations.describe(positive)
+    write_rows(names, rows_of_table, f"test of {asked['kernel']}; {described}")
 
 
 _FACTS = {

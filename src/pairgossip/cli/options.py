@@ -81,9 +81,8 @@ Label = Annotated[
     str | None,
     Parameter(
         group=MOST,
-        help="Column of labels for kernels that compare classes. Text counts in the order of "
-        "--classes, or else of the alphabet: for auc, the last class is the positive one; "
-        "ranking-risk and concordance take text with --classes only.",
+        help="Column of labels for kernels that compare classes. Of two numbers the higher one is "
+        "the positive class; text has no order: say it with --classes, or --positive.",
     ),
 ]
 Classes = Annotated[
@@ -93,6 +92,10 @@ Classes = Annotated[
         "count as 0, 1, ... in this order, and others are refused. With --epsilon all that are "
         "possible."
     ),
+]
+Positive = Annotated[
+    str | None,
+    Parameter(help="The positive one of two labels, instead of --classes."),
 ]
 HomeFolder = Annotated[
     Path | None,

@@ -275,7 +275,10 @@ def score_command(
     if labels is not None:
         from pairgossip.cli.outputs.facts import format_sampling_error
         from pairgossip.cli.outputs.fit import ordered_share
+        from pairgossip.kernels.data import format_label
 
+        if trained.is_bipartite:
+            tell(f"positive: {format_label(trained.classes[-1])}")
         write_line(repr(ordered_share(scores, labels)))
         if answer is not None:
             write_line(format_sampling_error(answer))

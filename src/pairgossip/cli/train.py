@@ -52,9 +52,9 @@ class LossOptions:
     """What is learned."""
 
     label: Annotated[str | None, NEEDED] = None
-    """Column of labels, needed unless --spec names it. For auc losses two classes, numbers or
-    text, of which the last in order is to be scored higher; for ranking losses numbers, or text
-    with --classes."""
+    """Column of labels, needed unless --spec names it. For auc losses two classes, of which the
+    positive one is to be scored higher: the higher number, or of text what --positive names; for
+    ranking losses numbers, or text with --classes."""
     column: Annotated[list[str] | None, NEEDED] = None
     """Column of features; repeat it, or separate names by commas, for several. All but the label
     unless given."""
@@ -160,7 +160,8 @@ def train_command(
             **observations.factors,
             **arguments,
         )
-    fit = replace(fit, rows_dropped=observations.dropped)
+    positive = None if fit.positive is None else observations.name_positive(fit.loss)
+    fit = replace(fit, rows_dropped=observations.dropped, positive=positive)
     _write(fit, observations, what, how, outputs)
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
 
@@ -263,7 +264,7 @@ def _observations(
     if label in observations.columns:
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
     sizes = as_loss(loss).label_sizes
-    check_labels(observations, f"Loss '{loss}'", sizes=bool(sizes), favors=True)
+    check_labels(observations, f"Loss '{loss}'", sizes=bool(sizes))
     return observations
 
 

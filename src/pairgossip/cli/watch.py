@@ -75,6 +75,8 @@ class SimulatedOptions:
     """Column of numbers to use; repeat it for several."""
     label: str | None = None
     """Column of labels."""
+    positive: str | None = None
+    """The positive one of two labels; of numbers the higher one unless given."""
     group_by: str | None = None
     """Column that says at which site each row is: the nodes of the network are then the sites."""
     kernel: Annotated[KernelName, Parameter(group=STATISTIC)] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from pairgossip.order_statistics.laws import map_law, t_quantile, two_sided, two
 
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
+
+
+_FIELDS = ("value", "error", "low", "high", "level", "scale", "positive")
+"""What an answer knows, in the order in which it is made."""
 
 
 class Answer(float):
@@ -31,6 +35,11 @@ class Answer(float):
         An interval that covers the true value in this part of all samples.
     scale
         On which scale the interval is computed: "plain", "log", "logit" or "fisher".
+    positive
+        The class that counts as the positive one of two; None if there are none.
+
+    pandas makes plain numbers of answers: `to_dict` keeps all of one, as in
+    ``frame.groupby("site").apply(lambda rows: pd.Series(pg.exact(...).to_dict()))``.
     """
 
     error: float
@@ -38,14 +47,22 @@ class Answer(float):
     high: float
     level: float
     scale: Scale
+    positive: str | None
 
     def __new__(
-        cls, value: float, error: float, low: float, high: float, level: float, scale: Scale
+        cls,
+        value: float,
+        error: float,
+        low: float,
+        high: float,
+        level: float,
+        scale: Scale,
+        positive: str | None = None,
     ) -> Answer:
         """Make a number that knows its error."""
         answer = super().__new__(cls, value)
         answer.error, answer.low, answer.high = error, low, high
-        answer.level, answer.scale = level, scale
+        answer.level, answer.scale, answer.positive = level, scale, positive
         return answer
 
     @property
@@ -53,12 +70,17 @@ class Answer(float):
         """The statistic."""
         return float(self)
 
-    def __getnewargs__(self) -> tuple[float, float, float, float, float, Scale]:  # type: ignore[override]
-        return (self.value, self.error, self.low, self.high, self.level, self.scale)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number and all that is known of it, by name."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self.to_dict().values())
 
     def __str__(self) -> str:
         value, *ends = format_alike((self.value, self.low, self.high), self.error)
-        return "{} ({:g} %: {} to {})".format(value, 100 * self.level, *ends)
+        of = "" if self.positive is None else f"; positive: {self.positive}"
+        return "{} ({:g} %: {} to {}{})".format(value, 100 * self.level, *ends, of)
 
     __repr__ = __str__
 

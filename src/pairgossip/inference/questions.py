@@ -23,11 +23,11 @@ from pairgossip.inference.permutations import permute_labels, permute_rows
 from pairgossip.inference.projection import ROUNDING, Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
-from pairgossip.kernels.data import class_example
+from pairgossip.kernels.data import class_example, two_texts, unknown_positive
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
 from pairgossip.kernels.orders import sharing_orders
 from pairgossip.kernels.rows import prepare_rows
-from pairgossip.kernels.weighing import are_frequencies, number_labels
+from pairgossip.kernels.weighing import are_frequencies, number_labels, warn_of_frequencies
 from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided, two_sided_by_t
 
@@ -51,6 +51,7 @@ def exact(
     between: Any = ...,
     missing: str = ...,
     classes: Sequence[Any] | None = ...,
+    positive: Any = ...,
 ) -> float: ...
 @overload
 def exact(
@@ -67,6 +68,7 @@ def exact(
     between: Any = ...,
     missing: str = ...,
     classes: Sequence[Any] | None = ...,
+    positive: Any = ...,
 ) -> Answer: ...
 def exact(
     data: Any,
@@ -82,6 +84,7 @@ def exact(
     between: Any = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
 ) -> float | Answer:
     """Average a kernel over all ordered pairs of observations.
 
@@ -104,7 +107,8 @@ def exact(
         error is that of drawing whole groups.
     weights
         How often each row counts. Whole numbers are frequencies: intervals are those of the rows
-        repeated as often. For other weights intervals need groups, one per row if need be.
+        repeated as often, which warns (`ManyRows`) if they are above 5 on average. For other
+        weights intervals need groups, one per row if need be.
     within, between
         The stratum of every row: only pairs within one stratum count, or only those between two.
     missing
@@ -113,6 +117,9 @@ def exact(
     classes
         The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
         in this order.
+    positive
+        The higher one of two labels, instead of ``classes``. Of numbers the higher one is positive
+        unless this says otherwise; text has no order, and is refused where one is needed.
 
     Examples
     --------
@@ -123,7 +130,7 @@ def exact(
     """
     level = None if interval is None else check_level(interval)
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
-    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
+    pairs, clusters = _prepare(kernel, kind, missing, (classes, positive), given, within, between)
     pairs.check()
     if level is None:
         if groups is not None:
@@ -169,7 +176,7 @@ def test(
         if canonical(kernel) == DISTANCE_CORRELATION:
             return permute_rows(table, seed)
         return TESTS[canonical(kernel)](table)
-    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
+    pairs, clusters = _prepare(kernel, kind, missing, (classes, None), given, within, between)
     without = find_null(pairs.kernel, null)
     pairs.check()
     if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
@@ -237,6 +244,9 @@ def check_test_rows(name: str, rows: Mapping[str, Any]) -> FloatArray:
     """Return what a test is made of, labels last; raise `InputError` for text without an order."""
     table, labels = check_data(rows["data"], rows.get("labels")), rows.get("labels")
     example = None if NAMED_TESTS[name].columns[-1] == "label" else class_example(labels)
+    names = two_texts(labels)
+    if names is not None and NAMED_TESTS[name].favors:
+        raise unknown_positive(f"Test '{name}'", names)
     if example is not None and len(np.unique(table[:, -1])) > 2:  # two differ by one in any order
         raise InputError(
             f"Test '{name}' compares labels by size, but the labels are {example}: pass numbers, "
@@ -271,16 +281,22 @@ def _prepare(
     kernel: Kernel | Combination | PairFunction | str,
     kind: str,
     missing: str,
-    classes: Sequence[Any] | None,
+    classes: tuple[Sequence[Any] | None, Any],
     given: Mapping[str, Any],
     within: Any,
     between: Any,
 ) -> tuple[Pairs, IntArray | None]:
-    """Return the pairs of the rows that are used, and the group of each."""
+    """Return the pairs of the rows that are used, and the group of each.
+
+    Of ``classes`` there is the list of all, or the positive one.
+    """
     strata = {"within": within, "between": between}
-    rows = prepare_rows(missing, classes, {**given, **strata}).columns
+    prepared = prepare_rows(missing, classes[0], {**given, **strata}, classes[1])
+    rows = prepared.columns
     more = {name: rows.get(name) for name in ("weights", "within", "between")}
-    pairs = Pairs(rows["data"], kernel, kind, rows.get("labels"), **more)
+    pairs = Pairs(
+        rows["data"], kernel, kind, rows.get("labels"), **more, positive=prepared.positive
+    )
     return pairs, check_groups(rows.get("groups"), pairs.n)
 
 
@@ -316,7 +332,7 @@ def answer(
     """Return a statistic with the interval that its kernel's scale asks for."""
     scale = pairs.kernel.interval_scale
     low, high = interval(found.value, error, level, scale, found.law(clusters))
-    return Answer(found.value, error, low, high, level, scale)
+    return Answer(found.value, error, low, high, level, scale, pairs.positive)
 
 
 def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -> float:
@@ -328,6 +344,7 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
                 "one group per row, such as its number, if rows were drawn independently.",
                 "groups",
             )
+        warn_of_frequencies(pairs.weights)
         if found.freedom < 1:
             what = "row" if pairs.classes is None else "row of each class"
             raise InputError(f"A sampling error needs more than one {what}: add rows.")

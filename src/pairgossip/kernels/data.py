@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.text import MOST_NAMED, format_count, format_rows, join_first
+from pairgossip.text import MOST_NAMED, format_count, format_rows, join_first, join_names
 
 _LARGEST_EXACT_INTEGER = 2**53
 _CLASSES_TRIED, _ROWS_TRIED = 4, 4
@@ -105,18 +105,22 @@ def check_label_sizes(
 ) -> None:
     """Raise `InputError` if labels, as they were given, are text and their sizes matter.
 
-    If it is not known whether ``sizes`` matter, the classes of the data's last column are numbered
-    in another order, to see whether ``values`` at pairs of observations change.
+    If it is not known whether ``sizes`` matter, or which of two classes is the higher one, the
+    classes of the data's last column are numbered in another order, to see whether ``values`` at
+    pairs of observations change.
     """
     example = class_example(labels)
-    if sizes is False or example is None:
+    if example is None:
         return
+    names = two_texts(labels)
+    if names is not None and minds_numbering(data, values):
+        raise unknown_positive(owner, names)
     if sizes is True:
         raise InputError(
             f"{owner} compares labels by size, but the labels are {example}: "
             f"pass numbers, or an ordered pandas categorical."
         )
-    if _minds_numbering(data, values):
+    if sizes is None and minds_numbering(data, values):
         raise InputError(
             f"{owner} gives other values if classes are numbered in another order, but the labels "
             f"are {example}: pass numbers, or an ordered pandas categorical, or say "
@@ -145,23 +149,76 @@ def check_two_classes(owner: str, instead: str, data: FloatArray) -> None:
         )
 
 
-def _minds_numbering(
+def minds_numbering(
     data: FloatArray, values: Callable[[FloatArray, FloatArray], FloatArray]
 ) -> bool:
-    """Tell whether values change as three classes or more are numbered in another order."""
-    classes = np.unique(data[:, -1])
-    if len(classes) < 3:  # of two, the last in alphabetical order is the higher one
-        return False
+    """Tell whether values change as the classes of the last column are numbered in another order.
+
+    Two of them may be any numbers; more are 0, 1, ...
+    """
+    classes = _distinct_classes(data[:, -1])
     # The last class becomes the first; classes without it would keep their order.
     tried = classes[-_CLASSES_TRIED:]
     rows = np.concatenate([np.flatnonzero(data[:, -1] == one)[:_ROWS_TRIED] for one in tried])
-    first, second = (index.ravel() for index in np.meshgrid(rows, rows, indexing="ij"))
-    moved = data.copy()
+    some = data[rows]
+    first, second = (index.ravel() for index in np.indices((len(rows), len(rows))))
+    moved = some.copy()
     # Rotated, not reversed: reversed classes are as far from each other as before.
-    moved[:, -1] = (data[:, -1] + 1) % len(classes)
+    at = np.searchsorted(classes, some[:, -1])
+    moved[:, -1] = classes[(at + 1) % len(classes)]
     with np.errstate(all="ignore"):
-        before, after = values(data[first], data[second]), values(moved[first], moved[second])
+        before, after = values(some[first], some[second]), values(moved[first], moved[second])
     return not np.allclose(before, after, rtol=1e-9, atol=0, equal_nan=True)
+
+
+def _distinct_classes(labels: FloatArray) -> FloatArray:
+    """Return what `np.unique` does, of two classes without sorting all rows."""
+    ends = np.array([labels.min(), labels.max()])
+    return ends if np.isin(labels, ends).all() and ends[0] < ends[1] else np.unique(labels)
+
+
+def two_texts(labels: Any) -> list[str] | None:
+    """Return two labels that are text and so have no order but the alphabet's, else None.
+
+    Text that spells numbers has their order.
+    """
+    if class_example(labels) is None:
+        return None
+    found = {item for item in as_array(labels, "labels").ravel().tolist() if not is_missing(item)}
+    return sorted(map(str, found)) if len(found) == 2 and not _are_numerals(found) else None
+
+
+def unknown_positive(owner: str, names: list[str]) -> InputError:
+    """Build the error for two labels of which nobody says which is the positive one."""
+    quoted = join_names([repr(name[:40]) for name in names])
+    return InputError(
+        f"{owner} depends on which of two classes is the positive one, but the labels are "
+        f"{quoted}: give {{argument}}, or the other.",
+        "positive",
+        names[0],
+    )
+
+
+def name_higher(labels: Any) -> str | None:
+    """Return the higher of two labels that have an order, None for any other number of them."""
+    codes = ordered_codes(labels)
+    array = as_array(labels if codes is None else codes, "labels").ravel()
+    if array.dtype == object and all(map(_is_number, array)):
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fiub":
+        found = set(array.tolist())
+        return max(found, key=float) if len(found) == 2 and _are_numerals(found) else None
+    if len(array) == 0:
+        return None
+    low, high = array.min(), array.max()
+    if low == high or not np.all((array == low) | (array == high)):
+        return None
+    return format_label(high.item() if codes is None else _categories(labels)[high])
+
+
+def format_label(label: Any) -> str:
+    """Return what results call a class."""
+    return f"{label:g}" if isinstance(label, float) else str(label)
 
 
 def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
@@ -276,6 +333,10 @@ def ordered_codes(labels: Any) -> Any:
     if not getattr(getattr(labels, "dtype", None), "ordered", False):
         return None
     return getattr(labels, "cat", labels).codes
+
+
+def _categories(labels: Any) -> Any:
+    return getattr(labels, "cat", labels).categories
 
 
 def _are_numerals(classes: set[Any]) -> bool:

@@ -289,7 +289,9 @@ class Combination:
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
         """Raise `InputError` unless the data has the columns all kernels are about."""
-        _check_components(self.name, self.components, data, labels)
+        # Which of two classes is called the first makes no difference to a contrast of them.
+        given = None if self.contrast is not None else labels
+        _check_components(self.name, self.components, data, given)
 
 
 class Ratio(Combination):

@@ -18,6 +18,8 @@ class NamedTest(NamedTuple):
     same_as: str
     sketch: str | None = "Bins"
     """What nodes average to make it on a graph; None if they cannot."""
+    favors: bool = True
+    """Whether it makes a difference which of two classes is the higher one."""
 
 
 _OF_CLASSES = ("value", "label")
@@ -36,12 +38,14 @@ NAMED_TESTS = {
             "whether columns depend on each other in any way, by permuting rows",
             "V: dcor.distance_correlation",
             None,
+            favors=False,
         ),
         NamedTest(
             "kolmogorov-smirnov",
             _OF_CLASSES,
             "two classes: the largest gap between their distributions",
             "scipy.stats.ks_2samp, p of scipy.stats.kstwobign",
+            favors=False,
         ),
         NamedTest(
             "mann-whitney",

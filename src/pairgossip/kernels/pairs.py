@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from pairgossip.kernels.blocks import Progress, tile_side, tile_values, tiles
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
 from pairgossip.kernels.kernel import Combination, Formula, Kernel, as_kernel, evaluate
+from pairgossip.kernels.rows import name_positive
 from pairgossip.kernels.weighing import add_strata, add_weights, check_weights
 from pairgossip.text import format_count
 
@@ -39,6 +41,8 @@ class Pairs:
         How often each row counts; once unless given.
     within, between
         The stratum of every row: only pairs within one stratum count, or only those between two.
+    positive
+        What the higher one of two labels is called, if it is more than a number.
 
     Attributes
     ----------
@@ -70,9 +74,13 @@ class Pairs:
         weights: Any = None,
         within: Any = None,
         between: Any = None,
+        positive: str | None = None,
     ) -> None:
         rows, chosen = check_data(data, labels), as_kernel(kernel)
         chosen.check(rows, labels)
+        self._find_positive = partial(
+            name_positive, chosen, rows, positive, has_labels=labels is not None
+        )
         self.n = len(rows)
         two = any(part.two_classes for part in chosen.components)
         self.classes = np.searchsorted(distinct(rows[:, -1]), rows[:, -1]) if two else None
@@ -89,6 +97,11 @@ class Pairs:
         self._masks_own = self.target == "u" and not self.kernel.zero_diagonal
         known = all(part.formula is not Formula.NONE for part in self.kernel.components)
         self.fusible = known and not self._masks_own
+
+    @cached_property
+    def positive(self) -> str | None:
+        """What results call the positive one of two classes; None where there is none."""
+        return self._find_positive()
 
     @property
     def count(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,17 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.checks import DROP, MISSING, choice
 from pairgossip.errors import InputError, RowsDropped, notify
-from pairgossip.kernels.data import as_array, is_missing, ordered_codes
+from pairgossip.kernels.data import (
+    as_array,
+    column_count,
+    format_label,
+    is_missing,
+    minds_numbering,
+    name_higher,
+    ordered_codes,
+)
+from pairgossip.kernels.kernel import Combination, Kernel, evaluate
+from pairgossip.kernels.named_tests import NamedTest
 from pairgossip.text import MOST_NAMED, format_rows, join_first, join_names
 
 
@@ -21,9 +32,16 @@ class Rows(NamedTuple):
     """By the name of the argument; those that were not given are left out."""
     dropped: int
     """How many rows were left out."""
+    positive: str | None = None
+    """What results call the higher of two labels; None for none, or any other number of them."""
 
 
-def prepare_rows(missing: str, classes: Sequence[Any] | None, columns: Mapping[str, Any]) -> Rows:
+def prepare_rows(
+    missing: str,
+    classes: Sequence[Any] | None,
+    columns: Mapping[str, Any],
+    positive: Any = None,
+) -> Rows:
     """Return the rows of all columns that are complete, with labels as numbers if classes are told.
 
     Parameters
@@ -35,8 +53,13 @@ def prepare_rows(missing: str, classes: Sequence[Any] | None, columns: Mapping[s
         What the column "labels" holds, from the lowest class to the highest; None for anything.
     columns
         What there is of every row, by the names of arguments; None for what was not given.
+    positive
+        The higher one of two labels, instead of ``classes``.
     """
     given = {name: column for name, column in columns.items() if column is not None}
+    refuse_other_indexes(given)
+    if positive is not None:
+        classes = order_classes(positive, given.get("labels"), classes)
     if classes is not None:
         given["labels"] = code_labels(given.get("labels"), classes)
     gaps = {name: find_gaps(column, name) for name, column in given.items()}
@@ -51,7 +74,91 @@ def prepare_rows(missing: str, classes: Sequence[Any] | None, columns: Mapping[s
             places = _count_from_zero(np.flatnonzero(lost))
             notify(rows_dropped(dropped, len(lost), places))
             given = {name: _take(column, name, ~lost) for name, column in given.items()}
-    return Rows(given, dropped)
+    if classes is not None:
+        return Rows(given, dropped, format_label(classes[-1]) if len(classes) == 2 else None)
+    return Rows(given, dropped, name_higher(given["labels"]) if "labels" in given else None)
+
+
+def refuse_other_indexes(columns: Mapping[str, Any]) -> None:
+    """Raise `InputError` if columns are pandas objects whose indexes differ.
+
+    Rows go together by their places here, which is a mistake where pandas would align them.
+    """
+    indexed = [
+        (name, column.index)
+        for name, column in columns.items()
+        if type(column).__module__.partition(".")[0] == "pandas" and hasattr(column, "iloc")
+    ]
+    for name, index in indexed[1:]:
+        first, other = indexed[0]
+        if len(index) == len(other) and not index.equals(other):
+            raise InputError(
+                f"{first} and {name} are pandas objects with different indexes, so that their rows "
+                f"may not belong together: align them, or pass {name}.to_numpy() if rows go by "
+                "their places."
+            )
+
+
+def order_classes(positive: Any, labels: Any, classes: Any = None) -> list[Any]:
+    """Return the two classes that labels hold, the positive one last, or raise `InputError`."""
+    if classes is not None:
+        raise InputError(
+            "The last of the classes is the positive one already: leave {argument} out.", "positive"
+        )
+    if labels is None:
+        raise InputError(
+            "A positive class is named, but there are no labels: give {argument}.", "labels"
+        )
+    positive = positive.item() if isinstance(positive, np.generic) else positive
+    entries = as_array(labels, "labels", objects=True).ravel().tolist()
+    found = list(
+        dict.fromkeys(one for one in entries if isinstance(one, Hashable) and not _is_gap(one))
+    )
+    named = join_first([repr(one)[:42] for one in found[:MOST_NAMED]], len(found))
+    if not isinstance(positive, Hashable) or positive not in found:
+        raise InputError(
+            f"The positive class is {positive!r}, but the labels are {named}: give one of them."
+        )
+    if len(found) != 2:
+        raise InputError(
+            f"A positive class is one of two, but the labels are {named}: give {{argument}}, from "
+            "the lowest to the highest.",
+            "classes",
+        )
+    return [one for one in found if one != positive] + [positive]
+
+
+def name_positive(
+    measure: Kernel | Combination | NamedTest,
+    data: FloatArray,
+    name: str | None,
+    *,
+    has_labels: bool,
+) -> str | None:
+    """Return what results call the positive class, None if it makes no difference which it is.
+
+    Parameters
+    ----------
+    measure
+        What is computed.
+    data
+        The observations, of which the last column may be the label.
+    name
+        The higher one of two labels, if it is known by more than its number.
+    has_labels
+        Whether labels were given as such.
+    """
+    last = (measure.columns or ("",))[-1]
+    if column_count(data) == 1 or not (has_labels or last == "label"):
+        return None
+    found = name or name_higher(data[:, -1])
+    if isinstance(measure, NamedTest):
+        return found if measure.favors else None
+    is_event = last == "event?" and column_count(data) == len(measure.columns or ())
+    if found is None or is_event or getattr(measure, "contrast", None) is not None:
+        return None
+    parts = (partial(evaluate, part) for part in measure.components)
+    return found if any(minds_numbering(data, values) for values in parts) else None
 
 
 def find_gaps(column: Any, name: str = "data") -> BoolArray:

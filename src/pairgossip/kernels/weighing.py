@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, ManyRows, notify
 from pairgossip.kernels.data import as_array, check_data
 from pairgossip.kernels.kernel import MOST_KERNELS, Combination, Formula, Kernel
 from pairgossip.text import format_count, format_rows
 
+_USUAL_FREQUENCY = 5.0
+"""Mean of whole-number weights above which intervals warn that they count as frequencies."""
 Forms = Callable[..., FloatArray]
 """A closed form of the sums over the pairs of every row, given rows and their weights."""
 
@@ -122,6 +124,21 @@ def check_weights(weights: Any, n: int) -> FloatArray | None:
 def are_frequencies(weights: FloatArray | None) -> bool:
     """Tell whether weights, if there are any, say how many equal rows each row stands for."""
     return weights is None or bool(np.all(weights == np.round(weights)))
+
+
+def warn_of_frequencies(weights: FloatArray | None) -> None:
+    """Warn if whole numbers are so large that they may be no frequencies of rows."""
+    if weights is None or not are_frequencies(weights) or weights.mean() <= _USUAL_FREQUENCY:
+        return
+    count, n = weights.sum(), len(weights)
+    notify(
+        ManyRows(
+            f"The weights are whole numbers, {weights.mean():.3g} on average, and count as "
+            f"frequencies: intervals are those of {count:,.0f} rows, not of {n:,}; if they are "
+            "not, give {argument}, one group per row, such as its number.",
+            "groups",
+        )
+    )
 
 
 def number_labels(given: Any, n: int, name: str, what: str) -> IntArray:

@@ -115,7 +115,12 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         drawing whole groups, whose rows may be alike. Weights say how often each row counts.
         """
         data, kernel = self._judged(X, y)
-        return exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
+        found = exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
+        return Answer(**found.to_dict() | {"positive": self._positive()})
+
+    def _positive(self) -> str | None:
+        """Return what results call the positive class; None where there is none."""
+        return None
 
     def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
         """Return rows of what is predicted and the label, and what is counted over their pairs."""

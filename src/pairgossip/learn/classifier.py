@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, as_kernel
+from pairgossip.kernels.data import format_label
 from pairgossip.learn.base import refuse_one_class
 from pairgossip.learn.scorer import GossipScorer, weigh_rows
 from pairgossip.losses import auc_loss
@@ -134,6 +135,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
             )
         refuse_one_class(self.classes_)
         self.coef_ = self._learn_scores(rows._replace(labels=codes), auc_loss(self.phi))[None, :]
+        self.fit_ = replace(self.fit_, positive=self._positive())
         weights = np.ones(len(codes)) if rows.weights is None else rows.weights
         scores = _Scores(rows.features @ self.coef_[0], codes == 1, weights)
         slope, offset = _calibrate(scores)
@@ -177,6 +179,9 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
     def _calibration(self) -> FloatArray:
         check_is_fitted(self)
         return self.calibration_
+
+    def _positive(self) -> str:
+        return format_label(self.classes_[1])
 
     def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
         scores, labels = self.decision_function(X), column_or_1d(y, warn=True)

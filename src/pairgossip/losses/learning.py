@@ -12,7 +12,16 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
 from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
-from pairgossip.kernels.data import check_columns, check_data, check_two_classes, column_count
+from pairgossip.kernels.data import (
+    check_columns,
+    check_data,
+    check_two_classes,
+    column_count,
+    name_higher,
+    two_texts,
+    unknown_positive,
+)
+from pairgossip.kernels.rows import code_labels, order_classes
 from pairgossip.kernels.whole_sets import SiteSets
 from pairgossip.losses.builtin import as_loss, difference, higher_label
 from pairgossip.losses.general import GeneralLoss, check_models
@@ -24,7 +33,13 @@ if TYPE_CHECKING:  # two megabytes that a device does not need
 # The risk of a model: its loss, averaged over all ordered pairs of observations.
 
 
-def risk(theta: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> float:
+def risk(
+    theta: Any,
+    data: Any,
+    loss: Loss | GeneralLoss | str,
+    labels: Any = None,
+    positive: Any = None,
+) -> float:
     """Return (1/n^2) times the sum of f(theta; x_k, x_l) over all pairs, own pairs included.
 
     Parameters
@@ -35,20 +50,40 @@ def risk(theta: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = No
         The observations, as `check_data` takes them; the label is the last column.
     loss
         A loss, or the name of a built-in one.
+    positive
+        The higher one of two labels, if they are text, or if it is not the larger number.
     """
-    return float(risks(np.atleast_1d(np.asarray(theta))[None, :], data, loss, labels)[0])
+    models = np.atleast_1d(np.asarray(theta))[None, :]
+    return float(risks(models, data, loss, labels, positive)[0])
 
 
-def risks(thetas: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> FloatArray:
+def risks(
+    thetas: Any,
+    data: Any,
+    loss: Loss | GeneralLoss | str,
+    labels: Any = None,
+    positive: Any = None,
+) -> FloatArray:
     """Return the risks of models (r, p), shape (r,); NaN where a model is not finite."""
-    problem = LearningProblem(data, loss, labels)
+    problem = LearningProblem(data, loss, _number_labels(labels, positive))
     models = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
     check_models(problem.loss.name, models, problem.dimension)
     return problem.objectives(models)
 
 
-def auc_of_scores(scores: Any, labels: Any) -> float:
-    """Return the area under the ROC curve, ties counting one half; the higher label is positive."""
+def _number_labels(labels: Any, positive: Any) -> Any:
+    """Return labels with the positive one of two as the higher number, if it is named."""
+    return labels if positive is None else code_labels(labels, order_classes(positive, labels))
+
+
+def auc_of_scores(scores: Any, labels: Any, positive: Any = None) -> float:
+    """Return the area under the ROC curve, ties counting one half.
+
+    The higher label is positive unless ``positive`` says which is; of text it must.
+    """
+    labels = _number_labels(labels, positive)
+    if (names := two_texts(labels)) is not None:
+        raise unknown_positive("The AUC", names)
     data = check_data(scores, labels, name="scores")
     check_columns("The AUC", ("score", "label"), data)
     check_two_classes("The AUC", "a concordance index", data)
@@ -153,6 +188,13 @@ class LearningProblem:
         self.loss = as_loss(loss)
         self.loss.check(self.data, labels)
         self.dimension = self.loss.dimension(column_count(self.data))
+
+    def name_positive(self, name: str | None) -> str | None:
+        """Return what results call the positive one of two classes; None where there is none.
+
+        ``name`` is that of the higher one, if it is more than a number.
+        """
+        return (name or name_higher(self.data[:, -1])) if is_ordering(self.loss) else None
 
     @property
     def compilable(self) -> bool:

@@ -51,6 +51,8 @@ class TestResult:
     """The level of the interval."""
     reason: str | None = None
     """Why there is no interval, where the statistic usually has one."""
+    positive: str | None = None
+    """The class that counts as the positive one of two; None if it makes no difference."""
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.value, self.error, self.z, self.p))
@@ -61,6 +63,7 @@ class TestResult:
         known = [] if np.isnan(self.error) else [f"{name} {self.error:.2g}"]
         if self.interval is not None and self.level is not None:
             known.append("{:g} %: {:.3g} to {:.3g}".format(100 * self.level, *self.interval))
+        known += [] if self.positive is None else [f"positive: {self.positive}"]
         about = f" ({', '.join(known)})" if known else ""
         first = f"{self.value:.6g}{about}: z = {self.z:.3f}, {p}"
         if self.null_error is None:

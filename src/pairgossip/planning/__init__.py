@@ -37,6 +37,7 @@ def plan(
     groups: Any = None,
     missing: str = "refuse",
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
     target: str = "v",
     law: str = "uniform-edges",
     error: float = 0.01,
@@ -51,7 +52,7 @@ def plan(
 
     Parameters
     ----------
-    data, kernel, graph, labels, groups, missing, classes, target, law
+    data, kernel, graph, labels, groups, missing, classes, positive, target, law
         As for `estimate`; the law of random edges. Node k holds row k, or with groups a site all
         its rows: its sketch, or its set of rows, travels as one, and token methods exchange single
         rows, those of one site for free.
@@ -81,7 +82,7 @@ def plan(
     """
     _check_error(error)
     columns = {"data": data, "labels": labels, "groups": groups}
-    prepared = prepare_rows(missing, classes, columns).columns
+    prepared = prepare_rows(missing, classes, columns, positive).columns
     request = EstimationRequest(
         **prepared, kernel=kernel, graph=graph, target=target, law=law, seed=seed
     )

@@ -31,6 +31,7 @@ from pairgossip.results.storage import (
     graph_of,
     read_archive,
 )
+from pairgossip.text import printable
 from pairgossip.theory import TheoryCurves
 
 
@@ -132,6 +133,7 @@ def _shared_fields(archive: Archive) -> dict[str, Any]:
         "times": arrays.get("times"),
         "seed": int(header["seed"]),
         "rows_dropped": int(header["rows_dropped"]),
+        "positive": _positive(header),
         "fingerprint": as_fingerprint(header["fingerprint"]),
         "graph": graph_of(archive),
         "groups": arrays.get("groups"),
@@ -139,6 +141,12 @@ def _shared_fields(archive: Archive) -> dict[str, Any]:
         "traffic": Traffic(*(arrays[f"traffic_{name}"] for name in Traffic._fields)),
         "privacy": RandomizedResponse(**header["privacy"]) if "privacy" in header else None,
     }
+
+
+def _positive(header: dict[str, Any]) -> str | None:
+    """Return the positive class, which files of 0.2 do not have."""
+    positive = header.get("positive")
+    return None if positive is None else printable(str(positive))
 
 
 def _check_traffic_and_groups(result: Run | Fit, shape: tuple[int, ...]) -> None:

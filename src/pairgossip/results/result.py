@@ -86,6 +86,8 @@ class Result:
     """By what observations were randomized before nodes used them; None if they were not."""
     rows_dropped: int = 0
     """How many rows were left out because values were missing."""
+    positive: str | None = None
+    """The class that counts as the positive one of two; None where there are none."""
 
     @property
     def trials(self) -> int:
@@ -108,7 +110,8 @@ class Result:
         if self.groups is not None:
             where = f"{format_count(self.rows, 'row')} at {format_count(self.sites.n, 'site')}"
         trials = format_count(self.trials, "trial")
-        return f"{where}: {trials}, {format_count(self.iterations[-1], 'iteration')}"
+        of = "" if self.positive is None else f", positive: {self.positive}"
+        return f"{where}: {trials}, {format_count(self.iterations[-1], 'iteration')}{of}"
 
     @property
     def sites(self) -> Graph:

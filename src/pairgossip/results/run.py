@@ -194,7 +194,7 @@ class Run(Result):
             low, high = (value + float(np.mean(ends - self.estimates)) for ends in self.interval)
         else:
             low, high = interval(value, math.hypot(error, noise), self.level, scale, self.error_law)
-        return Answer(value, error, low, high, self.level, scale)
+        return Answer(value, error, low, high, self.level, scale, self.positive)
 
     @property
     def error_law(self) -> Law:
@@ -391,6 +391,7 @@ class Run(Result):
             privacy = {"epsilon": self.privacy.epsilon} | self.privacy_error._asdict()
         names = ["kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status"]
         names += [] if self.construction is None else ["construction"]
+        names += [] if self.positive is None else ["positive"]
         names += [name for name in RUN_FACTS if getattr(self, name) is not None]
         attributes = {name: getattr(self, name) for name in names} | {"seed": str(self.seed)}
         return xarray.Dataset(

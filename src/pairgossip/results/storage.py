@@ -186,6 +186,7 @@ def save_result(result: Run | Fit, path: Path) -> None:
     header: dict[str, Any] = {"kind": result.kind, "fingerprint": dict(result.fingerprint)}
     header["seed"] = str(result.seed)  # as text: a seed may exceed 64 bits
     header["rows_dropped"] = result.rows_dropped
+    header["positive"] = result.positive
     if result.construction is not None:
         header["construction"] = result.construction
     if result.privacy is not None:

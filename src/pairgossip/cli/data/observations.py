@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import MISSING, REFUSE, choice
 from pairgossip.cli.console import tell, with_options
-from pairgossip.cli.options import STATISTIC, Classes
+from pairgossip.cli.options import STATISTIC, Classes, Positive
 from pairgossip.errors import InputError
 from pairgossip.text import format_rows, join_names
 
@@ -32,6 +32,7 @@ class RowOptions:
     """What becomes of rows without an entry in a column that is used (empty, NA, nan, ...): refuse,
     which names their lines, or drop, which says how many were left out."""
     classes: Classes = None
+    positive: Positive = None
 
     @property
     def factors(self) -> dict[str, str]:
@@ -48,14 +49,17 @@ class RowOptions:
         from pairgossip.kernels.rows import code_labels
 
         if label is None:
-            if self.classes is not None:
-                raise InputError(
-                    "--classes are the possible labels, but no label is used: give --label, or "
-                    "leave --classes out."
-                )
+            for option in ("classes", "positive"):
+                if getattr(self, option) is not None:
+                    raise InputError(
+                        f"--{option} is about labels, but no label is used: give --label, or "
+                        f"leave --{option} out."
+                    )
             return _Labels(None, None)
         names: list[Any] | None = self.names
         texts = _read_entries(tables, label)
+        if self.positive is not None:
+            names = self._order_classes([text for table in tables for text in table.text(label)])
         if names is None:
             return _Labels(texts, None)
         if not isinstance(texts, list) and not all(map(_is_numeral, names)):
@@ -66,6 +70,15 @@ class RowOptions:
         places = _places(tables)
         codes = code_labels(texts, names, owner, lambda rows: format_places(places, rows))
         return _Labels(codes, tuple(names))
+
+    def _order_classes(self, texts: Sequence[str]) -> list[Any]:
+        """Return the two labels, the positive one last; 1 and 1.0 are the same number."""
+        from pairgossip.kernels.rows import order_classes
+
+        positive: Any = self.positive
+        if all(map(_is_numeral, {*texts, positive})):
+            texts, positive = [f"{float(text):g}" for text in texts], f"{float(positive):g}"
+        return order_classes(positive, texts, self.classes)
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -150,14 +163,37 @@ class Observations(NamedTuple):
         """Name up to ten lines of every file and count the rest."""
         return format_places(self.places, rows)
 
-    def describe(self) -> str:
+    @property
+    def class_names(self) -> list[str] | None:
+        """The declared classes as text; None if there are none."""
+        return None if self.classes is None else [_format_class(name) for name in self.classes]
+
+    def name_positive(self, measure: Any) -> str | None:
+        """Return the positive one of two classes; None if it makes no difference which it is.
+
+        ``measure`` is a kernel, a named test or a loss.
+        """
+        from pairgossip.kernels import Combination, Kernel, check_data
+        from pairgossip.kernels.data import name_higher
+        from pairgossip.kernels.named_tests import NamedTest
+        from pairgossip.kernels.rows import name_positive
+
+        names = self.class_names or ()
+        name = names[-1] if len(names) == 2 else None
+        if not isinstance(measure, Kernel | Combination | NamedTest):
+            return name or name_higher(self.labels)
+        table, has_labels = check_data(self.values, self.labels), self.labels is not None
+        return name_positive(measure, table, name, has_labels=has_labels)
+
+    def describe(self, positive: str | None = None) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
         from pairgossip.tables import list_columns
 
         number = "column" if len(self.columns) == 1 else "columns"
         label = "" if self.label is None else f"; label: {self.label}"
         if self.classes is not None:
-            label += f" ({' < '.join(map(_format_class, self.classes))})"
+            label += f" ({' < '.join(self.class_names or ())})"
+        label += "" if positive is None else f"; positive: {positive}"
         label += "".join(f"; {name}: {column}" for name, column in self.factor_columns.items())
         if self.groups is not None:
             label += f"; sites: {self.group_by or 'one per file'}"
@@ -374,21 +410,19 @@ def check_kernel_labels(observations: Observations, kernel: str | None) -> None:
     if kernel is not None:
         measured = as_kernel(kernel)
         owner, sizes = f"Kernel '{measured.name}'", bool(measured.label_sizes)
-        check_labels(observations, owner, sizes=sizes, favors=measured.name == "auc")
+        check_labels(observations, owner, sizes=sizes)
 
 
-def check_labels(observations: Observations, owner: str, *, sizes: bool, favors: bool) -> None:
-    """Raise `InputError` for text as labels if sizes matter; write which of two is favored."""
+def check_labels(observations: Observations, owner: str, *, sizes: bool) -> None:
+    """Raise `InputError` for text as labels if their sizes matter."""
     if not isinstance(observations.labels, list):
         return
     classes = sorted(set(observations.labels))
-    if sizes:
+    if sizes and len(classes) != 2:  # of two, one is to be the positive one
         raise InputError(
             f"{owner} compares labels by size, but column '{observations.label}' holds text such "
             f"as '{classes[0][:40]}': give their order with --classes, or numbers instead."
         )
-    if favors and len(classes) == 2:
-        tell(f"positive class: {classes[1]} (labels in alphabetical order)")
 
 
 def _split_names(columns: Sequence[str], table: Table) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.cli.console import format_value, optional_work, write_line
 from pairgossip.errors import PairgossipError
 from pairgossip.graphs import GroupedGraph
-from pairgossip.inference.answer import Answer
+from pairgossip.inference.answer import Answer, format_alike
 from pairgossip.results import Fit, Run
 
 Facts = dict[str, Any]
@@ -187,7 +187,8 @@ def format_interval(answer: Answer) -> str:
     """Format the level and the ends of an interval, if there is one."""
     if not math.isfinite(answer.low + answer.high):
         return "no interval: the value is unknown, or at the end of what it can be"
-    return str(answer).partition("(")[2].removesuffix(")")
+    _, *ends = format_alike((answer, answer.low, answer.high), answer.error)
+    return "{:g} %: {} to {}".format(100 * answer.level, *ends)
 
 
 def _known_gap(run: Run | Fit) -> float | None:

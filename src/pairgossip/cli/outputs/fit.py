@@ -45,6 +45,7 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
         "columns": list(observations.columns),
         "label": observations.label,
         "classes": found,
+        "positive": fit.positive,
         "weights": observations.factor_columns.get("weights"),
         "theta": theta.tolist(),
         "auc": ordered_share(observations.values @ theta, codes.astype(np.float64)),

@@ -43,6 +43,7 @@ def run_summary(run: Run, observations: Observations) -> Facts:
         "columns": observations.columns,
         "label": observations.label,
         "classes": observations.classes,
+        "positive": run.positive,
         "factors": dict(observations.factor_columns),
         "statistic": run.kernel or "mean",
         "target": run.target_kind,

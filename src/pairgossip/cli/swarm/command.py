@@ -36,6 +36,7 @@ from pairgossip.cli.options import (
     KernelName,
     Label,
     NetworkOptions,
+    Positive,
     Seed,
     TargetName,
     Whole,
@@ -64,13 +65,14 @@ class _WhatOptions:
     kernel: KernelName = None
     spec: Path | None = None
     """A specification as `peer init` takes it, instead of --kernel, --column, --label, --classes,
-    --target, --algorithm and --rate."""
+    --positive, --target, --algorithm and --rate."""
     algorithm: str | None = None
     """exchange: rows pass from peer to peer, as unless given; sums: they stay, and peers compute
     masked sums."""
     column: Columns = None
     label: Label = None
     classes: Classes = None
+    positive: Positive = None
     target: TargetName = None
 
 
@@ -227,7 +229,9 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
 
     assert what.spec is not None
     asked = given(what, how)
-    for name in ("kernel", "column", "label", "classes", "target", "algorithm", "rate"):
+    for name in (
+        *("kernel", "column", "label", "classes", "positive", "target", "algorithm", "rate"),
+    ):
         if name in asked:
             raise InputError(f"--spec says everything about it: leave out --{name}.")
     spec = read_spec(what.spec)
@@ -237,6 +241,7 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
 def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     import numpy as np
 
+    from pairgossip.kernels import as_kernel, check_data
     from pairgossip.swarm.plan import kernel_spec
 
     if what.kernel is None:
@@ -249,9 +254,12 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         raise InputError(
             "--rate is how often rows are exchanged, and with sums none are: leave it out."
         )
-    options = RowOptions(classes=what.classes)
+    options = RowOptions(classes=what.classes, positive=what.positive)
     observations = read_observations([what.data], what.column, what.label, options=options)
     check_kernel_labels(observations, what.kernel)
+    as_kernel(what.kernel).check(
+        check_data(observations.values, observations.labels), observations.labels
+    )
     table = observations.values.reshape(len(observations.values), -1)
     if observations.labels is not None:
         labels = observations.labels
@@ -266,7 +274,7 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         target="v" if what.target is None else canonical(what.target),
         rate=_DEFAULT_RATE if how.rate is None else how.rate,
         is_sums=algorithm == "sums",
-        classes=options.names,
+        classes=observations.class_names,
     )
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
 

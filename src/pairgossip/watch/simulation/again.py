@@ -69,6 +69,11 @@ def _python(
     arguments = [values]
     if settings.label is not None and (settings.loss or settings.kernel):
         arguments.append(f"labels={column(settings.label)}")
+        if settings.positive is not None:
+            is_text = isinstance(rows.labels, list)
+            arguments.append(
+                f"positive={_text(settings.positive) if is_text else settings.positive}"
+            )
     if settings.loss or settings.kernel:
         name = "loss" if settings.loss else "kernel"
         arguments.append(f"{name}={_text(settings.loss or settings.kernel or '')}")
@@ -140,6 +145,7 @@ def _command(
     options: dict[str, Any] = {
         "column": ",".join(rows.columns),
         "label": settings.label if compares else None,
+        "positive": settings.positive if compares else None,
         "kernel": settings.kernel,
         "loss": settings.loss,
         "graph": run.graph,

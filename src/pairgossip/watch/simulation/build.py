@@ -16,6 +16,7 @@ from pairgossip.inference.questions import exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
+from pairgossip.requests import Request
 from pairgossip.solving import SolvingRequest
 from pairgossip.watch.simulation.again import tell_again
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
@@ -49,7 +50,17 @@ def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
     if rows.groups is not None:
         _check_sites(rows, settings)
     make = _learning if settings.loss else _estimation
-    runs = [make(settings, choice, rows) for choice in settings.runs]
+    try:
+        runs = [make(settings, choice, rows) for choice in settings.runs]
+    except InputError as problem:
+        if problem.argument != "positive" or settings.positive is not None:
+            raise
+        # So that the page marks the field.
+        first, second = sorted(set(rows.labels))
+        raise InputError(
+            f"The setting 'positive' is empty, but the labels are text: give '{first[:40]}' or "
+            f"'{second[:40]}', the positive class."
+        ) from None
     for run, choice in zip(runs, settings.runs, strict=True):
         run.follow(settings.follow)
         run.again = tell_again(settings, choice, rows, run.places.network.n, run.iterations)
@@ -62,7 +73,7 @@ def _check_labels(rows: Observations, settings: Settings) -> None:
     if not isinstance(rows.labels, list) or not (settings.loss or settings.kernel):
         return
     measure = as_loss(settings.loss) if settings.loss else as_kernel(settings.kernel)
-    if measure.label_sizes:
+    if measure.label_sizes and len(set(rows.labels)) != 2:
         raise InputError(
             f"'{measure.name}' compares labels by size, but column '{settings.label}' holds "
             f"text such as '{rows.labels[0][:40]}': choose a column of numbers."
@@ -124,6 +135,7 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         data=rows.values,
         kernel=None if is_averaging else settings.kernel,
         labels=None if is_averaging else rows.labels,
+        positive=None if is_averaging else _positive(settings, rows),
         graph=graph,
         groups=rows.groups,
         method=run.method,
@@ -138,6 +150,7 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
     )
     watched = WatchedEstimation(request.setup(), request.root, rows.groups)
     watched.answer = _answer(settings, rows)
+    _remark_positive(watched, request)
     if watched.schedule != request.schedule:
         watched.remark = f"{_SLOWER} {watched.remark}".strip()
     return watched
@@ -151,8 +164,9 @@ def _answer(settings: Settings, rows: Observations) -> Answer | None:
     if len(rows.values) > _LARGEST_BLOCKED and any(part.row_totals is None for part in parts):
         return None
     with suppress(InputError):
-        how = {"labels": rows.labels, "interval": settings.interval}
-        return exact(rows.values, settings.kernel, settings.target, **how)
+        how = {"labels": rows.labels, "positive": _positive(settings, rows)}
+        level = settings.interval
+        return exact(rows.values, settings.kernel, settings.target, **how, interval=level)
     return None
 
 
@@ -162,6 +176,7 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
     shared: dict[str, Any] = {
         "data": rows.values,
         "labels": rows.labels,
+        "positive": _positive(settings, rows),
         "loss": settings.loss,
         "graph": _graph(run, rows, settings.seed),
         "groups": rows.groups,
@@ -173,7 +188,8 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
     }
     if run.method != DUAL_AVERAGING:
         rounds = SolvingRequest(**shared, schedule=run.schedule)
-        return WatchedSolving(rounds.setup(), rounds.root, rows.columns[0], rows.groups)
+        solving = WatchedSolving(rounds.setup(), rounds.root, rows.columns[0], rows.groups)
+        return _remark_positive(solving, rounds)
     request = LearningRequest(
         **shared,
         clock=run.clock,
@@ -181,4 +197,22 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
         step=None if settings.step is None else inverse_sqrt(settings.step),
         bias=False,
     )
-    return WatchedLearning(request.setup(), request.root, rows.columns[0], rows.groups)
+    learning = WatchedLearning(request.setup(), request.root, rows.columns[0], rows.groups)
+    return _remark_positive(learning, request)
+
+
+def _positive(settings: Settings, rows: Observations) -> Any:
+    """Return the positive class as it stands among the labels: text, or a number."""
+    if settings.positive is None or isinstance(rows.labels, list):
+        return settings.positive
+    try:
+        return float(settings.positive)
+    except ValueError:
+        return settings.positive  # which is refused, as the labels are numbers
+
+
+def _remark_positive(watched: WatchedRun, request: Request) -> WatchedRun:
+    """Say which class is the positive one, where there is one."""
+    if request.positive_class is not None:
+        watched.remark = f"{watched.remark} Positive class: {request.positive_class}.".strip()
+    return watched

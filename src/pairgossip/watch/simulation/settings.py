@@ -29,7 +29,7 @@ _FASTEST = 1e7
 _WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
 _SHARED = (
     *("data", "nodes", "column", "label", "group-by", "kernel", "loss", "target", "law", "step"),
-    *("ball", "interval", "iterations", "seed", "speed", "follow"),
+    *("ball", "interval", "iterations", "seed", "speed", "follow", "positive"),
 )
 _OF_A_RUN = (
     *("graph", "method", "clock", "schedule"),
@@ -58,6 +58,8 @@ class Settings:
     nodes: int | None
     columns: tuple[str, ...]
     label: str | None
+    positive: str | None
+    """Which of two labels is the positive class; None for the higher number."""
     group_by: str | None
     """The column that says at which site each row is; None where every row is a node."""
     kernel: str | None
@@ -98,6 +100,7 @@ class Settings:
             nodes=_whole(fields, "nodes", 2, MOST_NODES),
             columns=(column,) if isinstance(column, str) else tuple(column),
             label=_text(fields, "label") or None,
+            positive=_text(fields, "positive") or None,
             group_by=group_by,
             kernel=kernel,
             loss=loss,

@@ -145,6 +145,7 @@ export class SettingsForm {
       makeField("kernel or loss", select, hint),
       this.drawColumns(),
       this.drawLabel(),
+      this.drawPositive(),
       kernel ? makeField("pairs", pairs()) : null,
       kernel ? makeField("interval, by the sampling error", levels()) : null,
     );
@@ -168,9 +169,24 @@ export class SettingsForm {
     const choose = (value) => {
       const others = (this.fields.column ?? []).filter((name) => name !== value);
       this.settings.set("column", others);
+      this.settings.set("positive", null);
       this.update("label", value);
     };
     return makeField("label", makeSelect("label", columns, label ?? "", choose));
+  }
+
+  // Of two numbers the higher one is positive; text has no order.
+  drawPositive() {
+    const { dataset, needs } = this.settings;
+    if (!needs.label || dataset?.numbers?.[this.fields.label] !== false) return null;
+    const input = make("input", {
+      id: "positive",
+      type: "text",
+      value: this.fields.positive ?? "",
+      placeholder: "one of the two labels",
+      onchange: (event) => this.update("positive", event.target.value || null),
+    });
+    return makeField("positive class", input);
   }
 
   drawRun(suffix, title) {

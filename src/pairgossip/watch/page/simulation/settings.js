@@ -240,6 +240,7 @@ export class Settings {
     if (!set) return;
     const { count, label } = this.needs;
     this.set("label", label ? set.label : null);
+    this.set("positive", null);
     const taken = [this.fields.label, this.fields["group-by"]];
     const isNumeric = (name) => !taken.includes(name) && set.numbers?.[name] !== false;
     const numeric = set.columns.filter(isNumeric);
