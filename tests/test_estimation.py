@@ -63,7 +63,8 @@ def test_u1_estimates_every_row_mean(target: str) -> None:
 def test_auc_with_labels_beside_the_scores() -> None:
     data = labeled_rows(12)
     labels = np.where(data[:, 1] > 0, "sick", "healthy")
-    run = pg.estimate(data[:, 0], "auc", GRAPH, labels=labels, iterations=300_000, seed=0)
+    how: dict[str, Any] = {"labels": labels, "positive": "sick", "iterations": 300_000}
+    run = pg.estimate(data[:, 0], "auc", GRAPH, **how, seed=0)
     assert run.target == pytest.approx(pg.exact(data, "auc"))
     np.testing.assert_allclose(run.estimates, run.target, atol=0.05)
     # Before any positive meets a negative a node has no ratio: undefined, not zero.

@@ -79,9 +79,10 @@ def test_text_has_no_size(cli: CommandLine, incomes: Path, kernel: str) -> None:
     answer = cli("exact", incomes, "--column", "age", "--label", "grade", "--kernel", kernel)
     assert (answer.code, answer.err) == (0, "column: age; label: grade; positive: 10\n")
     incomes.write_text(incomes.read_text().replace("poor", "neither", 1))
+    first = read_columns(incomes, ["age"]).text("class")[0]
     assert cli.error("exact", incomes, *asked) == (
-        f"Kernel '{kernel.lower()}' compares labels by size, but column 'class' holds text such as "
-        "'neither': give their order with --classes, or numbers instead."
+        f"Kernel '{kernel.lower()}' compares labels by size, but the labels are text such as "
+        f"'{first}': pass numbers, or say their order with --classes."
     )
 
 

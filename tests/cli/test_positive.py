@@ -84,6 +84,12 @@ def test_a_model_says_which_class_it_scores_higher(
     assert float(score.out) == pytest.approx(AUC) and "positive: ill" in score.err
 
 
+def test_declared_classes_need_not_all_occur(cli: CommandLine, cells: Path) -> None:
+    asked = ("test", cells, "--column", "score", "--label", "class", "--kernel", "auc", "--json")
+    found = cli(*asked, "--classes", "well,ill,dead").json()
+    assert (found["value"], found["positive"]) == (pytest.approx(AUC), "ill")
+
+
 def test_both_ways_at_once_or_without_a_label_are_refused(cli: CommandLine, cells: Path) -> None:
     asked = ("exact", cells, "--column", "score", "--kernel", "auc", "--positive", "ill")
     assert "--positive is about labels, but no label is used" in cli.error(*asked)

@@ -261,8 +261,8 @@ def test_a_ball_of_no_size(cli: CommandLine, points: Path, tmp_path: Path) -> No
         (
             "x,class\n1,a\n2,b\n3,c\n",
             ["--loss", "ranking-hinge"],
-            "Loss 'ranking-hinge' compares labels by size, but column 'class' holds text such as "
-            "'a': give their order with --classes, or numbers instead.",
+            "Loss 'ranking-hinge' compares labels by size, but the labels are text such as 'a': "
+            "pass numbers, or say their order with --classes.",
         ),
     ],
 )

@@ -142,6 +142,12 @@ def test_every_result_names_it(tmp_path: Any) -> None:
     assert gini.positive is None and "positive" not in repr(gini)
 
 
+def test_declared_classes_need_not_all_occur() -> None:
+    how: dict[str, Any] = {"labels": WORDS, "interval": 0.95}
+    answer = pg.exact(SCORES, "auc", classes=["well", "ill", "dead"], **how)
+    assert answer == pytest.approx(AUC) and answer.positive == "ill"
+
+
 def test_private_reports_keep_the_order_of_their_classes() -> None:
     mechanism = pg.privacy.RandomizedResponse(8.0, 4, (-4, 4), classes=("well", "ill"))
     how: dict[str, Any] = {"labels": WORDS, "privacy": mechanism, **SHORT}

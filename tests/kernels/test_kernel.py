@@ -246,7 +246,7 @@ def label_differs(a: FloatArray, b: FloatArray) -> FloatArray:
 def test_text_labels_are_refused_where_their_size_matters(name: str, labels: Any) -> None:
     sentence = (
         f"Kernel '{name}' compares labels by size, but the labels are text such as '{labels[0]}': "
-        "pass numbers, or an ordered pandas categorical."
+        "pass numbers, or say their order with classes=."
     )
     for ask in (exact, Pairs, estimate):
         with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
@@ -284,6 +284,9 @@ def test_a_function_shows_whether_the_size_of_labels_matters() -> None:
     with pytest.raises(InputError, match="Kernel 'ratio' gives other values if classes are"):
         exact(SCORES, Ratio(label_gap, label_differs), labels=GRADES)
     exact(SCORES, Kernel(label_gap, label_sizes=False), labels=GRADES)
+    signed = Kernel(lambda a, b: a[:, -1] - b[:, -1], name="signed", label_sizes=False)
+    with pytest.raises(InputError, match="Kernel 'signed' depends on which of two classes"):
+        exact(SCORES, signed, labels=["no", "yes"] * 3)
     with pytest.raises(InputError, match="Kernel 'gap' compares labels by size"):
         exact(SCORES, Kernel(label_gap, name="gap", label_sizes=True), labels=["no", "yes"] * 3)
 

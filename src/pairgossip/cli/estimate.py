@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
-from pairgossip.cli.data.observations import PairOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import PairOptions, check_kernel, read_observations
 from pairgossip.cli.data.privacy import PrivacyOptions
 from pairgossip.cli.data.specified import Specified
 from pairgossip.cli.options import (
@@ -90,7 +90,6 @@ def estimate_command(
     """
     from pairgossip.estimation import estimate
     from pairgossip.estimation_request import EstimationRequest
-    from pairgossip.kernels import as_kernel
 
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None
@@ -116,7 +115,7 @@ def estimate_command(
         if specified
         else read_observations(files, statistic.column, statistic.label, groups.group_by, rows)
     )
-    check_kernel_labels(observations, statistic.kernel)
+    check_kernel(observations, statistic.kernel)
     measured = (statistic.kernel, request.target)
     arguments["privacy"] = privacy.mechanism(observations, specified, measured)
     outputs.check_size(observations.nodes)
@@ -129,7 +128,7 @@ def estimate_command(
             **observations.factors,
             **arguments,
         )
-    positive = None if run.positive is None else observations.name_positive(as_kernel(run.kernel))
+    positive = observations.name_positive(run.positive)
     run = replace(run, rows_dropped=observations.dropped, positive=positive)
     outputs.write(run)
     if run.sketch is not None and isnan(run.mean[-1]):

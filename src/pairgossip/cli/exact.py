@@ -12,7 +12,7 @@ from pairgossip.cli.console import format_value, tell, write_json, write_line, w
 from pairgossip.cli.data.observations import (
     Observations,
     PairOptions,
-    check_kernel_labels,
+    check_kernel,
     read_observations,
 )
 from pairgossip.cli.options import (
@@ -54,7 +54,7 @@ class _ExactOptions:
         GroupOptions(self.group_by).check(files, None)
         observations = read_observations(files, self.column, self.label, self.group_by, rows)
         if canonical(self.kernel) not in NAMED_TESTS:
-            check_kernel_labels(observations, self.kernel)
+            check_kernel(observations, self.kernel)
         kind = "v" if self.kind is None else canonical(self.kind)
         return observations, {
             "data": observations.values,
@@ -66,11 +66,14 @@ class _ExactOptions:
 
     def name_positive(self, observations: Observations) -> str | None:
         """Return the positive one of two classes; None if it makes no difference which it is."""
-        from pairgossip.kernels import as_kernel
+        from pairgossip.kernels import as_kernel, check_data
         from pairgossip.kernels.named_tests import NAMED_TESTS
+        from pairgossip.kernels.rows import name_positive
 
-        test = NAMED_TESTS.get(canonical(self.kernel))
-        return observations.name_positive(as_kernel(self.kernel) if test is None else test)
+        test, labels = NAMED_TESTS.get(canonical(self.kernel)), observations.labels
+        measure, table = test or as_kernel(self.kernel), check_data(observations.values, labels)
+        found = name_positive(measure, table, None, has_labels=labels is not None)
+        return observations.name_positive(found)
 
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""

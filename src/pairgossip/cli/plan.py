@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
-from pairgossip.cli.data.observations import RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
 from pairgossip.cli.options import (
     KERNEL,
     METHOD,
@@ -97,7 +97,7 @@ def plan_command(
     check_figures([out])
     check_outputs([out], [*files, network.graph_file])
     observations = read_observations(files, statistic.column, statistic.label, group_by, rows)
-    check_kernel_labels(observations, statistic.kernel)
+    check_kernel(observations, statistic.kernel)
     made = plan(
         observations.values,
         statistic.kernel,

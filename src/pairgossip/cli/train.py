@@ -14,7 +14,6 @@ from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_
 from pairgossip.cli.data.observations import (
     RowOptions,
     WeightedRows,
-    check_labels,
     read_observations,
 )
 from pairgossip.cli.data.privacy import PrivacyOptions
@@ -143,7 +142,7 @@ def train_command(
     observations = (
         specified.observations(files, rows)
         if specified
-        else _observations(files, what, arguments["loss"], groups.group_by, rows)
+        else _observations(files, what, groups.group_by, rows)
     )
     arguments["privacy"] = privacy.mechanism(observations, specified, None)
     # A run that diverges is reported in a sentence of its own.
@@ -160,7 +159,7 @@ def train_command(
             **observations.factors,
             **arguments,
         )
-    positive = None if fit.positive is None else observations.name_positive(fit.loss)
+    positive = observations.name_positive(fit.positive)
     fit = replace(fit, rows_dropped=observations.dropped, positive=positive)
     _write(fit, observations, what, how, outputs)
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
@@ -253,18 +252,14 @@ def _arguments(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
 
 
 def _observations(
-    files: Sequence[Path], what: LossOptions, loss: str, group_by: str | None, rows: RowOptions
+    files: Sequence[Path], what: LossOptions, group_by: str | None, rows: RowOptions
 ) -> Observations:
-    from pairgossip.losses import as_loss
-
     label = what.label
     if label is None:
         raise InputError("Name the column of labels: give --label, or a --spec that names it.")
     observations = read_observations(files, what.column, label, group_by, rows, every_column=True)
     if label in observations.columns:
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
-    sizes = as_loss(loss).label_sizes
-    check_labels(observations, f"Loss '{loss}'", sizes=bool(sizes))
     return observations
 
 

@@ -117,14 +117,16 @@ def check_label_sizes(
         raise unknown_positive(owner, names)
     if sizes is True:
         raise InputError(
-            f"{owner} compares labels by size, but the labels are {example}: "
-            f"pass numbers, or an ordered pandas categorical."
+            f"{owner} compares labels by size, but the labels are {example}: pass numbers, or say "
+            "their order with {argument}.",
+            "classes",
         )
     if sizes is None and minds_numbering(data, values):
         raise InputError(
             f"{owner} gives other values if classes are numbered in another order, but the labels "
-            f"are {example}: pass numbers, or an ordered pandas categorical, or say "
-            f"label_sizes=False if 0, 1, ... in alphabetical order is meant."
+            f"are {example}: pass numbers, say their order with {{argument}}, or say "
+            f"label_sizes=False if 0, 1, ... in alphabetical order is meant.",
+            "classes",
         )
 
 

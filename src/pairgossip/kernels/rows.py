@@ -74,9 +74,10 @@ def prepare_rows(
             places = _count_from_zero(np.flatnonzero(lost))
             notify(rows_dropped(dropped, len(lost), places))
             given = {name: _take(column, name, ~lost) for name, column in given.items()}
-    if classes is not None:
-        return Rows(given, dropped, format_label(classes[-1]) if len(classes) == 2 else None)
-    return Rows(given, dropped, name_higher(given["labels"]) if "labels" in given else None)
+    higher = name_higher(given["labels"]) if "labels" in given else None
+    if classes is not None and higher is not None:
+        higher = format_label(check_classes(classes)[int(higher)])
+    return Rows(given, dropped, higher)
 
 
 def refuse_other_indexes(columns: Mapping[str, Any]) -> None:

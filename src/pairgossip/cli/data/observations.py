@@ -168,22 +168,10 @@ class Observations(NamedTuple):
         """The declared classes as text; None if there are none."""
         return None if self.classes is None else [_format_class(name) for name in self.classes]
 
-    def name_positive(self, measure: Any) -> str | None:
-        """Return the positive one of two classes; None if it makes no difference which it is.
-
-        ``measure`` is a kernel, a named test or a loss.
-        """
-        from pairgossip.kernels import Combination, Kernel, check_data
-        from pairgossip.kernels.data import name_higher
-        from pairgossip.kernels.named_tests import NamedTest
-        from pairgossip.kernels.rows import name_positive
-
-        names = self.class_names or ()
-        name = names[-1] if len(names) == 2 else None
-        if not isinstance(measure, Kernel | Combination | NamedTest):
-            return name or name_higher(self.labels)
-        table, has_labels = check_data(self.values, self.labels), self.labels is not None
-        return name_positive(measure, table, name, has_labels=has_labels)
+    def name_positive(self, found: str | None) -> str | None:
+        """Return the positive class of a result by its name, where classes are declared."""
+        names = self.class_names
+        return found if found is None or names is None else names[int(found)]
 
     def describe(self, positive: str | None = None) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
@@ -403,26 +391,13 @@ def _keep_complete(
     return [table.without(rows) for table, rows in zip(tables, gaps, strict=True)], dropped
 
 
-def check_kernel_labels(observations: Observations, kernel: str | None) -> None:
-    """Check the labels for a kernel; see `check_labels`."""
-    from pairgossip.kernels import as_kernel
+def check_kernel(observations: Observations, kernel: str | None) -> None:
+    """Raise `InputError` unless a kernel can take the rows, before anything else is made."""
+    from pairgossip.kernels import as_kernel, check_data
 
     if kernel is not None:
-        measured = as_kernel(kernel)
-        owner, sizes = f"Kernel '{measured.name}'", bool(measured.label_sizes)
-        check_labels(observations, owner, sizes=sizes)
-
-
-def check_labels(observations: Observations, owner: str, *, sizes: bool) -> None:
-    """Raise `InputError` for text as labels if their sizes matter."""
-    if not isinstance(observations.labels, list):
-        return
-    classes = sorted(set(observations.labels))
-    if sizes and len(classes) != 2:  # of two, one is to be the positive one
-        raise InputError(
-            f"{owner} compares labels by size, but column '{observations.label}' holds text such "
-            f"as '{classes[0][:40]}': give their order with --classes, or numbers instead."
-        )
+        labels = observations.labels
+        as_kernel(kernel).check(check_data(observations.values, labels), labels)
 
 
 def _split_names(columns: Sequence[str], table: Table) -> list[str]:

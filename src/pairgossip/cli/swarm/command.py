@@ -21,7 +21,7 @@ from pairgossip.cli.console import (
     write_line,
     write_rows,
 )
-from pairgossip.cli.data.observations import RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,
@@ -241,7 +241,6 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
 def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     import numpy as np
 
-    from pairgossip.kernels import as_kernel, check_data
     from pairgossip.swarm.plan import kernel_spec
 
     if what.kernel is None:
@@ -256,10 +255,7 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         )
     options = RowOptions(classes=what.classes, positive=what.positive)
     observations = read_observations([what.data], what.column, what.label, options=options)
-    check_kernel_labels(observations, what.kernel)
-    as_kernel(what.kernel).check(
-        check_data(observations.values, observations.labels), observations.labels
-    )
+    check_kernel(observations, what.kernel)
     table = observations.values.reshape(len(observations.values), -1)
     if observations.labels is not None:
         labels = observations.labels
