@@ -175,8 +175,9 @@ def minds_numbering(
 
 def _distinct_classes(labels: FloatArray) -> FloatArray:
     """Return what `np.unique` does, of two classes without sorting all rows."""
-    ends = np.array([labels.min(), labels.max()])
-    return ends if np.isin(labels, ends).all() and ends[0] < ends[1] else np.unique(labels)
+    low, high = labels.min(), labels.max()
+    is_two = low < high and np.all((labels == low) | (labels == high))
+    return np.array([low, high]) if is_two else np.unique(labels)
 
 
 def two_texts(labels: Any) -> list[str] | None:

@@ -116,7 +116,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         """
         data, kernel = self._judged(X, y)
         found = exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
-        return Answer(**found.to_dict() | {"positive": self._positive()})
+        return Answer(**found.to_dict() | {"positive": self._positive() or found.positive})
 
     def _positive(self) -> str | None:
         """Return what results call the positive class; None where there is none."""

@@ -403,7 +403,8 @@ class TextSimulation:
         run = self._run
         exact = run.describe()["exact"]
         known = "" if exact is None else f", exact value {_number(exact)}"
-        return f"{run.title}, {run.places.describe()}{known}"
+        of = "" if run.positive is None else f", positive: {run.positive}"
+        return f"{run.title}, {run.places.describe()}{known}{of}"
 
     def _farthest(self, values: Any, rows: int) -> RenderableType:
         run, places = self._run, self._run.places
