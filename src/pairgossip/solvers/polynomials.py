@@ -188,7 +188,7 @@ class _Grid(NamedTuple):
 @cache
 def _grid(order: int) -> _Grid:
     points = chebyshev.chebpts1(order)
-    inverse = (2.0 / order) * chebyshev.chebvander(points, order - 1).T
+    inverse = np.asarray((2.0 / order) * chebyshev.chebvander(points, order - 1).T)
     inverse[0] /= 2.0
     apart = points[: (order + 1) // 2, None] - points[None, :]
     return _Grid(points, inverse, apart, np.abs(apart))
