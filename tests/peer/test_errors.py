@@ -12,6 +12,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
+from pairgossip.inference.answer import Law, interval
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
@@ -116,7 +117,8 @@ def test_a_status_tells_the_interval_on_the_kernels_scale(tmp_path: Path) -> Non
         assert status.sampling_interval == errors.sampling_interval
     low, high = errors.sampling_interval
     assert low < answer.value < high
-    assert math.isclose(high - low, answer.high - answer.low, rel_tol=0.25)
+    ends = interval(answer.value, answer.error, 0.95, "log", Law(7))
+    assert math.isclose(high - low, ends[1] - ends[0], rel_tol=0.25)
     assert errors.gossip_error is None and errors.privacy_error is None
     # What is known of rows is not about those of a member that has not run yet.
     assert errors_of(seen.context, seen.state, None, ()).sampling_error is None
