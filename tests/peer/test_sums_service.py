@@ -313,7 +313,7 @@ def test_all_members_sign_the_result(tmp_path: Path, finished: list[Home]) -> No
     assert checked.missing == []
     text = page.read_text()
     assert all(name in text for name in checked.signed.values())
-    assert f"<p class='value'>{checked.result.value:.1f}</p>" in text  # as sure as 9 rows are
+    assert f"<p class='value'>{checked.result.value:.0f}</p>" in text  # as sure as 9 rows are
 
 
 @pytest.mark.parametrize(
