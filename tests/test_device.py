@@ -39,6 +39,35 @@ print(abs(run.mean[-1] - run.target) < 0.1, pg.exact([1.0, 2.0, 4.0], "gini") ==
     assert out == "True True"
 
 
+def test_many_rows_do_without_compiled_sums() -> None:
+    out = on_a_device("""
+import numpy as np
+import pairgossip as pg
+from pairgossip.kernels import compiled
+compiled._FEWEST_PAIRS = compiled._FEWEST_ROWS = compiled._FEWEST_TO_LOAD = 1
+rows = np.random.default_rng(0).normal(size=(50, 2))
+print(pg.exact(rows, lambda x, y: (x[:, 0] - y[:, 0]) * (x[:, 1] - y[:, 1]) > 0))
+print((pg.exact(rows, "kendall") * 2500 + 2450) / 5000)
+""")
+    counted, expected = map(float, out.split())
+    assert counted == pytest.approx(expected, rel=1e-12)
+
+
+def test_few_rows_load_no_compiler() -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import pairgossip as pg, sys; pg.exact([1.0, 2.0, 4.0], 'gini', interval=0.9);"
+            "pg.exact([[1, 2], [2, 1], [3, 3]], 'kendall-b'); print('numba' in sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "False", done.stderr
+
+
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [

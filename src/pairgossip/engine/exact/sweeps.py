@@ -213,12 +213,12 @@ def _named(name: str) -> Any:
 smaller, larger = _named("llvm.minimum.f64"), _named("llvm.maximum.f64")
 
 
-_PARTS, _PART_BITS = 64, 6
+_PARTS, _PART_BITS = 256, 8
 _TABLE = (2.0 ** (np.arange(_PARTS) / _PARTS)).view(np.int64)
 _TABLE -= np.arange(_PARTS) << (52 - _PART_BITS)
 _SHIFT = 1.5 * 2.0**52
 _LOG2E = _PARTS * 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01 / _PARTS, 1.90821492927058770002e-10 / _PARTS
+_LN2 = 0.6931471805599453 / _PARTS
 
 
 def _reading(given: Any, wanted: Any) -> Any:
@@ -239,21 +239,20 @@ _bits, _from_bits = _reading(types.float64, types.int64), _reading(types.int64, 
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def exponential(y):  # type: ignore[no-untyped-def]
-    """exp(y) = 2^(k/64) exp(r) to the last bit; not finite beyond 709.7, never below e^-708.
+    """exp(y) = 2^(k/256) exp(r), as exact as y is; not finite beyond 709.7, never below e^-708.
 
-    k + 1.5 2^52 ends in the bits of k: the last six choose from a table, the others are those of
-    the exponent. |r| is at most ln 2 / 128.
+    k + 1.5 2^52 ends in the bits of k: the last eight choose from a table, the others are those of
+    the exponent. |r| is at most ln 2 / 512.
     """
     y = larger(smaller(y, 710.0), -708.0)
     shifted = y * _LOG2E + _SHIFT
     k = shifted - _SHIFT
-    r = (y - k * _LN2_HIGH) - k * _LN2_LOW
+    r = y - k * _LN2
     bits = _bits(shifted)
     power = _from_bits(
         _TABLE[np.uint64(bits) & np.uint64(_PARTS - 1)] + (bits << (52 - _PART_BITS))
     )
-    r2 = r * r
-    more = r + r2 * ((0.5 + r * (1 / 6)) + r2 * ((1 / 24) + r * (1 / 120)))
+    more = r + r * r * (0.5 + r * ((1 / 6) + r * (1 / 24)))
     return power + power * more
 
 
