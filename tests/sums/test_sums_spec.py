@@ -152,7 +152,7 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     many = sums_text('loss = "auc-logistic"', [f"x{k}" for k in range(600)], "ill")
     assert "of at most 2,402 numbers" in parse_spec(many).leaves()[1]
     noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1")).leaves()
-    assert "epsilon 1" in noisy[-1]
+    assert "epsilon 1" in noisy[-2] and "fewer than about 266 rows" in noisy[-1]
     scatter = kernel_spec("within-cluster-scatter", ["a", "b"], "l").leaves()[1]
     assert "in each of 2 values of 'l' by 64 cells of 'a'; in each of 2 values of 'l' by" in scatter
     events = kernel_spec("concordance", ["p", "t", "e"]).leaves()[1]

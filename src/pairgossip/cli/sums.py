@@ -104,6 +104,8 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
     if result.noise is not None:
         error = format_value(result.noise.error, 2)
         facts.append(("noise", f"epsilon {result.noise.epsilon:g}, standard error {error}"))
+        if result.noise.without_interval is not None:
+            facts.append(("no interval", result.noise.without_interval))
     if result.model is not None:
         facts.append(("model", ", ".join(format_value(one) for one in result.model)))
         facts.append(("objective", format_value(result.objective)))

@@ -152,6 +152,8 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         error = "unknown" if noise.error is None else f"{noise.error:.2g}"
         said = f"added to every count for epsilon {noise.epsilon:g}; standard error {error}"
         facts.append(("noise", said))
+        if noise.without_interval is not None:
+            facts.append(("no interval", noise.without_interval))
     if result.model is not None:
         columns = json.loads(result.specification)["columns"]
         parts = zip(columns, result.model, strict=False)

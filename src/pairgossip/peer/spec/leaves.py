@@ -37,6 +37,10 @@ _MASKED = (
     "Each of your contributions is masked: others learn their sum over all members, and how many "
     "rows you have; only all other members together could work out yours."
 )
+_MANY = 10
+"""Members about which nothing is agreed: noise grows with their number but little."""
+_FEW_ROWS = 10
+"""Rows that all runs have."""
 _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work out yours."
 
 
@@ -56,6 +60,24 @@ def _describe_cells(spec: Spec) -> list[str]:
         *sentences,
         "Noise is added to every count: all sums of a generation together tell any one member "
         f"of a row what epsilon {spec.noise.epsilon:g} allows.",
+        *_describe_interval(spec, cells),
+    ]
+
+
+def _describe_interval(spec: Spec, cells: Cells) -> list[str]:
+    """Say for how few rows noise leaves no interval; nothing if there never is one."""
+    from pairgossip.peer.sums.noisy import rows_for_interval
+    from pairgossip.peer.sums.statistics import noise_law
+
+    assert spec.noise is not None
+    members = 1 + (spec.noise.honest or _MANY)
+    least = rows_for_interval(cells, noise_law(spec, members), members)
+    if least <= _FEW_ROWS:
+        return []
+    return [
+        f"With fewer than about {least:,} rows of all members together there is no interval, only "
+        "the value and the standard error of noise: a larger epsilon or fewer algorithm.bins "
+        "change that."
     ]
 
 

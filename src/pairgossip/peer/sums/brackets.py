@@ -235,7 +235,7 @@ def interval_about(
     if not (error > 0 and low <= high):
         return UNKNOWN
     low, high = min(low, value), max(high, value)
-    at_most, slope = _level_of_ends(level, (high - low) / error), _slope(scale, value)
+    at_most, slope = level_of_ends(level, (high - low) / error), _slope(scale, value)
     sizes = [error * _slope(scale, end) / slope if slope > 0 else error for end in (low, high)]
     return (
         interval(low, sizes[0], at_most, scale, law)[0],
@@ -249,7 +249,7 @@ def _slope(scale: Scale, value: float) -> float:
     return max(slopes[scale], 0.0)
 
 
-def _level_of_ends(level: float, width: float) -> float:
+def level_of_ends(level: float, width: float) -> float:
     """Return the level of intervals about both ends of a bracket that is so many errors wide."""
     law = NormalDist()
     low, high = law.inv_cdf(level), law.inv_cdf((1 + level) / 2)

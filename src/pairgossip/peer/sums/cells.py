@@ -205,7 +205,7 @@ def _spread(block: Block, shares: FloatArray) -> FloatArray:
     """Return features of rows that are spread over their cells, no steeper than rows can be."""
     axes, tables = block.axes, shares.reshape(*shares.shape[:-1], *block.shape)
     even = _apply([_expand_alone(axis, _EVEN_POWERS) for axis in axes], tables)
-    sloped = _apply([_expansion(axis) for axis in axes], tables)
+    sloped = _apply([expand(axis) for axis in axes], tables)
     most = [_expand_alone(axis, _MOST_POWERS) for axis in axes]
     limits = _apply(most, np.maximum(tables, 0.0))
     spread = even + np.clip(sloped - even, -limits, limits)
@@ -219,7 +219,7 @@ def _apply(forms: Sequence[FloatArray], tables: FloatArray) -> FloatArray:
     return tables
 
 
-def _expansion(axis: Axis) -> FloatArray:
+def expand(axis: Axis) -> FloatArray:
     """Return the mean features of all cells, by the number of rows in each.
 
     The density of rows in a cell is straight, with the slope that the cells beside it suggest.

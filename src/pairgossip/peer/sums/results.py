@@ -40,7 +40,9 @@ _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """What is in the units of the value."""
 
 
-class AddedNoise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AddedNoise(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """What was added to the counts, and what it does."""
 
     epsilon: float
@@ -51,6 +53,8 @@ class AddedNoise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Of the noise of one count."""
     error: float | None
     """The standard error of the value that comes from it; None if it cannot be told."""
+    without_interval: str | None = None
+    """Why there is no interval; None if there is one, or would be none without noise either."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

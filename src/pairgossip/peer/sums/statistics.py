@@ -15,6 +15,7 @@ from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.cells import Axis, Cells, Columns, Sums
 from pairgossip.peer.sums.kernel_cells import RankCells, SampleCells, cells_of_kernel
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
+from pairgossip.peer.sums.noisy import Noisy, explain_no_interval, find_noisy
 from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.questions import (
@@ -23,7 +24,7 @@ from pairgossip.peer.sums.questions import (
     find_order_question,
     label_values,
 )
-from pairgossip.peer.sums.readings import Reading
+from pairgossip.peer.sums.readings import Found, Reading
 from pairgossip.peer.sums.results import CROWDED, AddedNoise, known, known_bracket, known_ends
 from pairgossip.sketches.grids import Labels
 from pairgossip.text import join_names
@@ -97,17 +98,17 @@ class StatisticsProgram(SumsProgram):
 
     def _take(self, total: Words) -> None:
         sums = self._cells.read_sums(total)
-        law = None if self._noise is None else noise_law(self._spec, len(self._generation.members))
+        law = None if self._noise is None else noise_law(self._spec, self._count)
         check_sums(self._cells, sums, self._generation, law)
         self._conclude(sums)
 
     def _conclude(self, sums: Sums) -> None:
-        reading = self._cells.reading(sums.n)
-        noise = self._describe_noise(reading, sums)
-        error = 0.0 if noise is None else math.nan if noise.error is None else noise.error
-        found = reading.find(self._cells.spread(sums.shares), error)
-        if noise is None:
+        if self._spec.noise is None:
+            found = self._cells.reading(sums.n).find(self._cells.spread(sums.shares), 0.0)
             check_value(self._spec, found)
+            noise = None
+        else:
+            found, noise = self._find_noisy(sums, noise_law(self._spec, self._count))
         self.result = self._state(
             value=known(found.value),
             sampling_error=known(found.error),
@@ -119,22 +120,36 @@ class StatisticsProgram(SumsProgram):
             noise=noise,
         )
 
-    def _describe_noise(self, reading: Reading, sums: Sums) -> AddedNoise | None:
-        """Return what noise does to the value, by the delta method: slopes along every count."""
-        asked, members = self._spec.noise, len(self._generation.members)
-        if asked is None:
-            return None
-        law = noise_law(self._spec, members)
-        variance = law.variance(members)
-        step = max(1.0, math.sqrt(variance)) / sums.n
-        slopes = self._slopes(reading, sums.shares, step) / sums.n
-        return AddedNoise(
-            epsilon=asked.epsilon,
+    @property
+    def _count(self) -> int:
+        """How many members there are."""
+        return len(self._generation.members)
+
+    def _find_noisy(self, sums: Sums, law: NoiseLaw) -> tuple[Found, AddedNoise]:
+        """Return what noisy counts tell, and what noise does to it."""
+        variance = law.variance(self._count)
+        found, error = find_noisy(self._cells, sums, variance) or self._follow_slopes(
+            sums, variance
+        )
+        reason = explain_no_interval(self._cells, law, self._count, sums.n)
+        if reason is not None:
+            found = found._replace(low=math.nan, high=math.nan)
+        noise = AddedNoise(
+            epsilon=law.epsilon,
             honest=law.honest,
             variance=float(f"{variance:.12g}"),
-            # Where a value is at the end of what it can be, slopes say nothing.
-            error=known(math.sqrt(variance * float(slopes @ slopes)) or math.nan),
+            error=known(error),
+            without_interval=reason,
         )
+        return found, noise
+
+    def _follow_slopes(self, sums: Sums, variance: float) -> Noisy:
+        """Return what noise does to the value by the delta method: slopes along every count."""
+        reading, step = self._cells.reading(sums.n), max(1.0, math.sqrt(variance)) / sums.n
+        slopes = self._slopes(reading, sums.shares, step) / sums.n
+        # Where a value is at the end of what it can be, slopes say nothing.
+        error = math.sqrt(variance * float(slopes @ slopes)) or math.nan
+        return Noisy(reading.find(self._cells.spread(sums.shares), error), error)
 
     def _slopes(self, reading: Reading, shares: FloatArray, step: float) -> FloatArray:
         """Return how fast the value changes with the share of rows in each cell."""

@@ -1,0 +1,358 @@
+"""What counts with noise tell of a statistic: a value without bias, and an interval.
+
+Averages over pairs are quadratic forms of the counts, so that the bias of noise is known and can be
+taken off, and its variance follows from the law of the noise. For this counts are read as they are,
+negative ones too: to cut these off would move rows to where there are none. Only their sum is set
+right, since the number of rows is known without noise.
+
+Whether there is an interval depends on what is agreed, and not on the counts: intervals that
+vanish in unlucky samples would hold the true value less often than they say in all others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels.kernel import evaluate
+from pairgossip.order_statistics.laws import normal_quantile
+from pairgossip.order_statistics.statistics import Quantile
+from pairgossip.peer.sums.brackets import POSSIBLE, Ends, level_of_ends
+from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums, expand
+from pairgossip.peer.sums.noise import NoiseLaw
+from pairgossip.peer.sums.readings import Found, OrderReading, PairReading, SpreadReading
+from pairgossip.peer.sums.results import LEVEL
+from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.samples import SampleReadout
+from pairgossip.text import format_count
+
+MOST_NOISE, MOST_UNFOLLOWED = 0.125, 0.005
+"""Standard deviation of the noise of all counts together, as a part of the rows, up to which there
+are intervals: where noise is followed through the statistic, and where it is not. Both are by
+benchmarks/noisy_intervals.py."""
+_ANY_ROWS = 1000.0
+"""A number of rows by which nothing is decided."""
+_MOST_POINTS = 2048
+"""Points that stand for the rows of cells: a form is a table of all their pairs."""
+_PAIRS_AT_ONCE = 1 << 18
+_SHIFT = 1e-6
+"""How far apart two rows of one point lie, as a part of the width of their cell: they are not tied
+unless numbers are whole."""
+_AT_WORST = 0.935
+"""Level of intervals whatever rows are in each cell. Where cells leave little open, they hold 95 %
+as rows usually lie, and not more than 97 % as they would at this level for the worst."""
+_TINY = 1e-12
+"""What makes singular covariances regular, as a part of their trace."""
+_MOST_KERNELS = 3
+"""Averages of which a statistic may be a function."""
+_ANGLES = 720
+"""Directions in which averages are moved to find the ends of a statistic."""
+
+
+def rows_for_interval(cells: Cells, law: NoiseLaw, members: int) -> int:
+    """Return how many rows of all members it takes for an interval; 0 if none ever has one."""
+    is_followed = _is_followed(cells)
+    if not is_followed and not _has_interval(cells):
+        return 0
+    most = MOST_NOISE if is_followed else MOST_UNFOLLOWED
+    return math.ceil(math.sqrt(cells.counts * law.variance(members)) / most)
+
+
+def explain_no_interval(cells: Cells, law: NoiseLaw, members: int, rows: float) -> str | None:
+    """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
+
+    Of a statistic that has none without noise either, nothing is said.
+    """
+    least = rows_for_interval(cells, law, members)
+    if rows >= least:
+        return None
+    return (
+        f"noise is too large beside {format_count(int(rows), 'row')}: an interval takes "
+        f"{least:,} rows, or a larger privacy.epsilon, or fewer algorithm.bins"
+    )
+
+
+def _is_followed(cells: Cells) -> bool:
+    """Return whether it is known what noise in the counts does to the statistic."""
+    reading = cells.reading(_ANY_ROWS)
+    if isinstance(reading, SpreadReading) and reading.of_classes is not None:
+        return False
+    if isinstance(reading, PairReading):
+        is_small = len(reading.kernel.components) <= _MOST_KERNELS
+        return is_small and len(cells.blocks) == 1 and cells.counts <= _MOST_POINTS
+    part = reading.part if isinstance(reading, OrderReading) else None
+    return isinstance(part, SampleReadout) and isinstance(part.statistic, Quantile)
+
+
+def _has_interval(cells: Cells) -> bool:
+    """Return whether there is an interval without noise, if rows are spread over all cells."""
+    even = cells.spread(np.full(cells.counts, 1 / cells.counts))
+    return not math.isnan(cells.reading(_ANY_ROWS).find(even, 0.0).low)
+
+
+class Noisy(NamedTuple):
+    """What noisy counts tell."""
+
+    found: Found
+    noise: float
+    """The standard error of the value that comes from noise."""
+
+
+def find_noisy(cells: Cells, sums: Sums, variance: float) -> Noisy | None:
+    """Return what counts tell whose noise has this variance; None if noise is not followed."""
+    if not _is_followed(cells):
+        return None
+    reading, of_share = cells.reading(sums.n), variance / sums.n**2
+    shares = sums.shares - (sums.shares.sum() - 1) / cells.counts
+    if isinstance(reading, PairReading):
+        return _NoisyPairs(reading, cells, shares, of_share).find()
+    assert isinstance(reading, OrderReading) and isinstance(reading.part, SampleReadout)
+    assert isinstance(reading.part.statistic, Quantile)
+    level, axis = reading.part.statistic.share, reading.part.axis
+    return _NoisyQuantile(level, axis, shares, sums.n, of_share).find()
+
+
+class Forms(NamedTuple):
+    """The averages of kernels over all pairs, as quadratic forms of the shares of cells."""
+
+    pairs: FloatArray
+    """Shape (kernels, cells, cells)."""
+    own: FloatArray
+    """What pairs of a row with itself add, shape (kernels, cells)."""
+
+
+def find_forms(block: Block, kernel: Kernel | Combination) -> Forms:
+    """Return the forms of a kernel on a table, of which a few points stand for the rows of a cell.
+
+    Rows are spread over their cell as the cells beside it suggest.
+    """
+    axes = [_axis_points(axis, block) for axis in block.axes]
+    spread: FloatArray = np.ones((1, 1))
+    for one in axes:
+        spread = np.asarray(np.kron(spread, one.spread))
+    order, kinds = np.argsort(block.columns), kernel.components
+    points, shifts = (
+        np.stack([part.ravel() for part in np.meshgrid(*numbers, indexing="ij")], axis=1)[:, order]
+        for numbers in ([one.places for one in axes], [one.shifts for one in axes])
+    )
+    signs = [(-1.0, 1.0) if part.any() else (0.0,) for part in shifts.T]
+    moved = [points + shifts * side for side in product(*signs)]
+    pairs = [
+        spread @ np.mean([_evaluate(kind, points, others) for others in moved], axis=0) @ spread.T
+        for kind in kinds
+    ]
+    flat = points[:, 0] if points.shape[1] == 1 else points
+    own = [spread @ evaluate(kind, flat, flat) for kind in kinds]
+    return Forms(np.array([(one + one.T) / 2 for one in pairs]), np.array(own))
+
+
+class _AxisPoints(NamedTuple):
+    places: FloatArray
+    shifts: FloatArray
+    """How far another row of the same point may be."""
+    spread: FloatArray
+    """The weights of points by the shares of cells, shape (cells, points)."""
+
+
+def _axis_points(axis: Axis, block: Block) -> _AxisPoints:
+    if isinstance(axis, Labels):
+        return _AxisPoints(axis.values, np.zeros(axis.bins), np.eye(axis.bins))
+    grids = sum(isinstance(one, Grid) for one in block.axes)
+    powers = 1 if grids > 1 else axis.powers
+    if math.prod(block.shape) * (powers + 1) ** grids > _MOST_POINTS:
+        return _AxisPoints(axis.middles, _SHIFT * axis.widths, np.eye(axis.bins))
+    grid = Grid(axis.edges, powers)
+    shifts = _SHIFT * np.repeat(grid.widths, powers + 1)
+    return _AxisPoints(grid.points, shifts, expand(grid) @ grid.point_inverse)
+
+
+def _evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the values of a kernel at all pairs of two lists of rows."""
+    count, columns = first.shape
+    table = np.empty((count, count))
+    step = max(1, _PAIRS_AT_ONCE // count)
+    for at in range(0, count, step):
+        rows = first[at : at + step]
+        one, other = np.repeat(rows, count, axis=0), np.tile(second, (len(rows), 1))
+        flat = (one[:, 0], other[:, 0]) if columns == 1 else (one, other)
+        table[at : at + step] = evaluate(kernel, *flat).reshape(len(rows), count)
+    return table
+
+
+@dataclass(frozen=True)
+class _NoisyPairs:
+    """A statistic of pairs, from shares of rows of which some are negative."""
+
+    reading: PairReading
+    cells: Cells
+    shares: FloatArray
+    variance: float
+    """Of the noise of a share."""
+
+    def find(self) -> Noisy:
+        """Return the value without the bias of noise, and an interval."""
+        kernel, forms = self.reading.kernel, find_forms(self.cells.blocks[0], self.reading.kernel)
+        averages = self._average(forms)
+        value, slopes = float(kernel.combine(averages)), kernel.slopes(averages)
+        rates = 2 * forms.pairs @ self.shares  # of averages with shares, (kernels, cells)
+        free = rates - rates.mean(axis=1, keepdims=True)  # noise adds up to 0 over all shares
+        by_noise, by_rows = self.variance * free @ free.T, self._sampling(rates)
+        noise, error = (_root(float(slopes @ one @ slopes)) for one in (by_noise, by_rows))
+        ends = self._interval(averages, by_noise + by_rows, error, math.hypot(noise, error))
+        return Noisy(Found(value, error or math.nan, *ends), noise or math.nan)
+
+    def _average(self, forms: Forms) -> FloatArray:
+        """Return the averages over pairs, less what noise adds to them."""
+        pairs, n = forms.pairs, self.reading.n
+        squares = np.trace(pairs, axis1=1, axis2=2) - pairs.mean(axis=2).sum(axis=1)
+        averages = pairs @ self.shares @ self.shares - self.variance * squares
+        if self.reading.target == "v":
+            return np.asarray(averages)
+        return np.asarray((n * averages - forms.own @ self.shares) / (n - 1))
+
+    def _sampling(self, rates: FloatArray) -> FloatArray:
+        """Return the covariances of averages over samples; of what noise hides, nothing is left."""
+        about = rates - (rates @ self.shares)[:, None]
+        sizes, turned = np.linalg.eigh((self.shares * about) @ about.T / self.reading.n)
+        return np.asarray((turned * np.maximum(sizes, 0.0)) @ turned.T)
+
+    def _interval(
+        self, averages: FloatArray, covariance: FloatArray, error: float, spread: float
+    ) -> Ends:
+        """Return where the statistic is if averages are within their errors, and cells open.
+
+        A ratio is not cut off where its errors are large (Fieller 1954).
+        """
+        kernel = self.reading.kernel
+        value, limits = float(kernel.combine(averages)), POSSIBLE[kernel.interval_scale]
+        if not math.isfinite(value):
+            return limits
+        likely = self.reading.find(self.cells.spread(nearest_shares(self.shares)), 0.0)
+        opened = np.zeros(2)
+        if not math.isnan(likely.bracket[0]):
+            opened = np.abs(np.subtract(likely.bracket, likely.value))
+        skewed = (_skewness(likely) ** 2 - 1) * error**2
+
+        def arms(level: float) -> FloatArray:
+            wide = normal_quantile(level)
+            moved = averages + wide * _directions(len(averages)) @ _factor(covariance).T
+            ends = _extremes(kernel.combine(moved)) - value
+            return np.sqrt(np.maximum(ends**2 + wide**2 * skewed, 0.0))
+
+        at_worst = level_of_ends(_AT_WORST, float(opened.sum()) / (spread or 1.0))
+        below, above = np.maximum(arms(LEVEL), opened + arms(at_worst)).tolist()
+        return max(value - below, min(limits[0], value)), min(value + above, max(limits[1], value))
+
+
+def _extremes(numbers: FloatArray) -> FloatArray:
+    """Return the least and the largest number; all there are if some are not known."""
+    is_known = bool(np.isfinite(numbers).all())
+    return np.array([numbers.min(), numbers.max()] if is_known else [-np.inf, np.inf])
+
+
+def _skewness(found: Found) -> FloatArray:
+    """Return how long the arms of an interval are without noise, beside those of a normal law."""
+    bracket = found.bracket if not math.isnan(found.bracket[0]) else (found.value, found.value)
+    if math.isnan(found.low) or not found.error > 0:
+        return np.ones(2)
+    level = level_of_ends(LEVEL, (bracket[1] - bracket[0]) / found.error)
+    arms = np.array([bracket[0] - found.low, found.high - bracket[1]])
+    return arms / (normal_quantile(level) * found.error)
+
+
+def nearest_shares(shares: FloatArray) -> FloatArray:
+    """Return the nearest shares of which none is negative, and which add up to 1."""
+    falling = -np.sort(-shares)
+    above = (np.cumsum(falling) - 1) / np.arange(1, len(shares) + 1)
+    return np.maximum(shares - above[(falling > above).sum() - 1], 0.0)
+
+
+def _directions(count: int) -> FloatArray:
+    """Return vectors of length 1 in all directions, as many as it takes to come near each."""
+    if count == 1:
+        return np.array([[-1.0], [1.0]])
+    if count == 2:
+        angles = np.linspace(0.0, 2 * math.pi, _ANGLES, endpoint=False)
+        return np.column_stack([np.cos(angles), np.sin(angles)])
+    assert count == _MOST_KERNELS
+    height = np.linspace(-1.0, 1.0, _ANGLES)
+    turns = np.arange(_ANGLES) * math.pi * (3 - math.sqrt(5))
+    width = np.sqrt(1 - height**2)
+    return np.column_stack([width * np.cos(turns), width * np.sin(turns), height])
+
+
+def _factor(covariance: FloatArray) -> FloatArray:
+    """Return a root of covariances that is the same on every machine, where they are singular too.
+
+    Eigenvectors would have either sign.
+    """
+    tiny = _TINY * (np.trace(covariance) or 1.0)
+    return np.asarray(np.linalg.cholesky(covariance + tiny * np.eye(len(covariance))))
+
+
+def _root(square: float) -> float:
+    return math.sqrt(max(square, 0.0))
+
+
+@dataclass(frozen=True)
+class _NoisyQuantile:
+    """A quantile, from where the share of rows below crosses its level, up to errors."""
+
+    share: float
+    axis: Axis
+    shares: FloatArray
+    n: float
+    variance: float
+    """Of the noise of a share."""
+
+    def find(self) -> Noisy:
+        """Return the quantile with its interval: the numbers that a test would not reject."""
+        count, wide = len(self.shares), normal_quantile(LEVEL)
+        cells = np.arange(count + 1)
+        by_noise = self.variance * cells * (count - cells) / count
+        by_rows = np.full(count + 1, self.share * (1 - self.share) / self.n)
+        value = float(np.mean(self._ends(np.zeros(count + 1))))
+        noise, error = (
+            float(np.subtract(*self._ends(wide * np.sqrt(one))[::-1])) / (2 * wide)
+            for one in (by_noise, by_rows)
+        )
+        # Rows may lie anywhere in the cells of the ends.
+        first, last = self._cells(wide * np.sqrt(by_noise + by_rows))
+        ends = float(self._places[first]), float(self._places[last + isinstance(self.axis, Grid)])
+        return Noisy(Found(value, error or math.nan, *ends), noise or math.nan)
+
+    @property
+    def _places(self) -> FloatArray:
+        return self.axis.values if isinstance(self.axis, Labels) else self.axis.edges
+
+    @property
+    def _below(self) -> FloatArray:
+        """The share of rows below every edge, which noise would let fall here and there."""
+        below = np.append(0.0, np.cumsum(self.shares))
+        up, down = np.maximum.accumulate(below), np.minimum.accumulate(below[::-1])[::-1]
+        return np.clip((up + down) / 2, 0.0, 1.0)
+
+    def _cells(self, reach: FloatArray) -> tuple[int, int]:
+        """Return the first and the last cell in which the quantile may be, given errors."""
+        least, most = self._below - reach, self._below + reach
+        first = int(np.argmax(most[1:] >= self.share))
+        return first, int(np.flatnonzero(least[:-1] <= self.share)[-1])
+
+    def _ends(self, reach: FloatArray) -> Ends:
+        """Return the same as numbers, rows being spread evenly over their cell."""
+        first, last = self._cells(reach)
+        if isinstance(self.axis, Labels):
+            return float(self._places[first]), float(self._places[last])
+        found = []
+        for cell, below in ((first, self._below + reach), (last, self._below - reach)):
+            low, high = below[cell], below[cell + 1]
+            part = (self.share - low) / (high - low) if high > low else 0.5
+            edges = self._places[cell : cell + 2]
+            found.append(float(edges[0] + np.clip(part, 0.0, 1.0) * (edges[1] - edges[0])))
+        return found[0], found[1]

@@ -1,0 +1,178 @@
+"""Intervals of noisy counts: there by what is agreed and not by luck, and as wide as they must."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from benchmarks.noisy_intervals import Setting, draw_noise, forms_kept, study
+from pairgossip.kernels import as_kernel
+from pairgossip.peer.spec.spec import noise_law_for
+from pairgossip.peer.sums.cells import Sums
+from pairgossip.peer.sums.noisy import (
+    explain_no_interval,
+    find_forms,
+    find_noisy,
+    nearest_shares,
+    rows_for_interval,
+)
+from pairgossip.peer.sums.statistics import cells_of
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import kernel_spec
+
+NOISE = "[privacy]\nepsilon = 1"
+RNG = np.random.default_rng(3)
+VALUES = RNG.beta(2, 3, 4000)
+PAIRS = np.column_stack([VALUES, (VALUES + RNG.beta(3, 2, 4000)) / 2])
+SCORED = np.column_stack([VALUES, (RNG.random(4000) < VALUES).astype(float)])
+
+
+@pytest.mark.parametrize(
+    ("setting", "samples"),
+    [
+        (Setting("gini", "normal", 600, 0.5), 150),
+        (Setting("gini", "exponential", 600, 0.5), 150),
+        (Setting("gini-coefficient", "exponential", 600, 1.0), 100),
+        (Setting("auc", "rare class", 2_000, 0.5), 100),
+        (Setting("median", "exponential", 600, 0.5), 100),
+        (Setting("quantile-0.9", "exponential", 600, 0.5), 100),
+    ],
+    ids=str,
+)
+def test_every_sample_has_an_interval_that_covers_as_often_as_it_says(
+    setting: Setting, samples: int
+) -> None:
+    with forms_kept():
+        found = study(setting, samples)
+    assert found.given == 1
+    assert found.covers > 0.95 - 3 * math.sqrt(0.95 * 0.05 / samples)
+    assert abs(found.off) < 0.1  # the median, as a part of the width
+
+
+@pytest.mark.parametrize(
+    ("kernel", "columns", "label", "rows"),
+    [
+        ("gini", ["a"], None, VALUES),
+        ("variance", ["a"], None, VALUES),
+        ("gini-coefficient", ["a"], None, VALUES),
+        ("auc", ["a"], "l", SCORED),
+        ("kendall", ["a", "b"], None, PAIRS),
+        ("kendall-b", ["a", "b"], None, PAIRS),
+        ("somers-d", ["a", "b"], None, PAIRS),
+        ("goodman-kruskal-gamma", ["a", "b"], None, PAIRS),
+        ("concordance", ["a", "b"], None, PAIRS),
+        ("ranking-risk", ["a"], "l", SCORED),
+    ],
+)
+def test_forms_of_counts_are_the_statistic_of_the_rows(
+    kernel: str, columns: list[str], label: str | None, rows: np.ndarray
+) -> None:
+    spec = kernel_spec(kernel, columns, label, tables=NOISE)
+    cells = cells_of(spec)
+    table = cells.read_sums(cells.add_up(rows.reshape(len(rows), -1)))
+    noisy = find_noisy(cells, table, 1e-12)
+    assert noisy is not None
+    exact = pg.exact(rows, kernel, interval=0.95)
+    assert noisy.found.value == pytest.approx(float(exact), abs=0.15 * exact.error + 1e-3)
+    assert noisy.found.error == pytest.approx(exact.error, rel=0.06)
+    assert noisy.found.low < noisy.found.value < noisy.found.high
+
+
+@pytest.mark.parametrize("kernel", ["gini", "variance"])
+def test_the_bias_of_noise_is_taken_off_and_its_error_known(kernel: str) -> None:
+    """The mean and the spread over many draws of noise in the same counts."""
+    spec = kernel_spec(kernel, ["a"], top='target = "u"', tables=NOISE)
+    cells, rng, n = cells_of(spec), np.random.default_rng(8), 600
+    counts = cells.add_up(VALUES[:n, None]).view(np.int64)[1:]
+    law = noise_law_for(spec, 5)
+    draws = [(counts + draw_noise(law, 64, rng)).astype(np.float64) for _ in range(300)]
+    with forms_kept():
+        found = [find_noisy(cells, Sums(n, (one,)), law.variance(5)) for one in draws]
+        plain = find_noisy(cells, Sums(n, (counts.astype(np.float64),)), 0.0)
+    values, errors = np.array([(one.found.value, one.noise) for one in found if one]).T
+    assert plain is not None
+    assert values.mean() == pytest.approx(plain.found.value, abs=4 * values.std() / 300**0.5)
+    assert values.std() == pytest.approx(np.sqrt((errors**2).mean()), rel=0.2)
+
+
+def test_a_form_is_the_kernel_averaged_over_pairs_of_cells() -> None:
+    spec = kernel_spec("gini", ["a"], top='whole = ["a"]', ranges=(0, 9), tables=NOISE)  # type: ignore[arg-type]
+    (block,) = cells_of(spec).blocks
+    forms = find_forms(block, as_kernel("gini"))
+    whole = np.arange(10.0)
+    assert forms.pairs[0] == pytest.approx(np.abs(whole[:, None] - whole))
+    assert (forms.own == 0).all()
+
+
+def test_whether_there_is_an_interval_follows_from_what_is_agreed() -> None:
+    spec = kernel_spec("gini", ["a"], tables="[privacy]\nepsilon = 0.5")
+    cells, law = cells_of(spec), noise_law_for(spec, 4)
+    least = rows_for_interval(cells, law, 4)
+    assert explain_no_interval(cells, law, 4, least) is None
+    reason = explain_no_interval(cells, law, 4, least - 1)
+    assert reason == (
+        f"noise is too large beside {least - 1} rows: an interval takes {least} rows, or a larger "
+        "privacy.epsilon, or fewer algorithm.bins"
+    )
+    fewer = kernel_spec("gini", ["a"], algorithm="bins = 16", tables="[privacy]\nepsilon = 0.5")
+    assert rows_for_interval(cells_of(fewer), law, 4) == pytest.approx(least / 2, abs=1)
+
+
+@pytest.mark.parametrize(("n", "is_given"), [(100, False), (600, True)])
+def test_a_run_says_why_there_is_no_interval(n: int, is_given: bool) -> None:
+    spec = kernel_spec("gini", ["a"], tables=NOISE)
+    result = run_programs(start_programs(spec, deal(VALUES[:n], 4)))
+    assert result.noise is not None and result.noise.error is not None
+    assert result.value is not None
+    assert (result.interval is not None) == is_given
+    assert (result.noise.without_interval is None) == is_given
+
+
+@pytest.mark.parametrize("kernel", ["trimmed-mean-0.1", "hodges-lehmann"])
+def test_noise_that_is_not_followed_leaves_an_interval_where_it_is_small(kernel: str) -> None:
+    for epsilon, is_given in ((1, False), (100, True)):
+        spec = kernel_spec(kernel, ["a"], tables=f"[privacy]\nepsilon = {epsilon}")
+        result = run_programs(start_programs(spec, deal(VALUES, 4)))
+        assert (result.interval is not None) == is_given
+
+
+def test_what_has_no_interval_without_noise_needs_no_reason() -> None:
+    spec = kernel_spec("mann-whitney", ["a"], "l", tables=NOISE)
+    result = run_programs(start_programs(spec, deal(SCORED[:100], 4)))
+    assert result.interval is None and result.noise is not None
+    assert result.noise.without_interval is None
+
+
+def test_a_quantile_of_whole_numbers_has_an_interval() -> None:
+    rows = np.random.default_rng(2).poisson(4, 3000).clip(0, 20).astype(float)
+    spec = kernel_spec("median", ["a"], top='whole = ["a"]', ranges=(0, 20), tables=NOISE)  # type: ignore[arg-type]
+    result = run_programs(start_programs(spec, deal(rows, 4)))
+    assert result.value == 4 and result.interval == (4, 4)
+
+
+def test_shares_are_the_nearest_that_are_possible() -> None:
+    shares = np.array([0.5, -0.2, 0.4, 0.3])
+    near = nearest_shares(shares)
+    assert near.sum() == pytest.approx(1) and near.min() == 0
+    others = np.random.default_rng(0).dirichlet(np.ones(4), 2000)
+    assert np.linalg.norm(near - shares) <= np.linalg.norm(others - shares, axis=1).min()
+
+
+@pytest.mark.parametrize("kernel", ["kendall-b", "somers-d"])
+def test_other_last_digits_of_a_machine_change_no_figure(kernel: str) -> None:
+    """Members sign figures that differ by 1e-9 at most, though covariances are singular here."""
+    spec, rng = kernel_spec(kernel, ["a", "b"], tables=NOISE), np.random.default_rng(4)
+    cells = cells_of(spec)
+    counts = cells.add_up(PAIRS).view(np.int64)[1:] + draw_noise(noise_law_for(spec, 5), 256, rng)
+    found = []
+    for rounding in (0.0, 1e-15, 1e-14):
+        table = counts.reshape(16, 16) * (1 + rounding * rng.normal(size=(16, 16)))
+        noisy = find_noisy(cells, Sums(len(PAIRS), (table,)), 10.0)
+        assert noisy is not None
+        found.append([noisy.noise, *noisy.found[:4]])
+    assert np.isfinite(found).all()
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+    assert found[0] == pytest.approx(found[2], rel=1e-9)
