@@ -24,6 +24,7 @@ from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
+from pairgossip.privacy.moments import rows_for_interval
 from pairgossip.progress import in_steps, progress_bar
 from pairgossip.requests import Request
 from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
@@ -234,6 +235,8 @@ class EstimationRequest(Request):
         freedom: float,
     ) -> None:
         """Raise `InputError` unless the rows tell a sampling error."""
+        if isinstance(rows, PrivatePairs):
+            self._check_reports(rows)
         by_site = self._learns_of_sites(problem)
         if freedom < 1:
             of_class = " of each class" if getattr(rows, "classes", None) is not None else ""
@@ -253,6 +256,17 @@ class EstimationRequest(Request):
             warn_of_frequencies(rows.weights)
         if float(target) in _BORDERS[rows.kernel.interval_scale]:
             raise perfect(rows, float(target), None if by_site else freedom)
+
+    def _check_reports(self, rows: PrivatePairs) -> None:
+        """Raise `InputError` if reports are too noisy for intervals that hold what they say."""
+        least = rows_for_interval(rows.mechanism)
+        if self.until is None and rows.n < least:
+            raise InputError(
+                f"Reports with epsilon {rows.mechanism.epsilon:g} in {rows.mechanism.cells} cells "
+                f"are too noisy for an interval from {rows.n:,} rows, which takes {least:,}: give "
+                "more rows, a larger epsilon or fewer bins, or leave {argument} out.",
+                "interval",
+            )
 
     def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
         """Build the error for a method that cannot do what is asked."""

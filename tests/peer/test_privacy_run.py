@@ -25,7 +25,7 @@ from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
-from pairgossip.privacy import DebiasedLoss, RandomizedResponse
+from pairgossip.privacy import DebiasedLoss, RandomizedResponse, moments
 from pairgossip.swarm.plan import make_plan
 from pairgossip.swarm.running import SwarmOptions, run_swarm
 
@@ -73,7 +73,9 @@ def spread_of_reports(spec: Spec, homes: list[Home]) -> float:
 
 
 @pytest.mark.parametrize(("target", "mixing"), [("v", "weighted"), ("u", "paper")])
-def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mixing: str) -> None:
+def test_two_peers_find_the_value_of_the_reports(
+    tmp_path: Path, target: str, mixing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = PRIVATE.replace("[ranges]", f'target = "{target}"\nmembers = 6\n[ranges]')
     text = f'algorithm.mixing = "{mixing}"\n{text}'
     homes = [make_home(tmp_path, "ann", RAW[:3], text), make_home(tmp_path, "bob", RAW[3:], text)]
@@ -97,6 +99,10 @@ def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mi
         (found,) = seen.status().estimate or (np.nan,)
         assert abs(found - expected) < 0.015 * scale
         errors = errors_of(seen.context, seen.state, None, seen.members.names())
+        assert errors.sampling_interval is None, "six such reports are too few"
+        with monkeypatch.context() as patch:
+            patch.setattr(moments, "MOST_NOISE", 1.0)
+            errors = errors_of(seen.context, seen.state, None, seen.members.names())
         total = population_error(seen.context, seen.state)
         assert total is not None
         # Reports are drawn anew each time, and two thousand exchanges tell their spread roughly.

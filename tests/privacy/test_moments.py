@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.errors import InputError
 from pairgossip.privacy import (
     RandomizedResponse,
     binning_bias,
@@ -13,7 +14,15 @@ from pairgossip.privacy import (
     conditional_variance,
     standard_error,
 )
-from pairgossip.privacy.moments import covariances, laws_of, means
+from pairgossip.privacy.debiased import debias
+from pairgossip.privacy.moments import (
+    choose_scale,
+    covariances,
+    laws_of,
+    means,
+    relative_noise,
+    rows_for_interval,
+)
 from tests.privacy.cases import CASES, Case, many_reports
 from tests.privacy.enumeration import moments, report_laws
 from tests.privacy.test_debiased import components, truth
@@ -136,3 +145,32 @@ def test_refusals() -> None:
     rounded = RandomizedResponse(1.0, 2048, (0, 1), rounding="stochastic")
     with pytest.raises(pg.InputError, match="give a sample of the rows"):
         conditional_variance(rounded, np.linspace(0, 1, 40_000), "gini")
+
+
+def test_the_noise_of_reports_is_that_of_the_shares_they_tell() -> None:
+    """The variances of all cells' shares added up, by drawing reports of rows in known cells."""
+    mechanism = RandomizedResponse(1.5, bins=3, range=(0, 3), classes=(0, 1), together=False)
+    rng, n = np.random.default_rng(3), 50
+    rows = np.column_stack([rng.random(n) * 3, rng.integers(2, size=n)])
+    marks = debias(mechanism, np.eye(mechanism.cells), 0)
+    reports = [mechanism.flat(mechanism.randomize(rows, rng)) for _ in range(4000)]
+    told = np.array([marks[one].mean(axis=0) for one in reports])
+    assert relative_noise(mechanism, n) == pytest.approx(np.sqrt(told.var(axis=0).sum()), rel=0.05)
+    least = rows_for_interval(mechanism)
+    assert relative_noise(mechanism, least) <= 0.125 < relative_noise(mechanism, least - 1)
+
+
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.NotEnough")
+def test_noisy_reports_have_plain_intervals_or_none() -> None:
+    mechanism = RandomizedResponse(1.0, bins=8, range=(0, 1))
+    least = rows_for_interval(mechanism)
+    assert choose_scale(mechanism, least, "log") == "plain"
+    assert choose_scale(mechanism, 1000 * least, "log") == "log"
+    rows = np.random.default_rng(0).random(200)
+    with pytest.raises(InputError, match=f"from 200 rows, which takes {least:,}: give more rows"):
+        pg.estimate(rows, "gini", "complete", privacy=mechanism, interval=0.95, iterations=10)
+    clear = RandomizedResponse(3.0, bins=8, range=(0, 1))
+    run = pg.estimate(
+        rows, "gini", "complete", privacy=clear, interval=0.95, iterations=2000, seed=0
+    )
+    assert run.interval_scale == "plain"

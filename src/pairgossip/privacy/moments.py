@@ -17,13 +17,17 @@ import numpy as np
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, statistic
-from pairgossip.kernels.kernel import Combination, Kernel
+from pairgossip.kernels.kernel import Combination, Kernel, Scale
 from pairgossip.privacy.debiased import DebiasedKernel, debias, expect
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.response import Grid
 
 LARGEST_TABLE = 2**26
 """Numbers of the table of laws: 512 MB."""
+MOST_NOISE, LITTLE_NOISE = 0.125, 0.04
+"""Standard deviation of the noise in the shares of all cells together, up to which reports have
+intervals, and up to which these are on the scale of the kernel. Beyond it they are plain: noise
+takes values as far down as up. Both are by benchmarks/report_intervals.py."""
 
 
 class Laws(NamedTuple):
@@ -58,6 +62,25 @@ def laws_of(mechanism: RandomizedResponse, table: FloatArray) -> Laws:
             f"{mechanism.cells:,} cells to be followed exactly: give a sample of the rows."
         )
     return Laws(laws_by_row(mechanism, distinct), counts.astype(np.float64))
+
+
+def relative_noise(mechanism: RandomizedResponse, n: float) -> float:
+    """Return the standard deviation of the noise in all cells' shares together, of n reports."""
+    squares = [
+        float((response.debias(np.eye(response.cells), 0) ** 2).sum(axis=1).mean())
+        for response in mechanism.responses
+    ]
+    return math.sqrt(max(math.prod(squares) - 1.0, 0.0) / n)
+
+
+def rows_for_interval(mechanism: RandomizedResponse) -> int:
+    """Return how many reports it takes for an interval that holds as often as it says."""
+    return max(2, math.ceil((relative_noise(mechanism, 1.0) / MOST_NOISE) ** 2))
+
+
+def choose_scale(mechanism: RandomizedResponse, n: float, scale: Scale) -> Scale:
+    """Return the scale of intervals from n reports, given the one that rows would have."""
+    return scale if relative_noise(mechanism, n) <= LITTLE_NOISE else "plain"
 
 
 def _is_rounded(mechanism: RandomizedResponse) -> bool:

@@ -15,8 +15,9 @@ from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import GroupedGraph
 from pairgossip.inference.answer import Answer, Law, interval, intervals
-from pairgossip.kernels.kernel import Scale
-from pairgossip.privacy import PrivacyError, PrivateMeans
+from pairgossip.kernels.kernel import Combination, Kernel, Scale
+from pairgossip.privacy import PrivacyError, PrivateMeans, PrivatePairs, PrivateSets
+from pairgossip.privacy.moments import choose_scale
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import Result, shared_fields, site_means
 from pairgossip.sketches.problem import SketchedPairs
@@ -419,6 +420,14 @@ class Run(Result):
         )
 
 
+def _scale(problem: Any, kernel: Kernel | Combination) -> Scale:
+    """Return the scale of intervals, which is that of the kernel unless reports are noisy."""
+    if not isinstance(problem, PrivatePairs | PrivateSets):
+        return kernel.interval_scale
+    rows = len(problem.data)
+    return choose_scale(problem.mechanism, rows, kernel.interval_scale)
+
+
 def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, Any]:
     """Return what nodes learned of their errors, if they were asked to."""
     kernel = setup.problem.kernel
@@ -432,7 +441,7 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
     has_ends = kernel is None and not setup.tests
     return {
         "level": None if setup.tests else setup.level,
-        "interval_scale": "plain" if kernel is None else kernel.interval_scale,
+        "interval_scale": "plain" if kernel is None else _scale(setup.problem, kernel),
         **setup.sampling_law._asdict(),
         "sampling_error": collect("sampling_error"),
         "widening": collect("widening") if setup.learns_rows else None,

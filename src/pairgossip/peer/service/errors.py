@@ -141,11 +141,20 @@ def _masses(state: State) -> FloatArray:
 
 
 def _interval(
-    rule: StatisticRule, averages: FloatArray, error: float, context: Context
+    rule: StatisticRule, averages: FloatArray, error: float, context: PeerContext
 ) -> tuple[float, float] | None:
-    """Return the interval on the kernel's scale; None if that is without bounds."""
-    value, law = float(rule.kernel.combine(averages)), Law(sum(context.present_rows.values()) - 1)
-    ends = interval(value, error, _LEVEL, rule.kernel.interval_scale, law)
+    """Return the interval; None if it is without bounds, or there are too few reports for one."""
+    value, rows = float(rule.kernel.combine(averages)), sum(context.present_rows.values())
+    scale = rule.kernel.interval_scale
+    if context.agreed.privacy is not None:
+        from pairgossip.peer.spec.mechanism import mechanism_of
+        from pairgossip.privacy.moments import choose_scale, rows_for_interval
+
+        mechanism = mechanism_of(context.agreed)
+        if rows < rows_for_interval(mechanism):
+            return None
+        scale = choose_scale(mechanism, rows, scale)
+    ends = interval(value, error, _LEVEL, scale, Law(rows - 1))
     return ends if all(map(math.isfinite, ends)) else None
 
 

@@ -26,10 +26,27 @@ def describe_leaves(spec: Spec) -> list[str]:
             f"Reports of your rows travel from member to member, not the rows: {named} of every "
             f"row, randomized once with epsilon {spec.privacy.epsilon:g}.",
             "Every member may see which reports are yours, and how many rows you have.",
+            *_describe_report_interval(spec),
         ]
     return [
         f"Your rows travel from member to member, signed and as they are: {named} of every row.",
         "Every member may see which rows are yours.",
+    ]
+
+
+def _describe_report_interval(spec: Spec) -> list[str]:
+    """Say for how few reports there is no interval; nothing of a model."""
+    if spec.kernel is None:
+        return []
+    from pairgossip.peer.spec.mechanism import mechanism_of
+    from pairgossip.privacy.moments import rows_for_interval
+
+    least = rows_for_interval(mechanism_of(spec))
+    if least <= _FEW_ROWS:
+        return []
+    return [
+        f"With fewer than {least:,} rows of all members together there is no sampling interval: a "
+        "larger epsilon or fewer bins change that."
     ]
 
 
