@@ -9,7 +9,9 @@ import pytest
 
 import pairgossip as pg
 from benchmarks.noisy_intervals import Setting, draw_noise, forms_kept, study
+from pairgossip.cli.sums import result_facts
 from pairgossip.kernels import as_kernel
+from pairgossip.peer.result_page import _facts
 from pairgossip.peer.spec.spec import noise_law_for
 from pairgossip.peer.sums.cells import Sums
 from pairgossip.peer.sums.noisy import (
@@ -129,6 +131,8 @@ def test_a_run_says_why_there_is_no_interval(n: int, is_given: bool) -> None:
     assert result.value is not None
     assert (result.interval is not None) == is_given
     assert (result.noise.without_interval is None) == is_given
+    for facts in (result_facts(result), _facts(result)):
+        assert ("no interval" in dict(facts)) != is_given
 
 
 @pytest.mark.parametrize("kernel", ["trimmed-mean-0.1", "hodges-lehmann"])

@@ -10,6 +10,7 @@ are sums over cells, not over pairs of people.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,11 +67,16 @@ def laws_of(mechanism: RandomizedResponse, table: FloatArray) -> Laws:
 
 def relative_noise(mechanism: RandomizedResponse, n: float) -> float:
     """Return the standard deviation of the noise in all cells' shares together, of n reports."""
+    return _noise_of_one(mechanism) / math.sqrt(n)
+
+
+@lru_cache(maxsize=4)  # a peer asks every second
+def _noise_of_one(mechanism: RandomizedResponse) -> float:
     squares = [
         float((response.debias(np.eye(response.cells), 0) ** 2).sum(axis=1).mean())
         for response in mechanism.responses
     ]
-    return math.sqrt(max(math.prod(squares) - 1.0, 0.0) / n)
+    return math.sqrt(max(math.prod(squares) - 1.0, 0.0))
 
 
 def rows_for_interval(mechanism: RandomizedResponse) -> int:
