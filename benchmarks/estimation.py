@@ -1,4 +1,4 @@
-"""How fast estimation is: against the transcription, and as the network grows.
+"""How fast estimation is: against the transcription, as the network grows, and along sweeps.
 
 Run with ``python -m benchmarks.estimation``; add ``--quick`` for a look in a few seconds.
 """
@@ -6,6 +6,7 @@ Run with ``python -m benchmarks.estimation``; add ``--quick`` for a look in a fe
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy as np
 
 from benchmarks import transcription
 from benchmarks.timing import alternate, row
-from pairgossip import graphs
+from pairgossip import estimate, graphs
 from pairgossip.algorithms.methods import find_method
+from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
@@ -93,6 +96,31 @@ def as_the_network_grows(rounds: int, iterations: int, largest: int) -> None:
             print(row(f"  {n:,} nodes", "", f"{each * 1e9:.1f} ns", ratio, goal))
 
 
+def search_and_run(sizes: tuple[int, ...], rounds: int) -> None:
+    """Processor time of what ordered schedules need beforehand, against the run itself."""
+    method = find_method("averaging")
+    print(row("\nordered exchanges, default length", "settled in", "the run", "ratio", "goal"))
+    for n in sizes:
+        data = np.random.default_rng(0).normal(size=n)
+        for name, graph in (
+            ("Watts-Strogatz", graphs.watts_strogatz(n, k=4, p=0.3, seed=0)),
+            ("random 4-regular", graphs.random_regular(n, 4, seed=0)),
+        ):
+
+            def settle(graph: Graph = graph) -> Timetable:
+                graph._known.clear()  # a relaxation is found once per graph
+                return settle_timetable("ordered", graph, "uniform-edges", method)
+
+            how = {"schedule": "ordered", "relaxation": settle().relaxation, "n_jobs": 1}
+
+            def run(data: FloatArray = data, graph: Graph = graph, how: Any = how) -> object:
+                return estimate(data, graph=graph, method="averaging", seed=0, **how)
+
+            before, itself = alternate(settle, run, rounds=rounds, clock=time.process_time)
+            ratio = f"{before / itself:.2f} x"
+            print(row(f"  {name}, {n:,}", f"{before:.2f} s", f"{itself:.2f} s", ratio, "1 x"))
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -102,6 +130,7 @@ def main() -> None:
     against_transcription(rounds, iterations)
     largest = 100_000 if quick else 10_000_000
     as_the_network_grows(3 if quick else 5, iterations * 8, largest)
+    search_and_run((10_000,) if quick else (10_000, 100_000, 300_000), 3)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.noisy_intervals import EPSILONS, LAWS, ROWS, population
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.inference.answer import intervals
+from pairgossip.inference.answer import Law, intervals
 from pairgossip.privacy import DebiasedKernel, RandomizedResponse
 from pairgossip.privacy.debiased import expect
 from pairgossip.privacy.moments import (
@@ -80,7 +80,7 @@ def line(name: str, law: str, n: int, epsilon: float, samples: int) -> str:
         return (low <= value) & (value <= high)
 
     by_scale, plain, chosen = (
-        hold(*intervals(values, errors, LEVEL, one, n - 1)).mean()
+        hold(*intervals(values, errors, LEVEL, one, Law(n - 1))).mean()
         for one in (scale, "plain", choose_scale(mechanism, n, scale))
     )
     given = f"{chosen:.1%}" if n >= rows_for_interval(mechanism) else "-"

@@ -36,9 +36,9 @@ def progress_bar(what: str, total: int, show: Show = None) -> Iterator[Advance |
     if not show:
         yield None
         return
-    bar = _LateBar(what, total)
+    bar = LateBar(what, total)
     try:
-        yield bar.advance
+        yield bar
     finally:
         bar.stop()
 
@@ -58,7 +58,13 @@ def in_steps(advance: Advance | None) -> Callable[[float], None] | None:
     return report
 
 
-class _LateBar:
+COMPILING = "compiling, once"
+"""What stands beside a bar while loops are compiled, which are kept on disk afterward."""
+
+
+class LateBar:
+    """A bar that is called with finished steps, and appears when they take a while."""
+
     def __init__(self, what: str, total: int) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -72,17 +78,37 @@ class _LateBar:
         self._task = self._bar.add_task(what, total=total)
         self._appears = time.monotonic() + _SHOW_AFTER_SECONDS
         self._lock = threading.Lock()
-        self._started = False
+        self._started = self._compiling = False
+        self._what = what
 
-    def advance(self, steps: int) -> None:
+    def __call__(self, steps: int) -> None:
+        """Report finished steps."""
         self._bar.advance(self._task, steps)
-        if not self._started and time.monotonic() > self._appears:
-            with self._lock:
-                if not self._started:
-                    self._started = True
-                    self._bar.start()
+        if self._compiling:
+            self._compiling = False
+            self._bar.update(self._task, description=self._what)
+        if time.monotonic() > self._appears:
+            self._start()
+
+    @property
+    def description(self) -> str:
+        """What stands before the bar."""
+        return str(self._bar.tasks[0].description)
+
+    def tell_compiling(self) -> None:
+        """Say until the next step that loops are being compiled, which takes seconds."""
+        self._compiling = True
+        self._bar.update(self._task, description=f"{self._what} ({COMPILING})")
+        self._start()
+
+    def _start(self) -> None:
+        with self._lock:
+            if not self._started:
+                self._started = True
+                self._bar.start()
 
     def stop(self) -> None:
+        """Leave the bar as it is."""
         if self._started:
             self._bar.stop()
 

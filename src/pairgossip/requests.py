@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -22,14 +23,15 @@ from pairgossip.checks import (
     trial_numbers,
     whole,
 )
+from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
-from pairgossip.errors import InputError, InterruptedRun, notify
+from pairgossip.errors import InputError, InterruptedRun, MissingExtra, notify
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.kernels.rows import check_classes, prepare_rows
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.progress import Show, progress_bar
+from pairgossip.progress import Advance, LateBar, Show, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
 from pairgossip.text import format_count
@@ -125,7 +127,10 @@ class Request:
     def run(self, experiment: Experiment[R], title: str) -> Outcome[R]:
         """Run all trials; raise `KeyboardInterrupt` if it came before anything was computed."""
         total = len(self.trial_numbers) * experiment.iterations
-        with progress_bar(title, total, self.progress) as advance:
+        with (
+            progress_bar(title, total, self.progress) as advance,
+            _telling_compilation(advance),
+        ):
             outcome = run_trials(experiment, self.root, self.trial_numbers, self.n_jobs, advance)
         if not outcome.records:
             raise KeyboardInterrupt
@@ -142,3 +147,14 @@ class Request:
         return replace(
             result, rows_dropped=self.rows_dropped, positive=self.positive_class or result.positive
         )
+
+
+@contextmanager
+def _telling_compilation(advance: Advance | None) -> Iterator[None]:
+    """Let a bar say when loops are compiled; without one, or a compiler, there is nothing to do."""
+    with ExitStack() as stack:
+        if isinstance(advance, LateBar):
+            with suppress(MissingExtra):
+                noticing = noticing_compilation(advance.tell_compiling, everywhere=True)
+                stack.enter_context(noticing)
+        yield

@@ -89,7 +89,7 @@ def test(
         the ties: p is counted over all orders of few rows, and otherwise that of a normal z by the
         variance of that law, as in `scipy.stats.mannwhitneyu` and `scipy.stats.kendalltau`. With
         groups, strata or another null, p goes with the interval. Other kernels have that of a
-        normal z by their sampling error, and with fewer than 30 groups that of Student's t; of
+        normal z by their sampling error, and with groups that of Student's t; of
         ``"auc-difference"`` this is DeLong's paired test of two scores. Or one of the tests by
         ranks, ``"mann-whitney"``,
         ``"mann-whitney-continuity"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from numba import njit
 
 from pairgossip.engine.compiling import noticing_compilation
+from pairgossip.progress import COMPILING, LateBar, progress_bar
 
 
 def test_compilation_is_noticed_once() -> None:
@@ -28,3 +30,20 @@ def test_other_threads_compile_on_their_own() -> None:
         thread.start()
         thread.join()
     assert noticed == []
+
+
+def test_a_bar_says_that_it_compiles_until_the_next_step(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    triple = njit(lambda x: 3 * x)
+    with progress_bar("A run", 2, show=True) as bar:
+        assert isinstance(bar, LateBar)
+        with noticing_compilation(bar.tell_compiling, everywhere=True):
+            thread = threading.Thread(target=lambda: triple(1))
+            thread.start()
+            thread.join()
+        assert bar.description == f"A run ({COMPILING})"
+        bar(1)
+        assert bar.description == "A run"
+    assert COMPILING == "compiling, once"
+    assert "A run" in capsys.readouterr().err

@@ -10,8 +10,10 @@ from pairgossip.errors import needed_for_speed
 
 
 @contextmanager
-def noticing_compilation(on_start: Callable[[], None]) -> Iterator[None]:
-    """Call a function whenever this thread begins to compile, as long as the block runs.
+def noticing_compilation(
+    on_start: Callable[[], None], *, everywhere: bool = False
+) -> Iterator[None]:
+    """Call a function whenever this thread, or any, begins to compile, as long as the block runs.
 
     What is compiled already, or kept on disk from an earlier time, is not compiled.
     """
@@ -23,7 +25,7 @@ def noticing_compilation(on_start: Callable[[], None]) -> Iterator[None]:
         """Hears of all threads."""
 
         def on_start(self, event: event.Event) -> None:
-            if threading.get_ident() == here:
+            if everywhere or threading.get_ident() == here:
                 on_start()
 
         def on_end(self, event: event.Event) -> None:

@@ -191,7 +191,7 @@ def _grid(order: int) -> _Grid:
     inverse = np.asarray((2.0 / order) * chebyshev.chebvander(points, order - 1).T)
     inverse[0] /= 2.0
     apart = points[: (order + 1) // 2, None] - points[None, :]
-    return _Grid(points, inverse, apart, np.abs(apart))
+    return _Grid(points, np.asarray(inverse, dtype=np.float64), apart, np.abs(apart))
 
 
 @cache

@@ -9,6 +9,7 @@ at once, and a few hundred on long and thin graphs. Along sweeps nothing is left
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import UNIFORM_EDGES
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, needed_for
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
@@ -60,7 +61,7 @@ def averaging_error(
     last = max(int(np.max(exchanges, initial=1)), 2)
     looks = np.unique(np.rint(np.geomspace(1, last, _LOOKS)))
     for basis in steps:
-        steps.seen.append(float(deviations @ basis @ deviations))
+        steps.seen.append(float(np.einsum("ij,j->i", basis, deviations) @ deviations))
         if len(steps.seen) == check_at:
             if steps.known_until(looks) == last:
                 break
@@ -90,6 +91,11 @@ def sweep_error(
     return np.sqrt(squares / len(places))
 
 
+def _inner_product(one: FloatArray, other: FloatArray) -> float:
+    """Return <A, B>; not by BLAS, whose threads take longer to meet than to add up."""
+    return float(np.einsum("ij,ij->", one, other))
+
+
 class _Lanczos:
     """An orthonormal basis of the matrices P, Phi(P), Phi(Phi(P)), ..., and Phi in it.
 
@@ -103,6 +109,7 @@ class _Lanczos:
         self.seen: list[float] = []
         self._diagonal: list[float] = []
         self._beside: list[float] = []
+        self._decomposed: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._is_whole = False
 
     def __iter__(self) -> Iterator[FloatArray]:
@@ -113,11 +120,11 @@ class _Lanczos:
         before, beside = np.zeros_like(current), 0.0
         for _ in range(max(_FEWEST_STEPS, _MOST_NUMBERS // n**2)):
             after = self._mean_step(current) - beside * before
-            self._diagonal.append(float(np.vdot(current, after)))
+            self._diagonal.append(_inner_product(current, after))
             yield current
             after -= self._diagonal[-1] * current
             after -= after.mean()  # Phi keeps constants: rounding to them would never fade
-            beside = float(np.linalg.norm(after))
+            beside = math.sqrt(_inner_product(after, after))
             if beside < _NEGLIGIBLE:
                 self._is_whole = True
                 return
@@ -150,8 +157,19 @@ class _Lanczos:
     def squares(self, exchanges: FloatArray | IntArray, size: int | None = None) -> FloatArray:
         """Return the sum over nodes of expected square deviations, from so many steps or all."""
         seen = np.array(self.seen[:size])
-        small = np.diag(self._diagonal[: len(seen)])
-        small += np.diag(self._beside[: len(seen) - 1], -1)
-        values, vectors = np.linalg.eigh(small)  # takes the lower half
+        values, vectors = self._decompose(len(seen))
         faded = np.clip(values, -1.0, 1.0) ** np.asarray(exchanges, dtype=np.float64)[:, None]
         return np.asarray(np.maximum(self._size * (faded * vectors[0]) @ (vectors.T @ seen), 0.0))
+
+    def _decompose(self, size: int) -> tuple[FloatArray, FloatArray]:
+        """Return eigenvalues and eigenvectors of Phi in the first matrices of the basis.
+
+        It has three diagonals: as a full matrix it would take longer than all steps.
+        """
+        if size not in self._decomposed:
+            with needed_for("The exact error of averaging"):
+                from scipy.linalg import eigh_tridiagonal
+            main, beside = np.array(self._diagonal[:size]), np.array(self._beside[: size - 1])
+            values, vectors = eigh_tridiagonal(main, beside)
+            self._decomposed[size] = np.asarray(values), np.asarray(vectors)
+        return self._decomposed[size]

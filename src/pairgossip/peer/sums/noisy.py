@@ -22,8 +22,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.order_statistics.laws import normal_quantile
+from pairgossip.order_statistics.rank_brackets import Ends
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.peer.sums.brackets import POSSIBLE, Ends, level_of_ends
+from pairgossip.peer.sums.brackets import POSSIBLE, level_of_ends
 from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums, expand
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.readings import Found, OrderReading, PairReading, SpreadReading
