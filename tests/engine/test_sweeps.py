@@ -14,7 +14,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.exact import sweeps
+from pairgossip.engine.exact import expressions, sweeps
 from pairgossip.engine.exact.tracing import trace
 from pairgossip.kernels import CATALOG, Kernel, compiled
 from pairgossip.kernels.blocks import blocked_rows, blocked_total
@@ -133,6 +133,21 @@ UNKNOWN: dict[str, Function] = {
 @pytest.mark.parametrize("function", UNKNOWN.values(), ids=UNKNOWN)
 def test_what_cannot_be_followed_is_left_to_blocks(function: Function) -> None:
     assert trace(function, None) is None
+
+
+def test_what_numba_does_not_know_is_left_to_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(expressions._PLAIN, "exp", "np.of_another_version({})")
+    kernel = Kernel(lambda x, y: np.exp(x - 2 * y))
+    assert trace(kernel.function, None) is not None
+    assert sweeps.prepare(kernel, rows(50)) is None
+
+
+def test_a_function_that_numba_takes_for_another_is_left_to_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(expressions._PLAIN, "exp", "np.sqrt(abs({}))")
+    kernel = Kernel(lambda x, y: np.exp(x - 3 * y))
+    assert sweeps.prepare(kernel, rows(50)) is None
 
 
 def test_functions_that_change_are_left_to_blocks() -> None:

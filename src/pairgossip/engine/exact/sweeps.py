@@ -18,6 +18,7 @@ from joblib import Parallel, delayed
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from pairgossip.arrays import FloatArray
@@ -137,7 +138,7 @@ def prepare(kernel: Kernel, data: FloatArray) -> Sweep | None:
     filled = np.pad(data.reshape(len(data), -1), ((0, -len(data) % _AT_ONCE), (0, 0)), mode="edge")
     try:
         loop = _compile(text)
-    except TypeError:  # numba's word for functions of NumPy that it does not know
+    except (NumbaError, AttributeError):  # such as a function of NumPy that numba does not know
         return None
     sweep = Sweep(loop, np.array(expressions.constants), symmetric, np.ascontiguousarray(filled.T))
     return sweep if _agrees(sweep, kernel, data) else None
