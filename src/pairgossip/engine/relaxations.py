@@ -133,7 +133,7 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
     eigenvalues have the same modulus.
     """
     values = _random_values(n)
-    start = float(np.linalg.norm(values))
+    start = _norm(values)
     sizes = [start]
     most = _MOST_SWEEPS if n <= _SMALL else _LONG * _default_sweeps(n, sweep)
     most = min(max(16, _MOST_EXCHANGES // len(sweep.edges)), most)
@@ -146,7 +146,7 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
             relax(values, relaxation)
         else:
             values = matrix @ values
-        sizes.append(float(np.linalg.norm(values)))
+        sizes.append(_norm(values))
     # The first half of the sweeps, if they are many, forgets what is forgotten faster.
     since = (len(sizes) - 1) // 2
     return float((sizes[-1] / sizes[since]) ** (1 / (len(sizes) - 1 - since)))
@@ -156,6 +156,14 @@ def _random_values(n: int) -> FloatArray:
     columns = max(1, min(_VECTORS, _SAMPLED_VALUES // n))
     values = np.random.Generator(np.random.Philox(0)).normal(size=(n, columns))
     return np.asarray(values - values.mean(axis=0))
+
+
+def _norm(values: FloatArray) -> float:
+    """Return the size of values; of many not by BLAS, whose threads wait longer than they add."""
+    if values.size <= _VECTORS * _SMALL:
+        return float(np.linalg.norm(values))
+    flat = values.reshape(-1)
+    return math.sqrt(float(np.einsum("n,n->", flat, flat)))
 
 
 def _matrix(sweep: Sweep, n: int, relaxation: float) -> FloatArray:
@@ -198,11 +206,11 @@ def _measure_rate(relax: _Relax, relaxation: float, values: FloatArray, most: in
 
 def _follow(relax: _Relax, relaxation: float, values: FloatArray, most: int) -> list[float]:
     """Average rows of values along sweeps until they are forgotten; return their sizes."""
-    sizes = [float(np.linalg.norm(values))]
+    sizes = [_norm(values)]
     while len(sizes) <= most and sizes[-1] > _FORGOTTEN * sizes[0]:
         for row in values:
             relax(row, relaxation)
-        sizes.append(float(np.linalg.norm(values)))
+        sizes.append(_norm(values))
     return sizes
 
 
@@ -247,7 +255,9 @@ def bound_gap(graph: Graph, sweep: Sweep) -> float:
     for step in range(_LANCZOS_STEPS):
         values -= values.mean()
         for _ in range(2):  # once leaves rounding
-            values -= (basis[:step] @ values) @ basis[:step]
-        basis[step] = values / np.linalg.norm(values)
+            along = np.einsum("sn,n->s", basis[:step], values)
+            values -= np.einsum("s,sn->n", along, basis[:step])
+        basis[step] = values / _norm(values)
         values = matrix @ basis[step]
-    return float(np.linalg.eigvalsh(basis @ (matrix @ basis.T))[0])
+    products = np.einsum("an,nb->ab", basis, matrix @ basis.T)
+    return float(np.linalg.eigvalsh(products)[0])
