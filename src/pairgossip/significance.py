@@ -19,7 +19,7 @@ from pairgossip.errors import InputError, canonical
 from pairgossip.estimation import carry_out
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
-from pairgossip.inference.answer import check_level, judge
+from pairgossip.inference.answer import Law, check_level, judge
 from pairgossip.inference.orders import (
     ORDER_KERNELS,
     SAMPLING_ERROR,
@@ -267,7 +267,8 @@ class _KernelRequest(EstimationRequest):
         freedom, z = (run.freedom if by_site else math.inf), (run.estimates - null) / errors
         p = map_law(partial(probability, alternative=self.alternative, freedom=freedom), z)
         if run.kernel in ORDER_KERNELS:
-            z, either_side = judge(run.estimates, errors, null, run.interval_scale, run.error_law)
+            law = Law(run.freedom, run.skewness, run.shift, run.effective_freedom)
+            z, either_side = judge(run.estimates, errors, null, run.interval_scale, law)
             p = map_law(partial(choose_side, alternative=self.alternative), either_side, z)
         return replace(run, p_value=p, p_law=SAMPLING_ERROR)
 

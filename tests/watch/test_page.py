@@ -69,7 +69,7 @@ def test_a_first_visit_shows_a_network_ready_to_start(page: Page, served: Served
     status(page, "ready")
     assert done(page) == 0
     assert (readout(page, "exact"), readout(page, "sampling")) == ("500.7", "42.54")
-    note = page.locator("section.chart", has_text="by a 95 % interval, between 423.9 and 591.4")
+    note = page.locator("section.chart", has_text="by a 95 % interval, between 423.5 and 666.4")
     expect(note.get_by_role("button", name="sampling error")).to_be_visible()
     page.select_option("#interval", "none")
     expect(note).to_have_count(0)

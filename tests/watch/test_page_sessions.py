@@ -94,9 +94,13 @@ def test_the_label_of_an_upload_is_a_column_of_two_values(
     visit(page, served, **GINI)
     page.select_option("#statistic", "kernel:auc")
     page.set_input_files("#file", file)
+    expect(page.get_by_role("alert")).to_contain_text("positive class")
+    page.fill("#positive", "ill")
+    page.locator("#positive").blur()
     expect(page.locator("article .sub")).to_contain_text("40 nodes")
     quiet(page)
     assert address(page)["label"] == ["state"] and address(page)["column"] == ["score"]
+    assert address(page)["positive"] == ["ill"]
     file.write_text(",name,score\n" + "\n".join(f"{k},p{k},{k * k}" for k in range(40)))
     page.set_input_files("#file", file)
     expect(page.locator("#label option:checked")).to_have_text("choose a column")

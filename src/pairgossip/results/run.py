@@ -175,7 +175,7 @@ class Run(Result):
         if self.interval_low is not None and self.interval_high is not None:
             return self.interval_low, self.interval_high
         errors = np.hypot(self.sampling_error, self._noise)
-        return intervals(self.estimates, errors, self.level, self.interval_scale, self.error_law)
+        return intervals(self.estimates, errors, self.level, self.interval_scale, self._law)
 
     @property
     def answer(self) -> Answer | None:
@@ -194,11 +194,11 @@ class Run(Result):
         if self.interval_low is not None and self.interval_high is not None:
             low, high = (value + float(np.mean(ends - self.estimates)) for ends in self.interval)
         else:
-            low, high = interval(value, math.hypot(error, noise), self.level, scale, self.error_law)
+            low, high = interval(value, math.hypot(error, noise), self.level, scale, self._law)
         return Answer(value, error, low, high, self.level, scale, self.positive)
 
     @property
-    def error_law(self) -> Law:
+    def _law(self) -> Law:
         """The law of estimates over their sampling errors."""
         return Law(self.freedom, self.skewness, self.shift, self.effective_freedom)
 
