@@ -65,6 +65,31 @@ def test_where_no_class_comes_first_text_will_do(kernel: str) -> None:
     assert pg.exact(SCORES, kernel, labels=WORDS, interval=0.9).positive is None
 
 
+def test_ties_of_the_first_rows_hide_nothing() -> None:
+    def weigh_higher(first: Any, second: Any) -> Any:
+        return (first[:, 0] - second[:, 0]) * (first[:, 1] > second[:, 1])
+
+    order = np.argsort(SCORES > 0, kind="stable")
+    zeros, words = np.maximum(SCORES, 0)[order], WORDS[order]
+    for kernel in ("kendall", "ranking-risk", weigh_higher):
+        with pytest.raises(InputError, match="give positive='ill'"):
+            pg.exact(zeros, kernel, labels=words)
+        assert pg.exact(zeros, kernel, labels=words, positive="ill", interval=0.9).positive == "ill"
+
+
+def test_what_is_advised_can_be_given() -> None:
+    with pytest.raises(InputError, match="give positive=b'ill', or"):
+        pg.exact(SCORES, "auc", labels=WORDS.astype("S"))
+    assert pg.exact(SCORES, "auc", labels=WORDS.astype("S"), positive=b"ill") == AUC
+
+
+def test_events_in_words_are_named() -> None:
+    asked: dict[str, Any] = {"data": TABLE, "kernel": "concordance", "interval": 0.9}
+    found = pg.exact(**asked, labels=WORDS, positive="ill")
+    assert found.positive == "ill"
+    assert found == pg.exact(**asked, labels=ILL.astype(float))
+
+
 def test_tests_without_a_side_take_text() -> None:
     for name in ("kolmogorov-smirnov", "distance-correlation", "energy-distance"):
         found = pg.test(SCORES, name, labels=WORDS)
@@ -76,6 +101,7 @@ def test_numbers_booleans_and_ordered_categories_have_an_order() -> None:
     ordered = pandas.Categorical(WORDS, ["well", "ill"], ordered=True)
     known: list[tuple[Any, str]] = [
         (ILL, "True"),
+        (ILL.astype(object), "True"),
         (ILL.astype(int), "1"),
         (np.where(ILL, 0.5, -1.0), "0.5"),
         (np.where(ILL, "10", "9"), "10"),

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.text import MOST_NAMED, format_count, format_rows, join_first, join_names
 
 _LARGEST_EXACT_INTEGER = 2**53
-_CLASSES_TRIED, _ROWS_TRIED = 4, 4
-"""How many classes, and rows of each, show whether a function minds how classes are numbered."""
+_CLASSES_TRIED, _ROWS_TRIED, _COLUMNS_TRIED = 4, 12, 8
+"""How many classes, rows of each, and columns whose extreme rows are among them, show whether a
+function minds how classes are numbered."""
 
 
 def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
@@ -161,9 +162,9 @@ def minds_numbering(
     classes = _distinct_classes(data[:, -1])
     # The last class becomes the first; classes without it would keep their order.
     tried = classes[-_CLASSES_TRIED:]
-    rows = np.concatenate([np.flatnonzero(data[:, -1] == one)[:_ROWS_TRIED] for one in tried])
+    rows = np.concatenate([_varied_rows(data, np.flatnonzero(data[:, -1] == one)) for one in tried])
     some = data[rows]
-    first, second = (index.ravel() for index in np.indices((len(rows), len(rows))))
+    first, second = (index.ravel() for index in np.indices((len(some), len(some))))
     moved = some.copy()
     # Rotated, not reversed: reversed classes are as far from each other as before.
     at = np.searchsorted(classes, some[:, -1])
@@ -173,6 +174,17 @@ def minds_numbering(
     return not np.allclose(before, after, rtol=1e-9, atol=0, equal_nan=True)
 
 
+def _varied_rows(data: FloatArray, rows: IntArray) -> IntArray:
+    """Return some of these rows, spread over all of them, and those at the ends of columns.
+
+    Rows beside each other may be tied, as where a file is sorted, and ties show nothing.
+    """
+    features = data[:, :-1][:, :_COLUMNS_TRIED][rows]
+    spread = np.linspace(0, len(rows) - 1, _ROWS_TRIED).astype(np.int64)
+    ends = (features.argmin(axis=0), features.argmax(axis=0))
+    return rows[np.unique(np.concatenate((spread, *ends)))]
+
+
 def _distinct_classes(labels: FloatArray) -> FloatArray:
     """Return what `np.unique` does, of two classes without sorting all rows."""
     low, high = labels.min(), labels.max()
@@ -180,20 +192,20 @@ def _distinct_classes(labels: FloatArray) -> FloatArray:
     return np.array([low, high]) if is_two else np.unique(labels)
 
 
-def two_texts(labels: Any) -> list[str] | None:
+def two_texts(labels: Any) -> list[Any] | None:
     """Return two labels that are text and so have no order but the alphabet's, else None.
 
-    Text that spells numbers has their order.
+    Text that spells numbers has their order. Dates and other objects count as text.
     """
     if class_example(labels) is None:
         return None
     found = {item for item in as_array(labels, "labels").ravel().tolist() if not is_missing(item)}
-    return sorted(map(str, found)) if len(found) == 2 and not _are_numerals(found) else None
+    return sorted(found, key=str) if len(found) == 2 and not _are_numerals(found) else None
 
 
-def unknown_positive(owner: str, names: list[str]) -> InputError:
+def unknown_positive(owner: str, names: list[Any]) -> InputError:
     """Build the error for two labels of which nobody says which is the positive one."""
-    quoted = join_names([repr(name[:40]) for name in names])
+    quoted = join_names([repr(name)[:42] for name in names])
     return InputError(
         f"{owner} depends on which of two classes is the positive one, but the labels are "
         f"{quoted}: give {{argument}}, or the other.",
@@ -207,7 +219,8 @@ def name_higher(labels: Any) -> str | None:
     codes = ordered_codes(labels)
     array = as_array(labels if codes is None else codes, "labels").ravel()
     if array.dtype == object and all(map(_is_number, array)):
-        array = array.astype(np.float64)
+        are_booleans = all(isinstance(item, bool | np.bool_) for item in array)
+        array = array.astype(bool if are_booleans else np.float64)
     if array.dtype.kind not in "fiub":
         found = set(array.tolist())
         return max(found, key=float) if len(found) == 2 and _are_numerals(found) else None

@@ -155,8 +155,7 @@ def name_positive(
     found = name or name_higher(data[:, -1])
     if isinstance(measure, NamedTest):
         return found if measure.favors else None
-    is_event = last == "event?" and column_count(data) == len(measure.columns or ())
-    if found is None or is_event or getattr(measure, "contrast", None) is not None:
+    if found is None or getattr(measure, "contrast", None) is not None:
         return None
     parts = (partial(evaluate, part) for part in measure.components)
     return found if any(minds_numbering(data, values) for values in parts) else None
