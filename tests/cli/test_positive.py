@@ -47,6 +47,15 @@ def test_it_is_said_for_training_and_swarms_too(cli: CommandLine, cells: Path) -
     assert f"Kernel 'auc' {REFUSED}" in cli.error(*swarm, "--kernel", "auc", "--peers", 3)
 
 
+def test_long_numbers_are_told_apart(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "codes.csv"
+    file.write_text("score,code\n1,1000001\n2,1000002\n3,1000001.0\n")
+    asked = ("exact", file, "--column", "score", "--label", "code", "--kernel", "auc")
+    assert "; positive: 1000002" in cli(*asked).err
+    told = cli(*asked, "--positive", 1000001)
+    assert float(told.out) == 0.5 and "(1000002 < 1000001); positive: 1000001" in told.err
+
+
 def test_the_positive_class_is_named(cli: CommandLine, cells: Path) -> None:
     asked = (cells, "--column", "score", "--label", "class", "--kernel", "auc")
     told = cli("exact", *asked, "--positive", "ill", "--interval", "0.9")

@@ -234,7 +234,7 @@ def name_higher(labels: Any) -> str | None:
 
 def format_label(label: Any) -> str:
     """Return what results call a class."""
-    return f"{label:g}" if isinstance(label, float) else str(label)
+    return f"{label:.15g}" if isinstance(label, float) else str(label)
 
 
 def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:

@@ -73,11 +73,13 @@ class RowOptions:
 
     def _order_classes(self, texts: Sequence[str]) -> list[Any]:
         """Return the two labels, the positive one last; 1 and 1.0 are the same number."""
+        from pairgossip.kernels.data import format_label
         from pairgossip.kernels.rows import order_classes
 
         positive: Any = self.positive
         if all(map(_is_numeral, {*texts, positive})):
-            texts, positive = [f"{float(text):g}" for text in texts], f"{float(positive):g}"
+            texts = [format_label(float(text)) for text in texts]
+            positive = format_label(float(positive))
         return order_classes(positive, texts, self.classes)
 
 
@@ -166,7 +168,9 @@ class Observations(NamedTuple):
     @property
     def class_names(self) -> list[str] | None:
         """The declared classes as text; None if there are none."""
-        return None if self.classes is None else [_format_class(name) for name in self.classes]
+        from pairgossip.kernels.data import format_label
+
+        return None if self.classes is None else [format_label(name) for name in self.classes]
 
     def name_positive(self, found: str | None) -> str | None:
         """Return the positive class of a result by its name, where classes are declared."""
@@ -197,10 +201,6 @@ def format_places(places: Sequence[tuple[str, int]], rows: Sequence[int]) -> str
     return join_names(
         [f"{format_rows(lines, 'line')}{file and f' of {file}'}" for file, lines in by_file.items()]
     )
-
-
-def _format_class(name: Any) -> str:
-    return f"{name:g}" if isinstance(name, float) else str(name)
 
 
 def _is_numeral(text: str) -> bool:

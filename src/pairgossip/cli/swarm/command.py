@@ -222,6 +222,10 @@ def _plan(
     return make_plan(text, rows, network.build(peers, parameters, how.seed), peers, how.seed)
 
 
+_SPECIFIED = ("kernel", "column", "label", "classes", "positive", "target", "algorithm", "rate")
+"""Options that a specification replaces."""
+
+
 def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     from pairgossip.files import LARGEST_TOML, read_bytes
     from pairgossip.peer.spec.spec import read_spec
@@ -229,9 +233,7 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
 
     assert what.spec is not None
     asked = given(what, how)
-    for name in (
-        *("kernel", "column", "label", "classes", "positive", "target", "algorithm", "rate"),
-    ):
+    for name in _SPECIFIED:
         if name in asked:
             raise InputError(f"--spec says everything about it: leave out --{name}.")
     spec = read_spec(what.spec)
@@ -259,7 +261,7 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     table = observations.values.reshape(len(observations.values), -1)
     if observations.labels is not None:
         labels = observations.labels
-        if isinstance(labels, list):  # text: by its place in the alphabet, as in simulations
+        if isinstance(labels, list):  # text whose order makes no difference, or it was refused
             labels = np.unique(labels, return_inverse=True)[1]
         table = np.column_stack([table, np.asarray(labels, dtype=float)])
     text = kernel_spec(

@@ -303,9 +303,9 @@ def averaging_gap() -> Evidence:
     "C",
     "randomized response can be easily combined with the algorithms, since it gives unbiased "
     "estimates of the pairwise function",
-    "true of two people's reports, and the outlook prints no algorithm; a remark for who writes "
-    "one: at a node's own report the debiased kernel is biased, so set own reports aside, or "
-    "debias the diagonal by itself",
+    "true of two people's reports, and the outlook prints no algorithm; a remark for whoever "
+    "writes one: at a node's own report the debiased kernel is biased, so set own reports aside, "
+    "or debias the diagonal by itself",
     {SYMMETRIC: "238"},
 )
 def private_diagonal() -> Evidence:
