@@ -30,6 +30,12 @@ def test_the_nearest_name_is_offered(typed: str, hint: str) -> None:
     assert str(error) == f"Unknown kernel '{typed}': {hint}"
 
 
+def test_one_word_of_a_name_offers_it_if_it_is_of_no_other() -> None:
+    names = ["goodman-kruskal-gamma", "within-cluster-scatter", "between-cluster-scatter"]
+    assert "did you mean 'goodman-kruskal-gamma'?" in str(unknown_name("kernel", "gamma", names))
+    assert "choose one of" in str(unknown_name("kernel", "cluster", names))
+
+
 def test_a_missing_library_is_named_with_what_brings_it() -> None:
     sentence = (
         r"^Telepathy needs no_such_library, which is not installed: "

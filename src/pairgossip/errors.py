@@ -97,10 +97,6 @@ def canonical(name: str) -> str:
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
-def _other_names(entry: object) -> tuple[str, ...]:
-    return getattr(entry, "also_called", ())
-
-
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     """Build the error for a name that is not in a catalog, offering the nearest one.
 
@@ -113,10 +109,14 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     called = [
         choice
         for choice, entry in entries.items()
-        if typed.replace("-", "") in {one.replace("-", "") for one in _other_names(entry)}
+        if typed.replace("-", "")
+        in {other.replace("-", "") for other in getattr(entry, "also_called", ())}
     ]
     begun = [choice for choice in known if typed and choice.startswith(typed)]
     near = called or begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
+    if not near:  # one word of a name, as long as it is of no other
+        holding = [choice for choice in known if typed in choice.split("-")]
+        near = holding if len(holding) == 1 else []
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
     return InputError(f"Unknown {kind} '{name}': {hint}")
 
