@@ -2,7 +2,11 @@
 
 A term is a number: of the operation that gives it, counted from 1, negative for its negative.
 Terms are kept in one form, in which a - b is the negative of b - a, a + b is b + a, and |-a| is
-|a|. All of these hold to the last bit, so that two functions with the same term are equal.
+|a|. All of these hold to the last bit, but for the sign of zero, which only divisions show: what
+is divided by zero is NaN here, so that two functions with the same term are equal.
+
+Other libraries round other functions otherwise. What jumps, such as a comparison, would turn a
+difference in the last bit into one of all bits, and is asked for exact terms only.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ _EVEN = frozenset({"absolute", "cos", "cosh"})
 _PLAIN = {
     "add": "{} + {}",
     "multiply": "{} * {}",
-    "divide": "{} / {}",
+    "divide": "{0} / {1} if {1} != 0.0 else np.nan",
     "less": "{} < {}",
     "less_equal": "{} <= {}",
     "equal": "{} == {}",
@@ -36,21 +40,25 @@ _PLAIN = {
     "minimum": "smaller({}, {})",
     "maximum": "larger({}, {})",
     "power": "{} ** {}",
-    # The last part is NaN where the number is, or where it is infinite.
-    "sign": "(1.0 if {0} > 0.0 else 0.0) - (1.0 if {0} < 0.0 else 0.0) + 0.0 * {0}",
+    "sign": "1.0 if {0} > 0.0 else (-1.0 if {0} < 0.0 else {0})",
 } | {name: f"{{}} {sign} {{}}" for name, sign in _LOGIC.items()}
 CALLED = frozenset(
     {
         *("sqrt", "log", "log2", "log10", "log1p", "expm1", "exp2", "absolute", "cos", "cosh"),
-        *("floor", "ceil", "arccos", "arctan2", "hypot"),
+        *("floor", "ceil", "arccos", "hypot"),
         *(_ODD - {"sign", "tanh"}),
     }
 )
 """Functions that compiled code calls by NumPy's name."""
+_ROUNDED = CALLED - {"sqrt", "absolute", "floor", "ceil"} | {"exp", "tanh", "power"}
+_JUMPING = frozenset({"less", "less_equal", "equal", "not_equal", "floor", "ceil", "sign"})
 
 
-class Untraceable(Exception):
-    """Something that the elementary operations do not say; the function is then called itself."""
+class Untraceable(BaseException):
+    """Something that the elementary operations do not say; the function is then called itself.
+
+    No `Exception`, which the function could catch and go another way.
+    """
 
 
 class Operation(NamedTuple):
@@ -74,6 +82,8 @@ class Expressions:
     def __init__(self) -> None:
         self.constants: list[float] = []
         self._known: dict[Operation, Term] = {}
+        self._fixed: set[Term] = set()
+        self._inexact: set[Term] = set()
 
     def given(self, name: str) -> Term:
         """Return the term of a number that is there at first."""
@@ -85,7 +95,13 @@ class Expressions:
             raise Untraceable
         if value not in self.constants:
             self.constants.append(value)
-        return self.given(f"c{self.constants.index(value)}")
+        term = self.given(f"c{self.constants.index(value)}")
+        self._fixed.add(term)
+        return term
+
+    def mark_inexact(self, term: Term) -> None:
+        """Say that the last bits of a term may differ from those that NumPy finds."""
+        self._inexact.add(abs(term))
 
     def apply(self, name: str, *terms: Term) -> Term:
         """Return the term of an operation, in its one form."""
@@ -98,7 +114,7 @@ class Expressions:
         if name == "square":
             return self.apply("multiply", abs(terms[0]), abs(terms[0]))
         if name in _EVEN:
-            return self._find(Operation(name, (abs(terms[0]),)))
+            return self._operate(name, abs(terms[0]))
         sign = 1
         if name in ("multiply", "divide") or name in _ODD:
             sign = math.prod(1 if term > 0 else -1 for term in terms)
@@ -110,7 +126,7 @@ class Expressions:
             terms = tuple(-term for term in terms)
         if name not in _PLAIN and name not in CALLED:
             raise Untraceable
-        return sign * self._find(Operation(name, terms))
+        return sign * self._operate(name, *terms)
 
     def lines(self, result: Term) -> tuple[list[str], str]:
         """Return what computes a term, line by line, and how the term is called then."""
@@ -133,6 +149,15 @@ class Expressions:
                 form = _PLAIN.get(name, f"np.{name}({', '.join('{}' for _ in terms)})")
                 written.append(f"t{term} = {form.format(*map(spell, terms))}")
         return written, spell(result)
+
+    def _operate(self, name: str, *terms: Term) -> Term:
+        inexact = not self._inexact.isdisjoint(map(abs, terms))
+        if inexact and name in _JUMPING:
+            raise Untraceable
+        found = self._find(Operation(name, terms))
+        if inexact or name in _ROUNDED or (name == "divide" and terms[1] not in self._fixed):
+            self._inexact.add(found)
+        return found
 
     def _find(self, operation: Operation) -> Term:
         if len(self._known) >= MOST_OPERATIONS:

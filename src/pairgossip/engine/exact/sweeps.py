@@ -96,8 +96,8 @@ def sum_pairs(kernel: Kernel, data: FloatArray, progress: Progress | None = None
         return (stop - start) * (n - start if half else n)
 
     _share_strips(sum_strip, n, progress, n * (n + _STRIP) // 2 if half else n * n)
-    # Blocks find the pair that is to blame.
-    return math.fsum(sums) if np.isfinite(sums).all() else None
+    # Blocks find the pair that is to blame, if any single one is.
+    return math.fsum(sums) if np.isfinite(np.abs(sums).sum()) else None
 
 
 def sum_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None) -> FloatArray | None:
@@ -239,13 +239,12 @@ _bits, _from_bits = _reading(types.float64, types.int64), _reading(types.int64, 
 
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
-def exponential(y):  # type: ignore[no-untyped-def]
-    """exp(y) = 2^(k/256) exp(r), as exact as y is; not finite beyond 709.7, never below e^-708.
+def _split(y):  # type: ignore[no-untyped-def]
+    """Give 2^(k/256) and exp(r) - 1, whose product is exp(y) - 2^(k/256), for |y| up to 708.
 
     k + 1.5 2^52 ends in the bits of k: the last eight choose from a table, the others are those of
     the exponent. |r| is at most ln 2 / 512.
     """
-    y = larger(smaller(y, 710.0), -708.0)
     shifted = y * _LOG2E + _SHIFT
     k = shifted - _SHIFT
     r = y - k * _LN2
@@ -253,12 +252,20 @@ def exponential(y):  # type: ignore[no-untyped-def]
     power = _from_bits(
         _TABLE[np.uint64(bits) & np.uint64(_PARTS - 1)] + (bits << (52 - _PART_BITS))
     )
-    more = r + r * r * (0.5 + r * ((1 / 6) + r * (1 / 24)))
-    return power + power * more
+    return power, r + r * r * (0.5 + r * ((1 / 6) + r * (1 / 24)))
+
+
+@njit(error_model="numpy", forceinline=True)
+def exponential(y):  # type: ignore[no-untyped-def]
+    """exp(y), as exact as y is: the square of exp(y / 2), which overflows and vanishes rightly."""
+    power, more = _split(0.5 * larger(smaller(y, 711.0), -747.0))
+    root = power + power * more
+    return root * root
 
 
 @njit(error_model="numpy", forceinline=True)
 def hyperbolic_tangent(y):  # type: ignore[no-untyped-def]
-    """tanh(y), to the last bits of 1."""
-    small = exponential(-2.0 * abs(y))
-    return np.copysign((1.0 - small) / (1.0 + small), y)
+    """tanh(y), from exp(-2 |y|) - 1, which is exact where y is small."""
+    power, more = _split(larger(-2.0 * abs(y), -708.0))
+    less = (power - 1.0) + power * more
+    return np.copysign(less / (2.0 + less), y)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -42,7 +42,21 @@ _POWERS: dict[float, Callable[[Any], Any]] = {
     3.0: lambda block: block * np.square(block),
     4.0: lambda block: np.square(np.square(block)),
 }
-_REDUCED = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+_REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
+_SUMMED_IN_TURN = 7
+"""Up to this many columns NumPy adds one after the other."""
+
+
+class _Count:
+    """How many rows there are: the same number in all blocks, and no other."""
+
+    def __eq__(self, other: object) -> bool:
+        raise Untraceable
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_COUNT = _Count()
 
 
 class Block(NDArrayOperatorsMixin):
@@ -61,6 +75,15 @@ class Block(NDArrayOperatorsMixin):
     ) -> None:
         self.expressions, self.terms = expressions, tuple(terms)
         self.ndim, self.kind = ndim, kind
+        self.is_shared = False
+        """Whether another block would show what is written to this one."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return np.ndarray
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise Untraceable
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,7 +93,7 @@ class Block(NDArrayOperatorsMixin):
     @property
     def shape(self) -> tuple[Any, ...]:
         """Its shape; nothing can be computed of how many rows there are."""
-        return (object(), len(self.terms))[: self.ndim]
+        return (_COUNT, len(self.terms))[: self.ndim]
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise Untraceable
@@ -79,15 +102,17 @@ class Block(NDArrayOperatorsMixin):
         raise Untraceable
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any) -> Block:
+        if method == "reduce" and ufunc in _REDUCED:
+            return _reduce(_REDUCED[ufunc], *inputs, **how)
         out = how.pop("out", (None,))[0]
-        if method == "reduce" and ufunc.__name__ in _REDUCED:
-            return _reduce(_REDUCED[ufunc.__name__], *inputs, **how)
-        if method != "__call__" or how:
+        if method != "__call__" or how or getattr(np, ufunc.__name__, None) is not ufunc:
             raise Untraceable
         found = _multiply_matrices(*inputs) if ufunc is np.matmul else _call(ufunc, inputs)
         if out is None:
             return found
         if not isinstance(out, Block) or (out.ndim, out.kind) != (found.ndim, found.kind):
+            raise Untraceable
+        if out.is_shared:
             raise Untraceable
         out.terms = found.terms
         return out
@@ -95,30 +120,36 @@ class Block(NDArrayOperatorsMixin):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: Any, how: Any
     ) -> Block:
-        if function.__name__ not in _FUNCTIONS:
+        if function not in _FUNCTIONS:
             raise Untraceable
-        return _FUNCTIONS[function.__name__](*args, **how)
+        return _FUNCTIONS[function](*args, **how)
 
     def __getitem__(self, key: Any) -> Block:
         rows, column = key if isinstance(key, tuple) and len(key) == 2 else (None, None)
         if rows is not Ellipsis and rows != slice(None):
             raise Untraceable
         if column is None and self.ndim == 1:
-            return self._with(self.terms, ndim=2)
+            return self._view(self.terms, ndim=2)
         if self.ndim == 1 or isinstance(column, Block):
             raise Untraceable
         chosen = np.arange(len(self.terms))[column]
         if chosen.ndim > 1:
             raise Untraceable
-        return self._with([self.terms[at] for at in np.atleast_1d(chosen)], ndim=1 + chosen.ndim)
+        return self._view([self.terms[at] for at in np.atleast_1d(chosen)], ndim=1 + chosen.ndim)
 
     def astype(self, dtype: Any, copy: bool = True) -> Block:
         """Return the same numbers as another type."""
         kind = np.dtype(dtype).kind
         if np.dtype(dtype) not in _DTYPES.values() or (kind == INTEGER and self.kind == FLOAT):
             raise Untraceable
-        change = _to_bools if kind == BOOL else _to_numbers
-        return self._with(change(self), kind=kind)
+        terms = _to_bools(self) if kind == BOOL else _to_numbers(self)
+        return (self._with if copy else self._view)(terms, kind=kind)
+
+    def mark_inexact(self) -> Block:
+        """Say that its numbers may differ from NumPy's in their last bits, and return it."""
+        for term in self.terms:
+            self.expressions.mark_inexact(term)
+        return self
 
     def copy(self) -> Block:
         """Return a block that may be changed."""
@@ -139,6 +170,11 @@ class Block(NDArrayOperatorsMixin):
     def min(self, axis: Any = None) -> Block:
         """Take the smallest column."""
         return _reduce("min", self, axis)
+
+    def _view(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> Block:
+        view = self._with(terms, ndim, kind)
+        self.is_shared = view.is_shared = True
+        return view
 
     def _with(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> Block:
         return Block(self.expressions, terms, ndim or self.ndim, kind or self.kind)
@@ -168,7 +204,7 @@ def trace(
             _result(function(one.copy(), other.copy()))
             for one, other in ((first, second), (second, first))
         )
-    except Exception:
+    except (Exception, Untraceable):
         return None
     return expressions, found, found == mirrored
 
@@ -248,10 +284,15 @@ def _to_bools(block: Block) -> tuple[Term, ...]:
 def _power(base: Any, exponent: Any) -> Block:
     if isinstance(exponent, Block) or np.ndim(exponent) or not isinstance(base, Block):
         raise Untraceable
+    if _kind(np.power, (base, exponent)) != FLOAT:
+        raise Untraceable
+    if exponent < 0:
+        return 1.0 / _power(base, -exponent)
     base = base.astype(np.float64)
     known = _POWERS.get(float(exponent))
     if known is not None:
-        return known(base)
+        powers = known(base)
+        return powers if exponent in (0.5, 1.0, 2.0) else powers.mark_inexact()
     apply, power = base.expressions.apply, base.expressions.constant(float(exponent))
     return base._with([apply("power", term, power) for term in base.terms])
 
@@ -261,9 +302,16 @@ def _multiply_matrices(first: Any, second: Any) -> Block:
     factors = np.asarray(second, dtype=np.float64)
     if not isinstance(first, Block) or first.ndim != 2 or len(factors) != len(first.terms):
         raise Untraceable
-    products = [_reduce("sum", first * column, 1) for column in np.atleast_2d(factors.T)]
-    terms = [term for product in products for term in product.terms]
-    return first._with(terms, ndim=factors.ndim, kind=FLOAT)
+    columns = [_add_products(first, column) for column in np.atleast_2d(factors.T)]
+    return first._with([column.terms[0] for column in columns], ndim=factors.ndim)
+
+
+def _add_products(first: Any, second: Any) -> Block:
+    """Add products of columns up, in an order that is NumPy's own affair."""
+    products = first * second
+    if first.kind != FLOAT or products.kind != FLOAT:
+        raise Untraceable
+    return _reduce("sum", products, 1).mark_inexact()
 
 
 def _reduce(how: str, block: Any, axis: Any = None, **more: Any) -> Block:
@@ -278,6 +326,8 @@ def _reduce(how: str, block: Any, axis: Any = None, **more: Any) -> Block:
     for term in others:
         total = block.expressions.apply(name, total, term)
     reduced = block._with([total], ndim=1, kind=kind)
+    if len(others) >= _SUMMED_IN_TURN:
+        reduced.mark_inexact()
     return reduced / len(block.terms) if how == "mean" else reduced
 
 
@@ -300,19 +350,21 @@ def _norm(block: Any, ord: Any = None, axis: Any = None) -> Any:
 def _contract(how: str, first: Any, second: Any) -> Block:
     if how.replace(" ", "") != "ij,ij->i":
         raise Untraceable
-    return _reduce("sum", first * second, 1)
+    return _add_products(first, second)
 
 
 def _clip(block: Any, low: Any, high: Any) -> Any:
     return np.minimum(np.maximum(block, low), high)
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": _choose,
-    "norm": _norm,
-    "einsum": _contract,
-    "clip": _clip,
-    "amax": partial(_reduce, "max"),
-    "amin": partial(_reduce, "min"),
-    **{name: partial(_reduce, name) for name in ("sum", "mean", "max", "min", "prod")},
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.where: _choose,
+    np.linalg.norm: _norm,
+    np.einsum: _contract,
+    np.clip: _clip,
+    np.sum: partial(_reduce, "sum"),
+    np.mean: partial(_reduce, "mean"),
+    np.prod: partial(_reduce, "prod"),
+    **dict.fromkeys((np.max, np.amax), partial(_reduce, "max")),
+    **dict.fromkeys((np.min, np.amin), partial(_reduce, "min")),
 }
