@@ -155,6 +155,14 @@ def test_progress() -> None:
             "The sum of kernel 'variance' over all pairs overflows: rescale the data first.",
         ),
         (
+            lambda: exact(np.arange(2000.0), lambda x, y: 1e300 * (x - 999)),
+            "The sum of kernel 'custom' over all pairs overflows: rescale the data first.",
+        ),
+        (
+            lambda: exact(np.arange(2000.0), lambda x, y: 1e304 * (x - 999)),
+            "The sum of kernel 'custom' over all pairs overflows: rescale the data first.",
+        ),
+        (
             lambda: exact([0.0, 1e200], "variance"),
             "Kernel 'variance' is NaN or infinite for observations 0 and 1 "
             "(counting from 0): it must be finite for every pair.",

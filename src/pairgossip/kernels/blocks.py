@@ -58,18 +58,20 @@ def infinite_value(owner: str, k: int, other: int) -> InputError:
 
 
 def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = None) -> float:
-    """Sum a kernel over all ordered pairs, own pairs included."""
+    """Sum a kernel over all ordered pairs, own pairs included; not finite where it overflows."""
     sweeps = find_sweeps(len(data), kernel.symmetric)
     swept = None if sweeps is None else sweeps.sum_pairs(kernel, data, progress)
     if swept is not None:
         return float(swept)
 
-    def weighted() -> Iterator[float]:
-        for rows, columns, values in _evaluate_tiles(kernel, data, progress):
-            mirrored = kernel.symmetric and rows != columns
-            yield float(values.sum()) * (2.0 if mirrored else 1.0)
-
-    return math.fsum(weighted())
+    parts = [
+        float(values.sum()) * (2.0 if kernel.symmetric and rows != columns else 1.0)
+        for rows, columns, values in _evaluate_tiles(kernel, data, progress)
+    ]
+    try:
+        return math.fsum(parts)
+    except (OverflowError, ValueError):  # ValueError where parts are infinite both ways
+        return math.nan
 
 
 def blocked_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None = None) -> FloatArray:

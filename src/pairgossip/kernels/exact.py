@@ -257,13 +257,14 @@ def checked_row_means(data: FloatArray, kernel: Kernel) -> FloatArray:
 
 
 def _total(data: FloatArray, kernel: Kernel, progress: Progress | None) -> float:
-    if kernel.total is None:
-        return blocked_total(kernel, data, progress)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(kernel.total(data))
+        if kernel.total is not None:
+            total = float(kernel.total(data))
+        else:
+            total = blocked_total(kernel, data, progress)
     if not np.isfinite(total):
         raise _overflow(kernel)
-    if progress is not None:
+    if progress is not None and kernel.total is not None:
         progress(1.0)
     return total
 
