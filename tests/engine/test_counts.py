@@ -97,6 +97,8 @@ def test_orders_are_found_once_and_then_forgotten(monkeypatch: pytest.MonkeyPatc
         first = orders.order_column(data[:, 0])
         assert orders.order_column(data[:, 0].copy()) is first
         assert orders.order_column(data[:, 1]) is not first
+        data[:, 0] = -data[:, 0]
+        assert np.array_equal(orders.order_column(data[:, 0]).places, 499 - first.places)
 
 
 def test_counts_load_numba_only_where_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,11 +58,11 @@ def _find(find: Callable[..., T], *columns: Numbers) -> T:
     shelf = _shelf.get()
     if shelf is None:
         return find(*columns)
-    for function, others, known in shelf.found:
+    for function, others, known in tuple(shelf.found):
         if function is find and all(map(np.array_equal, columns, others)):
             return known
     found = find(*columns)
-    shelf.found.append((find, columns, found))
+    shelf.found.append((find, tuple(column.copy() for column in columns), found))
     return found
 
 
