@@ -127,6 +127,12 @@ def test_the_bound_of_a_gap_is_close_above_it(graph: Graph) -> None:
     assert gap * (1 - 1e-9) <= bound_gap(graph, color_edges(graph)) <= 1.5 * gap
 
 
+@pytest.mark.parametrize("graph", [pg.graphs.star(1500), pg.graphs.path(1500)], ids=str)
+def test_the_bound_of_a_gap_is_never_below_it(graph: Graph) -> None:
+    """A star has three modes, so that there is no more to find; a path has many slow ones."""
+    assert bound_gap(graph, color_edges(graph)) >= graph.spectral_gap() * (1 - 1e-9)
+
+
 def test_too_many_edges() -> None:
     with pytest.raises(InputError, match="A sweep over all 49,995,000 edges is out of reason"):
         color_edges(pg.graphs.complete(10_000))

@@ -187,7 +187,7 @@ def _search_default_run(n: int, sweep: Sweep) -> float:
         return rates[relaxation]
 
     # With two colors this is the best, by the theory of successive over-relaxation.
-    guess = 1.0 / (1.0 + math.sqrt(-math.expm1(-measure(0.5))))
+    guess = 1.0 / (1.0 + math.sqrt(-math.expm1(-max(measure(0.5), 0.0))))
     _climb(measure, min(guess, _LARGEST_RELAXATION))
     return _smallest_enough(rates)
 
@@ -242,7 +242,7 @@ def _smallest_enough(rates: dict[float, float]) -> float:
 
 
 def bound_gap(graph: Graph, sweep: Sweep) -> float:
-    """Return the spectral gap of a small graph, and of a large one a bound close above it.
+    """Return the spectral gap of a small graph, and of a large one a bound above it.
 
     By a few steps of Lanczos from values that were averaged for long, with little but slow modes.
     """
@@ -250,14 +250,15 @@ def bound_gap(graph: Graph, sweep: Sweep) -> float:
         return graph.spectral_gap()
     values, relax = _random_values(graph.n)[:, 0].copy(), _compile(sweep, is_column=True)
     _follow(relax, 0.5, values[None], _default_sweeps(graph.n, sweep))
-    matrix = laplacian(graph)
-    basis = np.zeros((_LANCZOS_STEPS, graph.n))
-    for step in range(_LANCZOS_STEPS):
-        values -= values.mean()
+    matrix, basis = laplacian(graph), np.zeros((0, graph.n))
+    for _ in range(_LANCZOS_STEPS):
+        size = _norm(values)
         for _ in range(2):  # once leaves rounding
-            along = np.einsum("sn,n->s", basis[:step], values)
-            values -= np.einsum("s,sn->n", along, basis[:step])
-        basis[step] = values / _norm(values)
-        values = matrix @ basis[step]
+            values -= values.mean()
+            values -= np.einsum("s,sn->n", np.einsum("sn,n->s", basis, values), basis)
+        if _norm(values) <= _FORGOTTEN * size:
+            break  # all modes of the values are there, as on a star
+        basis = np.vstack([basis, values / _norm(values)])
+        values = matrix @ basis[-1]
     products = np.einsum("an,nb->ab", basis, matrix @ basis.T)
     return float(np.linalg.eigvalsh(products)[0])
