@@ -123,3 +123,22 @@ def test_intervals_hold_the_variance_of_few_clusters() -> None:
         for k, (low, high) in enumerate([(answer.low, answer.high), _symmetric(answer, 19)]):
             held[k] += low <= 2.0 <= high
     assert held[0] >= held[1] + 0.02 * 400 and held[0] >= 0.9 * 400
+
+
+@pytest.mark.parametrize("name", ["somers-d", "kendall-b", "goodman-kruskal-gamma"])
+def test_rounding_tells_no_bias_where_all_that_is_left_is_tied(name: str) -> None:
+    """Without the first row nothing is left to compare: 0 / 0, in whichever unit and order."""
+    rows = np.column_stack([[1.0] + 12 * [2.0], [3.0, *np.arange(12) % 5]])
+    for seed in range(20):
+        shuffled = np.random.default_rng(seed).permutation(rows)
+        for target in ("u", "v"):
+            assert project(Pairs(shuffled, name, target)).bias == 0.0
+
+
+def test_rounding_makes_no_tails_of_what_is_equal() -> None:
+    """Half of the rows add as much as the others take away."""
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(np.repeat([1.0, 3.0], 5))
+        law = project(Pairs(rows, "gini-coefficient", "u")).law()
+        assert law.effective_freedom == math.inf and law.shift > 0.1
+        assert law.skewness == pytest.approx(0.0, abs=1e-9)

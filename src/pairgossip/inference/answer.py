@@ -12,11 +12,12 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Scale
-from pairgossip.order_statistics.laws import map_law, t_quantile, two_sided, two_sided_by_t
+from pairgossip.order_statistics.laws import map_law, t_quantile, two_sided_by_t
 
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
-
+_ROUNDING = 1e-12
+"""Largest relative rounding error of the mean of fourth powers."""
 
 _FIELDS = ("value", "error", "low", "high", "level", "scale", "positive")
 """What an answer knows, in the order in which it is made."""
@@ -123,11 +124,13 @@ class Law(NamedTuple):
         squares = scaled * scaled
         powers = (squares, squares * scaled, squares * squares)
         second, third, fourth = (float(counts @ power) / n for power in powers)
-        variation = fourth - second * second
-        if not (second > 0 and variation > 0):
+        if not second > 0:
             return cls(freedom)
         skewness = third / (second * math.sqrt(second * n))
-        return cls(freedom, skewness, shift, max(2 * n * second * second / variation, 1.0))
+        variation = fourth / (second * second) - 1
+        # Where all units add as much, up or down, the rest is rounding.
+        effective = 2 * n / variation if variation > _ROUNDING else math.inf
+        return cls(freedom, skewness, shift, max(effective, 1.0))
 
     def quantiles(self, level: float, bend: FloatArray) -> list[FloatArray]:
         """Return the upper and the lower end of what is likely, on a scale.
@@ -149,7 +152,7 @@ class Law(NamedTuple):
 
     def two_sided(self, z: float, bend: float) -> float:
         """Return 1 less the level at which an end of `quantiles` is z."""
-        p = two_sided_by_t(z, self.freedom) if self.freedom < math.inf else two_sided(z)
+        p = two_sided_by_t(z, self.freedom)
         if self.skewness is None:
             return p
         lean = self.skewness / 3 + bend / 2

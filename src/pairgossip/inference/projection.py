@@ -23,7 +23,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction, root_mean_square
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
-from pairgossip.kernels import Kernel, Pairs
+from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.blocks import blocked_rows
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.kernels.orders import sharing_orders
@@ -131,25 +131,43 @@ def _find_bias(
     averages: FloatArray,
     clusters: IntArray | None,
 ) -> float:
-    """Estimate the bias by Quenouille's jackknife, from sums over the pairs of what is left out."""
-    kernel, total = pairs.unweighted[0], weights.sum()
-    if total > _MOST_ROWS if clusters is None else clusters.max() >= _MOST_CLUSTERS:
+    """Estimate the bias by leaving out rows or clusters, unless there are many."""
+    kernel, own = pairs.unweighted[0], float(pairs.target == "u")
+    if weights.sum() > _MOST_ROWS if clusters is None else clusters.max() >= _MOST_CLUSTERS:
         return 0.0
     if clusters is None:
-        times, left_out, sums = weights, np.ones(pairs.n), means
         inner = np.stack([_own(part, pairs.unweighted[1]) for part in kernel.components], axis=1)
-        inner = inner if pairs.target == "v" else 0 * inner
-    else:
-        left_out = np.bincount(clusters, weights).astype(np.float64)
-        times = np.ones(len(left_out))
-        sums = np.stack([np.bincount(clusters, weights * part) for part in means.T], axis=1)
-        inner = _sum_inside(pairs, weights, clusters)
-    own = 0.0 if pairs.target == "v" else 1.0  # pairs that each row has less
-    left, count = total - left_out, times.sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = (1 - own) * inner
+        return jackknife_bias(kernel, averages, means, inner, weights, np.ones(pairs.n), own)
+    sizes = np.bincount(clusters, weights).astype(np.float64)
+    sums = np.array([np.bincount(clusters, weights * part) for part in means.T], dtype=float).T
+    inner = _sum_inside(pairs, weights, clusters)
+    return jackknife_bias(kernel, averages, sums, inner, np.ones(len(sizes)), sizes, own)
+
+
+def jackknife_bias(
+    kernel: Kernel | Combination,
+    averages: FloatArray,
+    sums: FloatArray,
+    inner: FloatArray | float,
+    times: FloatArray,
+    sizes: FloatArray,
+    own: float,
+) -> float:
+    """Estimate the bias by Quenouille's jackknife; 0 if what is left has no statistic.
+
+    Units of ``sizes`` rows, each as many ``times``, are left out in turn, with the sums of their
+    rows' means both ways and of the pairs inside. Each row has ``own`` pairs less than rows.
+    """
+    total, count = times @ sizes, times.sum()
+    left = total - sizes
+    with np.errstate(all="ignore"):
         without = (total - own) * (total * averages - sums) + inner
+        # Of rows that are all tied, rounding would leave any ratio.
+        without[np.abs(without) <= ROUNDING * total * total * np.abs(averages)] = 0.0
         others = kernel.combine(without / (left * (left - own))[:, None])
-        bias = (count - 1) * (times @ (others - kernel.combine(averages)) / count)
+        moved = np.where(times == 0, 0.0, others - kernel.combine(averages))
+        bias = (count - 1) * (times @ moved / count)
     return float(bias) if math.isfinite(bias) else 0.0
 
 

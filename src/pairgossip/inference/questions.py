@@ -29,7 +29,7 @@ from pairgossip.kernels.orders import sharing_orders
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, number_labels, warn_of_frequencies
 from pairgossip.order_statistics.comparisons import TESTS, TestResult
-from pairgossip.order_statistics.laws import two_sided, two_sided_by_t
+from pairgossip.order_statistics.laws import two_sided_by_t
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 USUAL_LEVEL = 0.95
@@ -183,12 +183,14 @@ def test(
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
         refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
         return _add_interval(permute_labels(pairs, seed), pairs, project(pairs), level)
-    projected = project(pairs, clusters)
     if clusters is None and has_null_law(pairs, null):
-        projected = projected._replace(value=pairs.exact())  # separated classes are exactly so
-        error, z, p, law = judge_rows(pairs, projected.value, side)
-        found = TestResult(projected.value, math.nan, z, p, law, error)
+        with sharing_orders(rows_follow=True):
+            value = pairs.exact()  # separated classes are exactly so
+            error, z, p, law = judge_rows(pairs, value, side)
+            projected = project(pairs)._replace(value=value)
+        found = TestResult(value, math.nan, z, p, law, error)
         return _add_interval(found, pairs, projected, level)
+    projected = project(pairs, clusters)
     return _test_by_sampling_error(pairs, projected, clusters, without, side, level)
 
 
@@ -302,8 +304,7 @@ def _prepare(
 
 def probability(z: float, alternative: str, freedom: float) -> float:
     """Return how often Student's t is as far off as z; it is normal if freedom is infinite."""
-    either_side = two_sided_by_t(z, freedom) if freedom < math.inf else two_sided(z)
-    return choose_side(either_side, z, alternative)
+    return choose_side(two_sided_by_t(z, freedom), z, alternative)
 
 
 def choose_side(either_side: float, z: float, alternative: str) -> float:

@@ -36,6 +36,8 @@ def two_sided(z: float) -> float:
 
 def two_sided_by_t(t: float, freedom: float) -> float:
     """Return how often Student's t is at least so far from zero; freedom need not be whole."""
+    if freedom > _NORMAL:
+        return two_sided(t)
     return _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
+from pairgossip.inference.projection import jackknife_bias
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.sketches.sketch import Combined, Points, PointSketch, Sketch, formulas
 
@@ -93,11 +94,11 @@ def sampling_law(
         error = _errors(part, kernel, target, mean[None], n)[0]
         sums = _row_means(points, target, n)[0]
         averages = shares @ sums / 2
-        without = (n - own) * (n * averages - sums) + (1 - own) * points.own / 2
-        others = kernel.combine(without / ((n - 1) * (n - 1 - own)))
-        shift = float((n - 1) * (shares @ others - kernel.combine(averages)) / error)
+        inner = (1 - own) * points.own / 2
+        times, once = n * shares, np.ones(len(shares))
+        shift = jackknife_bias(kernel, averages, sums, inner, times, once, own) / error
     influence = added[0] - shares @ added[0]
-    return Law.of(influence, n * shares, freedom, shift if np.isfinite(shift) else 0.0)
+    return Law.of(influence, times, freedom, shift if np.isfinite(shift) else 0.0)
 
 
 def _added(
