@@ -17,6 +17,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels.orders import order_both, order_column
 from pairgossip.kernels.weighing import are_frequencies
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.order_statistics.null_laws import (
@@ -110,15 +111,14 @@ def _count_compared(pairs: Pairs, name: str, first: FloatArray, second: FloatArr
         return math.sqrt(apart[0] * apart[1])
     if name == "somers-d":
         return apart[0]
-    return sum(apart) - _count_apart(_count_ties(pairs, slice(0, 2)))
+    return sum(apart) - _count_apart(_count_ties(pairs, 0, 1))
 
 
-def _count_ties(pairs: Pairs, columns: int | slice) -> FloatArray:
+def _count_ties(pairs: Pairs, *columns: int) -> FloatArray:
     """Return how many rows hold each value of a column, or each pair of values of two."""
-    axis = None if isinstance(columns, int) else 0
-    chosen = pairs.unweighted[1][:, columns]
-    places = np.unique(chosen, axis=axis, return_inverse=True)[1].ravel()
-    return np.bincount(places, pairs.weights).astype(np.float64)
+    find = order_column if len(columns) == 1 else order_both
+    order = find(*(pairs.unweighted[1][:, column] for column in columns))
+    return np.bincount(order.places, pairs.weights).astype(np.float64)
 
 
 def _count_apart(ties: FloatArray) -> float:
