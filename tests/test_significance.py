@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,13 @@ def test_p_values_of_different_tests_are_not_joined() -> None:
     assert pg.join_trials([first, ask_trial(1, 0.5)]).p_value.shape == (2, 200)
     with pytest.raises(pg.InputError, match=r"differ in test \(two-sided, null 0\.5 and .*0\.6\)"):
         pg.join_trials([first, ask_trial(1, 0.6)])
+    of_before = replace(ask_trial(1, 0.5), p_law=None)  # as files of 0.2 are
+    for halves in ([first, of_before], [of_before, first]):
+        with pytest.raises(pg.InputError, match=r"only some have p_law"):
+            pg.join_trials(halves)
+    by_two_laws = replace(first, p_law="exact or null variance, ties counted")
+    joined = pg.join_trials([by_two_laws, replace(of_before, p_law="exact")])
+    assert joined.p_law == by_two_laws.p_law
 
 
 def test_sites_that_send_bins_test_by_rows() -> None:

@@ -26,6 +26,8 @@ _SAME = {
     ),
     "fit": ("loss", "step", *_SETTINGS),
 }
+_LATER = ("p_law", "skewness")
+"""By which law p and intervals are found: files of 0.2 do not say, and have another."""
 _JOINED = {
     "run": (
         *(*RUN_CURVES, "times", "estimates", "history", "private_values"),
@@ -70,8 +72,8 @@ def join_trials(results: Sequence[_Kind]) -> _Kind:
     }
     changes["traffic"] = join_traffic([result.traffic for result in results], order)
     if isinstance(first, Run) and first.p_law is not None:
-        laws = {str(run.p_law) for run in results if isinstance(run, Run)}
-        changes["p_law"] = " or ".join(sorted(laws))
+        laws = (str(run.p_law).split(" or ") for run in results if isinstance(run, Run))
+        changes["p_law"] = " or ".join(sorted({law for several in laws for law in several}))
     if isinstance(first, Fit):
         changes |= _join_state([r for r in results if isinstance(r, Fit)], join)
     is_done = all(result.status == "done" for result in results)
@@ -87,6 +89,11 @@ def _check_alike(first: Any, other: Any) -> None:
             raise InputError(f"The results differ in {name}: join results of the same settings.")
     if first.kind == "run" and (first.enough is None) != (other.enough is None):
         raise InputError("The results differ in until: join results of the same settings.")
+    for name in _LATER if first.kind == "run" else ():
+        if (getattr(first, name) is None) != (getattr(other, name) is None):
+            raise InputError(
+                f"Of the results only some have {name}, as those of 0.2 have not: run them again."
+            )
     # First of all the graph: the steps of fingerprints are those made on it.
     if first.graph != other.graph or first.seed != other.seed:
         what = "seed" if first.graph == other.graph else "graph"
