@@ -128,7 +128,7 @@ def test(
     --------
     >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
     >>> print(test(score, "auc", labels=ill))
-    0.933333 (standard error 0.094, 95 %: 0.0202 to 1, positive: 1): z = 1.938, p = 0.0714 (exact)
+    0.933 (standard error 0.094, 95 %: 0.020 to 1.000, positive: 1): z = 1.938, p = 0.0714 (exact)
     Interval: by the standard error; z and p: by the law without an effect, so they may disagree.
     >>> run = test(score, "mann-whitney", labels=ill, graph="cycle", schedule="tree")
     >>> run.p_value.shape

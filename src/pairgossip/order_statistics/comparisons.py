@@ -15,6 +15,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import format_alike
 from pairgossip.kernels.data import check_two_classes, column_count
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import beyond_kolmogorov, map_law, two_sided, two_sided_by_t
@@ -60,12 +61,15 @@ class TestResult:
     def __str__(self) -> str:
         p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
         name = "spread by chance" if self.law == "permutations" else "standard error"
-        known = [] if np.isnan(self.error) else [f"{name} {self.error:.2g}"]
-        if self.interval is not None and self.level is not None:
-            known.append("{:g} %: {:.3g} to {:.3g}".format(100 * self.level, *self.interval))
+        value, known, ends = f"{self.value:.6g}", [], self.interval or ()
+        if not np.isnan(self.error):
+            value, *formatted = format_alike((self.value, *ends), self.error)
+            known = [f"{name} {self.error:.2g}"]
+            if ends and self.level is not None:
+                known.append("{:g} %: {} to {}".format(100 * self.level, *formatted))
         known += [] if self.positive is None else [f"positive: {self.positive}"]
         about = f" ({', '.join(known)})" if known else ""
-        first = f"{self.value:.6g}{about}: z = {self.z:.3f}, {p}"
+        first = f"{value}{about}: z = {self.z:.3f}, {p}"
         if self.null_error is None:
             return first
         second = (
