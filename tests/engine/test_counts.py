@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -115,3 +116,11 @@ def test_few_orders_are_kept_at_a_time() -> None:
         kept = [orders.order_column(np.arange(3.0) + shift) for shift in range(100)]
         assert orders.order_column(np.arange(3.0) + 99) is kept[-1]
         assert orders.order_column(np.arange(3.0)) is not kept[0]
+
+
+def test_without_a_place_for_compiled_loops_numpy_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> None:
+        raise RuntimeError("cannot cache function 'lay_out': no locator available")
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    assert compiled.find_counts(compiled._FEWEST_ROWS) is None
