@@ -50,8 +50,12 @@ _AT_WORST = 0.935
 as rows usually lie, and not more than 97 % as they would at this level for the worst."""
 _TINY = 1e-12
 """What makes singular covariances regular, as a part of their trace."""
+_HIDDEN = 1e-6
+"""A sampling error is not known below this part of that of noise: it may be a rounding error."""
 _MOST_KERNELS = 3
 """Averages of which a statistic may be a function."""
+_PLACES = 12
+"""Decimal places of shares of rows that are compared with a level."""
 _ANGLES = 720
 """Directions in which averages are moved to find the ends of a statistic."""
 
@@ -206,7 +210,8 @@ class _NoisyPairs:
         by_noise, by_rows = self.variance * free @ free.T, self._sampling(rates)
         noise, error = (_root(float(slopes @ one @ slopes)) for one in (by_noise, by_rows))
         ends = self._interval(averages, by_noise + by_rows, error, math.hypot(noise, error))
-        return Noisy(Found(value, error or math.nan, *ends), noise or math.nan)
+        is_hidden = error <= _HIDDEN * noise
+        return Noisy(Found(value, math.nan if is_hidden else error, *ends), noise or math.nan)
 
     def _average(self, forms: Forms) -> FloatArray:
         """Return the averages over pairs, less what noise adds to them."""
@@ -334,10 +339,13 @@ class _NoisyQuantile:
 
     @property
     def _below(self) -> FloatArray:
-        """The share of rows below every edge, which noise would let fall here and there."""
+        """The share of rows below every edge, which noise would let fall here and there.
+
+        Rounded, so that it crosses a level in the same cell on every machine.
+        """
         below = np.append(0.0, np.cumsum(self.shares))
         up, down = np.maximum.accumulate(below), np.minimum.accumulate(below[::-1])[::-1]
-        return np.clip((up + down) / 2, 0.0, 1.0)
+        return np.clip((up + down) / 2, 0.0, 1.0).round(_PLACES)
 
     def _cells(self, reach: FloatArray) -> tuple[int, int]:
         """Return the first and the last cell in which the quantile may be, given errors."""
