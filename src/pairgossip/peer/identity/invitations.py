@@ -8,7 +8,6 @@ between other words, with broken lines and marks of quotation.
 from __future__ import annotations
 
 import base64
-import binascii
 import quopri
 import re
 from collections.abc import Iterator
@@ -148,27 +147,35 @@ def _find_sealed(text: str) -> _Sealed:
 
 
 def _join(pieces: list[str]) -> _Sealed | None:
-    """Put the pieces together that are one invitation: words that follow may look like others."""
-    body = ""
+    """Put the pieces together that are one invitation: words that follow may look like others.
+
+    Letters are decoded as they come, so that a long text takes no longer than it is.
+    """
+    body, read, packed = "", 0, b""
     for piece in pieces[:_MOST_PIECES]:
         body += piece
         if len(body) > _LARGEST_INVITATION:
             raise InputError("The invitation is too long to be one.")
-        sealed = _unpack(body) if len(body) % 4 == 0 else None
-        if sealed is not None:
+        if len(body) % 4:
+            continue
+        try:
+            packed += base64.b64decode(body[read:], altchars=b"-_", validate=True)
+        except ValueError:
+            return None
+        read = len(body)
+        sealed = _unpack(packed)
+        # Bits of the last letter go unread.
+        if sealed is not None and base64.urlsafe_b64encode(packed).decode() == body:
             return sealed
     return None
 
 
-def _unpack(body: str) -> _Sealed | None:
-    """Return what the letters hold; None if they are not exactly an invitation."""
+def _unpack(packed: bytes) -> _Sealed | None:
+    """Return what bytes hold; None if they are not exactly an invitation."""
     try:
-        packed = base64.b64decode(body, altchars=b"-_", validate=True)
-        sealed = msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
-    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
+        return msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
+    except (ValueError, msgspec.MsgspecError, RecursionError):
         return None
-    # Bits of the last letter go unread.
-    return sealed if base64.urlsafe_b64encode(packed).decode() == body else None
 
 
 def _check(sealed: _Sealed) -> Invitation:
