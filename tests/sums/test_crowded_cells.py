@@ -122,6 +122,21 @@ def test_ends_of_p_are_followed_but_for_rounding() -> None:
         follow_result(mine, msgspec.structs.replace(mine, p_bracket=None).state())
 
 
+def test_an_empty_list_of_crowded_cells_is_refused() -> None:
+    """It would be taken for none, and members would sign other bytes than the one who sent it."""
+    mine = find("mann-whitney", 1)
+    assert mine.crowded_cells is None
+    told = msgspec.json.decode(mine.state()) | {"crowded_cells": []}
+    with pytest.raises(Disagreement, match="cannot be read"):
+        follow_result(mine, msgspec.json.encode(told, order="sorted"))
+
+
+@pytest.mark.parametrize("shares", [(0.25,), (0.0, 0.75), (-1.0,)])
+def test_a_file_whose_crowded_cells_name_no_column_can_be_shown(shares: tuple[float, ...]) -> None:
+    found = msgspec.structs.replace(find("mann-whitney", 1), crowded_cells=shares)
+    assert "share one cell" not in (found.advise_bins() or "")
+
+
 def test_an_operator_hears_of_the_own_rows_before_any_run() -> None:
     told = describe_crowded_cells(spec_for("mann-whitney", 10), SCORED)
     assert told is not None and "100 % of this site's rows share one cell of 'a'" in told

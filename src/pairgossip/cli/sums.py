@@ -95,7 +95,7 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
         if ends is not None:
             facts.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
     if (advice := result.advise_bins()) is not None:
-        facts.append(("bins", clean_text(advice)))
+        facts.append(("bins", advice))
     if result.p is not None:
         facts.append(("p", format_value(result.p)))
     if result.p_bracket is not None:
@@ -105,7 +105,7 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
         error = format_value(result.noise.error, 2)
         facts.append(("noise", f"epsilon {result.noise.epsilon:g}, standard error {error}"))
         if result.noise.without_interval is not None:
-            facts.append(("no interval", result.noise.without_interval))
+            facts.append(("no interval", clean_text(result.noise.without_interval)))
     if result.model is not None:
         facts.append(("model", ", ".join(format_value(one) for one in result.model)))
         facts.append(("objective", format_value(result.objective)))

@@ -95,7 +95,7 @@ def write_signed_files(
     from pairgossip.peer.signed_result import write_signed
 
     if signed.result.crowded_cells and (advice := signed.result.advise_bins()) is not None:
-        tell(f"This test says little: {clean_text(advice)}.")
+        tell(f"This test says little: {advice}.")
     if out is not None:
         _write_plain(home, signed, out)
     if json is not None:

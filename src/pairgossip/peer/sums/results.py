@@ -12,12 +12,12 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.text import join_names
+from pairgossip.text import clean_text, join_names
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -38,6 +38,9 @@ _LATER = ("p_bracket", "crowded_cells")
 """What results of former versions do not have, and signed bytes only if there is any."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """What is in the units of the value."""
+
+Shares = Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
+"""Shares of rows; none at all would be signed in other bytes than they are read from."""
 
 
 class AddedNoise(
@@ -85,7 +88,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     p_bracket: tuple[float, float] | None = None
     """Holds the p of a test of all rows for sure, whatever rows are in each cell; where rows could
     be in an order that the test cannot judge, of all other orders."""
-    crowded_cells: tuple[float, ...] | None = None
+    crowded_cells: Shares | None = None
     """The largest share of rows in one cell of each column of a test, 0 up to a half of them; None
     if no cell holds more."""
     noise: AddedNoise | None = None
@@ -121,8 +124,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
             "or of whole numbers on whole"
         )
-        if self.crowded_cells is not None:
-            return f"{self._describe_crowded()}: {advice}"
+        if crowded := self._list_crowded():
+            return f"{join_names(crowded)}, so that their order is not known: {advice}"
         opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
         if self.sampling_error is None or (self.interval is None and self.p_bracket is None):
             return f"cells are too wide to tell: {advice}" if opened > _CLOSE else None
@@ -135,14 +138,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return None
         return f"cells leave more of it open than rows do: {advice}"
 
-    def _describe_crowded(self) -> str:
+    def _list_crowded(self) -> list[str]:
+        if self.crowded_cells is None:
+            return []
         columns = json.loads(self.specification)["columns"]
-        crowded = [
-            f"{100 * share:.3g} % of all rows share one cell of '{name}'"
-            for name, share in zip(columns, self.crowded_cells or (), strict=False)
+        return [
+            f"{100 * share:.3g} % of all rows share one cell of '{clean_text(name)}'"
+            for name, share in zip(columns, self.crowded_cells, strict=False)
             if share > CROWDED
         ]
-        return f"{join_names(crowded)}, so that their order is not known"
 
     def state(self) -> bytes:
         """Return what members sign: the figures, and the digest of all else, which is long."""
@@ -182,7 +186,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     finished: bool
     versions: dict[str, str]
     p_bracket: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
-    crowded_cells: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
+    crowded_cells: Shares | msgspec.UnsetType = msgspec.UNSET
     rest: str
     """The digest of all else."""
 
