@@ -351,3 +351,20 @@ def test_a_bracket_ends_where_a_statistic_does() -> None:
     apart = [np.array([[0.1, 0.0], [0.2, 0.0], [0.8, 1.0], [0.9, 1.0]])]
     separated = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart))
     assert separated.bracket is not None and separated.bracket[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "label"), [("gini", None), ("gini-coefficient", None), ("auc", "l")]
+)
+def test_ten_million_rows_have_the_same_interval_on_every_machine(
+    kernel: str, label: str | None
+) -> None:
+    cells = cells_of(kernel_spec(kernel, ["a"], label))
+    rng, rows = np.random.default_rng(8), 10_000_000
+    shares = rng.multinomial(rows, rng.dirichlet(np.ones(cells.counts))) / rows
+    found = [
+        cells.reading(rows).find(cells.spread(shares * (1 + rounding)), 0.0)[:4]
+        for rounding in (0.0, *(2e-16 * rng.integers(-1, 2, (5, cells.counts))))
+    ]
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], rel=1e-10)

@@ -34,6 +34,9 @@ _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
 _ROUNDING = 16 * np.finfo(np.float64).eps
 """Largest rounding error of an end of a bracket, relative to the numbers it is computed from."""
+_MANY_ROWS = 100_000
+"""Rows from which on the bias of a statistic is nothing beside its error: read from so many, it is
+mostly rounding, in which members differ."""
 
 
 class Found(NamedTuple):
@@ -107,7 +110,8 @@ class PairReading:
     def _law(self, mean: FloatArray, error: float) -> Law:
         """Return the law of the statistic over its error."""
         freedom = self._freedom(mean)
-        return sampling_law(self.sketch, self.kernel, self.target, mean, self.n, freedom)
+        law = sampling_law(self.sketch, self.kernel, self.target, mean, self.n, freedom)
+        return law if self.n < _MANY_ROWS else law._replace(shift=0.0)
 
     def _freedom(self, mean: FloatArray) -> float:
         """Return the degrees of freedom of the error: those of the smallest class."""
