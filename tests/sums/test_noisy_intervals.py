@@ -220,3 +220,17 @@ def test_a_sampling_error_that_noise_hides_is_unknown_on_every_machine(kernel: s
         errors.append(noisy.found.error / noisy.noise)
     assert np.isnan(errors).any()
     assert np.nanmin(errors) > 1e-6
+
+
+@pytest.mark.parametrize("kernel", ["gini", "gini-coefficient", "variance"])
+@pytest.mark.parametrize("bins", [8, 16, 64])
+def test_cells_that_widen_fast_are_read_in_what_they_leave_open(kernel: str, bins: int) -> None:
+    rows = np.exp(np.random.default_rng(2).normal(size=20_000))
+    more = {"ranges": (1e-3, 1e6), "algorithm": f"bins = {bins}", "tables": NOISE}
+    cells = cells_of(kernel_spec(kernel, ["a"], **more))  # type: ignore[arg-type]
+    sums = cells.read_sums(cells.add_up(rows[:, None]))
+    noisy = find_noisy(cells, sums, 1e-9)
+    plain = cells.reading(sums.n).find(cells.spread(sums.shares), 0.0)
+    assert noisy is not None
+    assert plain.bracket[0] <= noisy.found.value <= plain.bracket[1]
+    assert noisy.found.low <= float(pg.exact(rows, kernel)) <= noisy.found.high

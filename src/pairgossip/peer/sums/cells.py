@@ -219,13 +219,14 @@ def _apply(forms: Sequence[FloatArray], tables: FloatArray) -> FloatArray:
     return tables
 
 
-def expand(axis: Axis) -> FloatArray:
+def expand(axis: Axis, *, is_sloped: bool = True) -> FloatArray:
     """Return the mean features of all cells, by the number of rows in each.
 
-    The density of rows in a cell is straight, with the slope that the cells beside it suggest.
+    The density of rows in a cell is straight, with the slope that the cells beside it suggest, or
+    even.
     """
     form = _expand_alone(axis, _EVEN_POWERS)
-    if isinstance(axis, Grid) and axis.bins > 1:
+    if is_sloped and isinstance(axis, Grid) and axis.bins > 1:
         slopes = np.gradient(np.diag(1 / axis.widths), axis.middles, axis=1)
         form[:, 1 :: axis.powers + 1] = slopes * axis.widths**2 / 12
     return form

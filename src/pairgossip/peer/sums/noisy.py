@@ -50,6 +50,9 @@ _AT_WORST = 0.935
 as rows usually lie, and not more than 97 % as they would at this level for the worst."""
 _TINY = 1e-12
 """What makes singular covariances regular, as a part of their trace."""
+_MOST_RATIO = 2.0
+"""How many times as wide as the one before a cell may be for rows to slope: as a form is linear, no
+slope is cut off, and one by a narrow cell of many rows would be steeper than rows can be."""
 _HIDDEN = 1e-6
 """A sampling error is not known below this part of that of noise: it may be a rounding error."""
 _MOST_KERNELS = 3
@@ -135,7 +138,7 @@ class Forms(NamedTuple):
 def find_forms(block: Block, kernel: Kernel | Combination) -> Forms:
     """Return the forms of a kernel on a table, of which a few points stand for the rows of a cell.
 
-    Rows are spread over their cell as the cells beside it suggest.
+    Rows are spread over their cell as the cells beside it suggest, or evenly if cells widen fast.
     """
     axes = [_axis_points(axis, block) for axis in block.axes]
     spread: FloatArray = np.ones((1, 1))
@@ -174,7 +177,9 @@ def _axis_points(axis: Axis, block: Block) -> _AxisPoints:
         return _AxisPoints(axis.middles, _SHIFT * axis.widths, np.eye(axis.bins))
     grid = Grid(axis.edges, powers)
     shifts = _SHIFT * np.repeat(grid.widths, powers + 1)
-    return _AxisPoints(grid.points, shifts, expand(grid) @ grid.point_inverse)
+    ratios = grid.widths[1:] / grid.widths[:-1]
+    form = expand(grid, is_sloped=bool((ratios <= _MOST_RATIO).all()))
+    return _AxisPoints(grid.points, shifts, form @ grid.point_inverse)
 
 
 def _evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -203,24 +208,25 @@ class _NoisyPairs:
     def find(self) -> Noisy:
         """Return the value without the bias of noise, and an interval."""
         kernel, forms = self.reading.kernel, find_forms(self.cells.blocks[0], self.reading.kernel)
-        averages = self._average(forms)
+        averages = self._average(forms, self.shares, self.variance)
         value, slopes = float(kernel.combine(averages)), kernel.slopes(averages)
         rates = 2 * forms.pairs @ self.shares  # of averages with shares, (kernels, cells)
         free = rates - rates.mean(axis=1, keepdims=True)  # noise adds up to 0 over all shares
         by_noise, by_rows = self.variance * free @ free.T, self._sampling(rates)
         noise, error = (_root(float(slopes @ one @ slopes)) for one in (by_noise, by_rows))
-        ends = self._interval(averages, by_noise + by_rows, error, math.hypot(noise, error))
+        spread = math.hypot(noise, error)
+        ends = self._interval(forms, averages, by_noise + by_rows, error, spread)
         is_hidden = error <= _HIDDEN * noise
         return Noisy(Found(value, math.nan if is_hidden else error, *ends), noise or math.nan)
 
-    def _average(self, forms: Forms) -> FloatArray:
-        """Return the averages over pairs, less what noise adds to them."""
+    def _average(self, forms: Forms, shares: FloatArray, variance: float) -> FloatArray:
+        """Return the averages over pairs, less what noise of this variance adds to them."""
         pairs, n = forms.pairs, self.reading.n
         squares = np.trace(pairs, axis1=1, axis2=2) - pairs.mean(axis=2).sum(axis=1)
-        averages = pairs @ self.shares @ self.shares - self.variance * squares
+        averages = pairs @ shares @ shares - variance * squares
         if self.reading.target == "v":
             return np.asarray(averages)
-        return np.asarray((n * averages - forms.own @ self.shares) / (n - 1))
+        return np.asarray((n * averages - forms.own @ shares) / (n - 1))
 
     def _sampling(self, rates: FloatArray) -> FloatArray:
         """Return the covariances of averages over samples; of what noise hides, nothing is left."""
@@ -229,7 +235,12 @@ class _NoisyPairs:
         return np.asarray((turned * np.maximum(sizes, 0.0)) @ turned.T)
 
     def _interval(
-        self, averages: FloatArray, covariance: FloatArray, error: float, spread: float
+        self,
+        forms: Forms,
+        averages: FloatArray,
+        covariance: FloatArray,
+        error: float,
+        spread: float,
     ) -> Ends:
         """Return where the statistic is if averages are within their errors, and cells open.
 
@@ -239,10 +250,11 @@ class _NoisyPairs:
         value, limits = float(kernel.combine(averages)), POSSIBLE[kernel.interval_scale]
         if not math.isfinite(value):
             return limits
-        likely = self.reading.find(self.cells.spread(nearest_shares(self.shares)), 0.0)
-        opened = np.zeros(2)
-        if not math.isnan(likely.bracket[0]):
-            opened = np.abs(np.subtract(likely.bracket, likely.value))
+        shares = nearest_shares(self.shares)
+        likely = self.reading.find(self.cells.spread(shares), 0.0)
+        middle, opened = float(kernel.combine(self._average(forms, shares, 0.0))), np.zeros(2)
+        if not math.isnan(likely.bracket[0]) and math.isfinite(middle):
+            opened = np.maximum(np.subtract(likely.bracket, middle) * (-1, 1), 0.0)
         skewed = (_skewness(likely) ** 2 - 1) * error**2
 
         def arms(level: float) -> FloatArray:
