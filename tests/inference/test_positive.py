@@ -130,6 +130,19 @@ def test_an_own_kernel_shows_whether_it_minds() -> None:
     pg.exact(SCORES, lambda a, b: (a[:, 1] == b[:, 1]).astype(float), labels=WORDS)
 
 
+def test_an_own_loss_names_it_too() -> None:
+    def count_higher(first: Any, second: Any) -> Any:
+        return (first[:, -1] > second[:, -1]).astype(float)
+
+    def subtract(first: Any, second: Any) -> Any:
+        return first[:, :-1] - second[:, :-1]
+
+    loss = pg.Loss(subtract, "hinge", weights=count_higher, name="own")
+    with pytest.raises(InputError, match="Loss 'own' depends on which of two classes"):
+        pg.minimize(TABLE, WORDS, loss, **SHORT)
+    assert pg.minimize(TABLE, WORDS, loss, positive="ill", **SHORT).positive == "ill"
+
+
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
@@ -163,6 +176,8 @@ def test_every_result_names_it(tmp_path: Any) -> None:
         for one in (run, pg.load(tmp_path / "run.npz")):
             assert one.positive == "ill" and "positive: ill" in repr(one)
     assert runs[0].answer.positive == "ill"
+    legend = pg.compare([runs[0], runs[0]]).get_legend_handles_labels()[1]
+    assert all("of auc, positive: ill" in label for label in legend)
     assert "positive: ill" in runs[0].plot().get_title()
     gini = pg.estimate(SCORES, "gini", method="sketch", **fast)
     assert gini.positive is None and "positive" not in repr(gini)

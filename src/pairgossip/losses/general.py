@@ -218,7 +218,7 @@ class GeneralLoss:
 
         Labels as they were given tell whether the last column was text.
         """
-        probe(self, self._parts_at_constant, data, labels)
+        probe(self, self.parts_at, data, labels)
         dimension = self.dimension(column_count(data))
         first, second = (data[rows] for rows in sample_pairs(data))
         if self.batched:
@@ -247,8 +247,8 @@ class GeneralLoss:
             (self.value(theta, first, second), self.gradient(theta, first, second))
         )
 
-    def _parts_at_constant(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """Return the same at a model whose entries are all equal."""
+    def parts_at(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return value and gradient of pairs at a model whose entries are all equal."""
         return self._parts(np.full(self.dimension(column_count(first)), 0.25), first, second)
 
     def _evaluate(

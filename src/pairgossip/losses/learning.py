@@ -17,6 +17,7 @@ from pairgossip.kernels.data import (
     check_data,
     check_two_classes,
     column_count,
+    minds_numbering,
     name_higher,
     two_texts,
     unknown_positive,
@@ -194,7 +195,10 @@ class LearningProblem:
 
         ``name`` is that of the higher one, if it is more than a number.
         """
-        return (name or name_higher(self.data[:, -1])) if is_ordering(self.loss) else None
+        if is_ordering(self.loss):
+            return name or name_higher(self.data[:, -1])
+        is_own = name is not None and self.loss.label_sizes is None
+        return name if is_own and minds_numbering(self.data, self.loss.parts_at) else None
 
     @property
     def compilable(self) -> bool:

@@ -318,7 +318,7 @@ class Loss:
 
         Labels as they were given tell whether the last column was text.
         """
-        parts = probe(self, self._parts, data, labels)
+        parts = probe(self, self.parts_at, data, labels)
         check_dimension(self.name, parts.shape[1] - 2, self.dimension(column_count(data)))
         lowest = parts[:, -2].min()
         if lowest < 0:  # the loss would be concave
@@ -343,7 +343,7 @@ class Loss:
         if self.bounds is not None:
             check_bounds(self.name, self.bounds(rows), w * np.linalg.norm(a, axis=1), b)
 
-    def _parts(self, first: FloatArray, second: FloatArray) -> FloatArray:
+    def parts_at(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return a, w and b side by side."""
         return np.column_stack(self.pairs(first, second))
 

@@ -22,6 +22,7 @@ from pairgossip.results.curves import (
     fit_charts,
     mean_theory,
     percentile_band,
+    positive_of,
     run_charts,
     wall,
     what_ran,
@@ -303,7 +304,9 @@ def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
     for result in results:
         family = result.sites.family or "graph"
         construction = f", {result.construction}" if result.construction else ""
-        label = f"{family} ({result.nodes:,}){construction}, {what_ran(result)}"
+        label = (
+            f"{family} ({result.nodes:,}){construction}, {what_ran(result)}{positive_of(result)}"
+        )
         alike = sum(known.partition(" #")[0] == label for known in labeled)
         labeled[f"{label} #{alike + 1}" if alike else label] = result
     return labeled
