@@ -150,6 +150,7 @@ def test_an_own_loss_names_it_too() -> None:
         ({"positive": "ill", "classes": ["well", "ill"]}, "leave positive= out"),
         ({"positive": "ill", "labels": None}, "there are no labels: give labels="),
         ({"positive": "c", "labels": list("abcd") * 10}, "is one of two, .*: give classes="),
+        ({"positive": "c", "labels": ["c"] * 40}, "all labels are 'c': add observations of"),
         ({"positive": ["ill"]}, r"The positive class is \['ill'\]"),
     ],
 )

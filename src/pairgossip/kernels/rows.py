@@ -120,7 +120,12 @@ def order_classes(positive: Any, labels: Any, classes: Any = None) -> list[Any]:
         raise InputError(
             f"The positive class is {positive!r}, but the labels are {named}: give one of them."
         )
-    if len(found) != 2:
+    if len(found) == 1:
+        raise InputError(
+            f"A positive class is one of two, but all labels are {named}: add observations of "
+            "another class."
+        )
+    if len(found) > 2:
         raise InputError(
             f"A positive class is one of two, but the labels are {named}: give {{argument}}, from "
             "the lowest to the highest.",
