@@ -200,12 +200,8 @@ def describe(result: Run | Fit) -> str:
     """Say in a line what was run where."""
     trials = format_count(result.trials, "trial")
     private = "" if result.privacy is None else f", epsilon {result.privacy.epsilon:g}"
-    return f"{what_ran(result)}, {_network_of(result)}{private}, {trials}{positive_of(result)}"
-
-
-def positive_of(result: Run | Fit) -> str:
-    """Name the positive class at the end of a line, if there is one."""
-    return "" if result.positive is None else f", positive: {result.positive}"
+    of = "" if result.positive is None else f", positive: {result.positive}"
+    return f"{what_ran(result)}, {_network_of(result)}{private}, {trials}{of}"
 
 
 def what_ran(result: Run | Fit) -> str:
