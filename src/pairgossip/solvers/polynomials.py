@@ -27,8 +27,6 @@ _LARGEST_EXPONENT = 300.0
 _ROWS_AT_ONCE = 1 << 12
 _HEIGHTS = np.linspace(0.02, 0.995, 60) * math.pi
 """Imaginary parts up to which the logistic function, whose poles are at pi, is looked at."""
-_PARITIES = np.array([[1.0], [-1.0], [1.0]])
-"""Whether the tables of phi, phi' and phi'' are even or odd."""
 _LARGEST_SLOPES = np.where(math.pi / 2 >= _HEIGHTS, 1.0, 1.0 / np.sin(_HEIGHTS))
 
 
@@ -61,7 +59,8 @@ class Polynomials:
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
         self._phi, self.order = phi, order
         self._center, self._half = (low + high) / 2, max((high - low) / 2, _NARROWEST)
-        self._low, self._high, self._products = _factor(order)
+        self._low = min(order, math.ceil(math.sqrt(3.0 * order)))
+        self._high = math.ceil(order / self._low)
 
     @property
     def size(self) -> int:
@@ -85,11 +84,10 @@ class Polynomials:
         """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
         low, high = features[: self._low], features[self._low :] * weights
         if owner is None:
-            products = (low @ high.T).reshape(1, -1)
-        else:
-            each = np.einsum("im,jm->mij", low, high)
-            products = add_rows(each.reshape(len(weights), -1), owner, owners)
-        return np.asarray(products @ self._products.T)
+            return self._unfold((high @ low.T)[None])
+        each = np.einsum("jm,im->mji", high, low)
+        products = add_rows(each.reshape(len(weights), -1), owner, owners)
+        return self._unfold(products.reshape(owners, *each.shape[1:]))
 
     def read(self, features: FloatArray, others: FloatArray, *, below: bool) -> PairSums:
         """Return the sums over other rows, given their averages, one for all or one per row.
@@ -107,66 +105,94 @@ class Polynomials:
         errors = np.broadcast_to(self.error * np.abs(others[:, 0]), features.shape[1])
         return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
 
+    def _unfold(self, products: FloatArray) -> FloatArray:
+        """Return averages of all polynomials, given those of T_jk T_i, shape (n, high, low).
+
+        T_(jk+i) = 2 T_jk T_i - T_(jk-i) gives one after the other.
+        """
+        k, each = self._low, products.reshape(len(products), -1).copy()
+        for start in range(k, each.shape[1], k):
+            later = each[:, start + 1 : start + k]
+            later *= 2.0
+            later -= each[:, start - 1 : start - k : -1]
+        return each[:, : self.order]
+
+    def _fold(self, coefficients: FloatArray) -> FloatArray:
+        """Return the coefficients of T_jk T_i, given those of all polynomials."""
+        k = self._low
+        each = np.zeros((len(coefficients), self._high * k))
+        each[:, : self.order] = coefficients
+        for start in range((self._high - 1) * k, 0, -k):
+            later = each[:, start + 1 : start + k]
+            each[:, start - 1 : start - k : -1] -= later
+            later *= 2.0
+        return each.reshape(-1, self._high, k)
+
     def _sum(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Return sums of polynomials at all rows, with coefficients for all or one set per row."""
         if len(coefficients) == 1:
             return self._sum_all(features, coefficients)[0]
         low, high = features[: self._low], features[self._low :]
-        folded = (coefficients @ self._products).reshape(-1, len(low), len(high))
-        return np.einsum("mij,im,jm->m", folded, low, high, optimize=True)
+        return np.einsum("mji,im,jm->m", self._fold(coefficients), low, high, optimize=True)
 
     def _sum_all(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Return several sums of polynomials at all rows, one per set of coefficients."""
         low, high = features[: self._low], features[self._low :]
-        folded = (coefficients @ self._products).reshape(-1, len(low), len(high))
-        within = folded.transpose(0, 2, 1).reshape(-1, len(low)) @ low
-        return np.einsum("fjm,jm->fm", within.reshape(len(folded), *high.shape), high)
+        within = self._fold(coefficients).reshape(-1, len(low)) @ low
+        return np.einsum("fjm,jm->fm", within.reshape(-1, *high.shape), high)
 
     def _sum_polynomials(self, others: FloatArray, below: bool) -> FloatArray:
         """Return the logistic phi, phi' and phi'' summed over others, as polynomials of a score.
 
-        They are summed at the Chebyshev points, which takes far less than all of C.
+        They are summed at the Chebyshev points, which takes far less than all of C. The sum of phi
+        is the integral of that of phi'.
         """
-        grid, half = _grid(self.order), (self.order + 1) // 2
-        weights, sign = (others @ grid.inverse)[0], 1.0 if below else -1.0
-        at = (self._tables @ weights).reshape(3, half)
-        mirrored = _PARITIES * (self._tables @ weights[::-1].copy()).reshape(3, half)
-        even, odd, bends = np.concatenate([at, mirrored[:, self.order // 2 - 1 :: -1]], axis=1)
-        total = weights.sum()
-        apart = self._half * (grid.points * total - weights @ grid.points)
-        sums = np.stack([even - sign / 2.0 * apart, sign * odd - total / 2.0, bends])
-        return np.asarray(sums @ grid.inverse.T)
+        order, total = self.order, others[0, 0]
+        weights = _weigh_points(others[0])
+        at, squares = (self._tables @ weights).reshape(2, -1)
+        mirrored = (self._tables @ weights[::-1].copy()).reshape(2, -1)
+        mirrored, mirrored_squares = mirrored[:, order // 2 - 1 :: -1]
+        falls = np.concatenate([at, total - mirrored])
+        bends = np.concatenate([at - squares, mirrored - mirrored_squares])
+        slopes, bends = _interpolate(np.stack([-falls if below else falls - total, bends]))
+        values = np.empty(order)
+        before = np.concatenate([2.0 * slopes[:1], slopes[1:-1]])
+        later = np.concatenate([slopes[2:], [0.0]])
+        side = 1.0 if below else -1.0
+        values[1:] = (before - later) * (side * self._half / 2.0) / np.arange(1, order)
+        end = weights @ self._phi.value(self._half * (1.0 - side * _points(order)))
+        values[0] = end - values[2::2].sum() - side * values[1::2].sum()
+        return np.stack([values, slopes, bends])
 
     @cached_property
     def _tables(self) -> FloatArray:
-        """phi(u) + u/2, phi'(u) + 1/2 and phi''(u) of the logistic function at half the points.
+        """-phi'(u) of the logistic function, and its square, at half the points.
 
-        The first and last are even and the second odd, so that the other half mirrors them.
+        The other half mirrors them: -phi'(-u) = 1 + phi'(u), and phi'' = -phi' (1 + phi').
         """
-        points, _, apart, distance = _grid(self.order)
-        tables = np.empty((3, *apart.shape))
-        even, odd, bends = tables
+        points = _points(self.order)
+        some = points[: (self.order + 1) // 2, None]
+        tables = np.empty((2, len(some), self.order))
+        falls, squares = tables
         if self._half < _LARGEST_EXPONENT:  # of differences: products of few exponentials
-            shrunk = np.exp(-self._half * points[: len(apart), None]) * np.exp(self._half * points)
-            np.minimum(shrunk, np.divide(1.0, shrunk, out=bends), out=shrunk)
+            np.multiply(np.exp(self._half * some), np.exp(-self._half * points), out=falls)
         else:
-            shrunk = np.exp(-self._half * distance)
-        np.add(shrunk, 1.0, out=even)
-        shrunk /= even
-        np.log(even, out=even)
-        even += np.multiply(distance, self._half / 2.0, out=bends)
-        np.copysign(np.subtract(0.5, shrunk, out=odd), apart, out=odd)
-        np.multiply(shrunk, 1.0 - shrunk, out=bends)
+            np.exp(np.minimum(self._half * (some - points), 2.0 * _LARGEST_EXPONENT), out=falls)
+        falls += 1.0
+        np.divide(1.0, falls, out=falls)
+        np.multiply(falls, falls, out=squares)
         return tables.reshape(-1, self.order)
 
     @cached_property
     def _forms(self) -> tuple[FloatArray, ...]:
         """C of phi, phi' and phi'', by interpolation at the Chebyshev points of both arguments."""
-        points, inverse, *_ = _grid(self.order)
+        points = _points(self.order)
         u = self._half * (points[:, None] - points[None, :])
         slopes = self._phi.derivative(u)
         bends = np.full_like(u, 2.0) if self._phi.code is Phi.SQUARED else -slopes * (1.0 + slopes)
-        return tuple(inverse @ each @ inverse.T for each in (self._phi.value(u), slopes, bends))
+        return tuple(
+            _interpolate(_interpolate(each).T).T for each in (self._phi.value(u), slopes, bends)
+        )
 
     @cached_property
     def error(self) -> float:
@@ -174,52 +200,48 @@ class Polynomials:
         return slope_error(self._phi, self._half, self.order)
 
 
-class _Grid(NamedTuple):
-    """The Chebyshev points of an order."""
-
-    points: FloatArray
-    inverse: FloatArray
-    """Gives the coefficients of the polynomial that has these values at the points."""
-    apart: FloatArray
-    distance: FloatArray
-    """Differences of the lower half of the points from all, and their sizes."""
+@cache
+def _points(order: int) -> FloatArray:
+    """Return the Chebyshev points of an order, from the lowest."""
+    return np.asarray(chebyshev.chebpts1(order), dtype=np.float64)
 
 
 @cache
-def _grid(order: int) -> _Grid:
-    points = chebyshev.chebpts1(order)
-    inverse = np.asarray((2.0 / order) * chebyshev.chebvander(points, order - 1).T)
-    inverse[0] /= 2.0
-    apart = points[: (order + 1) // 2, None] - points[None, :]
-    return _Grid(points, np.asarray(inverse, dtype=np.float64), apart, np.abs(apart))
+def _phases(order: int) -> Any:
+    return np.exp(-0.5j * math.pi / order * np.arange(order))
 
 
-@cache
-def _factor(order: int) -> tuple[int, int, FloatArray]:
-    """Return how many low and high factors there are, and T_a as sums of their products.
+def _interpolate(values: FloatArray) -> FloatArray:
+    """Return the coefficients of polynomials that have these values at the points."""
+    order = values.shape[-1]
+    around = np.concatenate([values[..., ::-1], values], axis=-1)
+    coefficients = (np.fft.rfft(around)[..., :order] * _phases(order)).real / order
+    coefficients[..., 0] /= 2.0
+    return np.asarray(coefficients)
 
-    2 T_i T_jk = T_(jk+i) + T_(jk-i) gives one after the other, shape (order, low * high).
+
+def _weigh_points(averages: FloatArray) -> FloatArray:
+    """Return weights of the points by which polynomials have these averages.
+
+    That is the transpose of interpolation.
     """
-    k = min(order, math.ceil(math.sqrt(3.0 * order)))
-    high = math.ceil(order / k)
-    sums = np.zeros((order, k, high))
-    for a in range(order):
-        j, i = divmod(a, k)
-        sums[a, i, j] = 1.0
-        if i and j:
-            sums[a] = 2.0 * sums[a] - sums[j * k - i]
-    return k, high, sums.reshape(order, -1)
+    order = len(averages)
+    around = np.fft.irfft(averages * _phases(order).conj(), 2 * order)
+    return 2.0 * around[order - 1 :: -1]
 
 
 def _recur(x: FloatArray, each: FloatArray) -> None:
-    """Write T_0, T_1, ... at x, one per row."""
-    each[0], each[1:2], twice = 1.0, x, 2.0 * x
+    """Write T_0, T_1, ... at x, one per row: T_(m+a) = 2 T_m T_a - T_(m-a) doubles how many."""
+    each[0], each[1:2] = 1.0, x
     # A block of scores at a time stays in the cache while all polynomials are computed.
     for start in range(0, len(x), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        for a in range(2, len(each)):
-            np.multiply(twice[rows], each[a - 1, rows], out=each[a, rows])
-            each[a, rows] -= each[a - 2, rows]
+        block, m = each[:, start : start + _ROWS_AT_ONCE], 1
+        while m + 1 < len(block):
+            more = min(m, len(block) - 1 - m)
+            later = block[m + 1 : m + 1 + more]
+            np.multiply(2.0 * block[m], block[1 : 1 + more], out=later)
+            later -= block[m - more : m][::-1]
+            m += more
 
 
 def slope_error(phi: Margin, half: float, order: int) -> float:
