@@ -29,6 +29,8 @@ from pairgossip.text import join_names
 
 _NEWTON_STEPS, _SHORTEST_STEP = 100, 1e-6
 """After a step of Newton's this short the next would be of the order of its square."""
+_SINGULAR = 1e-8
+"""Two equations whose determinant is this small, relative to its terms, are solved with care."""
 
 
 class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
@@ -126,10 +128,10 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
         rows = weigh_rows(X, y, groups, sample_weight)
         self.classes_, codes = np.unique(rows.labels, return_inverse=True)
         if len(self.classes_) > 2:
+            kind = type_of_target(y, input_name="y", raise_unknown=True)
             raise InputError(
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
@@ -273,7 +275,7 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
         chance = expit(found @ terms)
         slope = terms @ (weights * (chance - targets))
         bend = (terms * (weights * chance * (1.0 - chance))) @ terms.T
-        step = np.linalg.lstsq(bend, slope)[0]
+        step = _solve_two(bend, slope)
         while (ahead := deviance(found - step)) > value and np.abs(step).max() > _SHORTEST_STEP:
             step /= 2.0
         found, value = found - step, ahead
@@ -281,3 +283,13 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
             break
     a = float(found[0]) / spread
     return a, float(found[1] - a * center)
+
+
+def _solve_two(bend: FloatArray, slope: FloatArray) -> FloatArray:
+    """Solve two equations; the shortest solution if one is next to a multiple of the other."""
+    (a, b), (_, c) = bend.tolist()
+    size = a * c - b * b
+    if not size > _SINGULAR * a * c:
+        return np.asarray(np.linalg.lstsq(bend, slope)[0])
+    s, t = slope.tolist()
+    return np.array([(c * s - b * t) / size, (a * t - b * s) / size])

@@ -7,6 +7,7 @@ there, at the scale that is best if theta . (x - x') is normal.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,6 +25,8 @@ _BLOCK = 1 << 22
 """How many products of features are held at a time."""
 _NEGLIGIBLE = 1e-10
 """Directions in which pairs differ by less than this part of the most are left alone."""
+_CERTAIN = 1e7
+"""Inverses of at most this size are exact enough to tell that no direction is negligible."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +139,8 @@ class PairMoments:
         """Return a model for a loss to start from."""
         direction = self.solve_squared(penalty)
         mean = np.einsum("nd,nd->n", direction, self.apart) / self.weight
-        metric = Metric(self.products, np.zeros(1))
-        second = np.einsum("nd,nd->n", direction, metric.times(direction)) / self.weight
+        form = "nd,nd,nd->n" if self.products.ndim == 2 else "nd,nde,ne->n"
+        second = np.einsum(form, direction, self.products, direction) / self.weight
         margins = mean[:, None] + np.sqrt(np.maximum(second - mean**2, 0.0))[:, None] * _POINTS
         cost = np.einsum("nd,d->n", direction**2, np.broadcast_to(penalty, direction.shape[1:]))
         scale = _best_scale(phi, margins, cost / self.weight)
@@ -155,32 +158,40 @@ class Metric:
 
     def __init__(self, products: FloatArray, added: FloatArray) -> None:
         self._roots = np.sqrt(_lift(_diagonal(products)) + added)
-        self._vectors, self._sizes = None, np.ones_like(self._roots)
+        self._whole = self._inverse = None
         if products.ndim == 3:
             whole = products / self._roots[:, :, None] / self._roots[:, None, :]
             np.einsum("nii->ni", whole)[:] = 1.0
-            sizes, self._vectors = np.linalg.eigh(whole)
-            self._sizes = np.maximum(sizes, _NEGLIGIBLE)
+            self._whole, self._inverse = _invert(whole)
 
     def solve(self, v: FloatArray) -> FloatArray:
         """Return the inverse times v, shape (n, d)."""
-        return self._turn(v / self._roots, 1.0 / self._sizes) / self._roots
+        return _turn(self._inverse, v / self._roots) / self._roots
 
     def times(self, v: FloatArray) -> FloatArray:
         """Return the matrix times v, shape (n, d)."""
-        return self._turn(v * self._roots, self._sizes) * self._roots
+        return _turn(self._whole, v * self._roots) * self._roots
 
     def diagonal(self) -> FloatArray:
         """Return the diagonals, shape (n, d)."""
-        if self._vectors is None:
-            return np.asarray(self._roots**2)
-        return np.asarray(self._roots**2 * np.einsum("nij,nj->ni", self._vectors**2, self._sizes))
+        whole = 1.0 if self._whole is None else np.einsum("nii->ni", self._whole)
+        return np.asarray(self._roots**2 * whole)
 
-    def _turn(self, v: FloatArray, sizes: FloatArray) -> FloatArray:
-        if self._vectors is None:
-            return np.asarray(v * sizes)
-        turned = np.einsum("nij,ni->nj", self._vectors, v) * sizes
-        return np.asarray(np.einsum("nij,nj->ni", self._vectors, turned))
+
+def _invert(whole: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return matrices in which no direction is negligible, and their inverses."""
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(whole)  # raises unless all directions have weight
+        inverse = np.linalg.inv(whole)
+        if np.abs(inverse).max() * whole.shape[1] < _CERTAIN:
+            return whole, inverse
+    sizes, vectors = np.linalg.eigh(whole)
+    sizes, turned = np.maximum(sizes, _NEGLIGIBLE)[:, None, :], vectors.transpose(0, 2, 1)
+    return (vectors * sizes) @ turned, (vectors / sizes) @ turned
+
+
+def _turn(matrix: FloatArray | None, v: FloatArray) -> FloatArray:
+    return v if matrix is None else np.asarray(np.einsum("nij,nj->ni", matrix, v))
 
 
 def _diagonal(products: FloatArray) -> FloatArray:

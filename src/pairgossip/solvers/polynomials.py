@@ -102,7 +102,8 @@ class Polynomials:
             values, slopes, bends = (
                 self._sum(features, others @ (form.T if below else form)) for form in self._forms
             )
-        errors = np.broadcast_to(self.error * np.abs(others[:, 0]), features.shape[1])
+        errors = np.empty(features.shape[1])
+        errors[:] = self.error * np.abs(others[:, 0])
         return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
 
     def _unfold(self, products: FloatArray) -> FloatArray:

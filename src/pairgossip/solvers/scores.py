@@ -180,32 +180,32 @@ class ScoreSketch:
         grades = means.reshape(len(means), rows.count, -1)
         below = np.cumsum(grades, axis=1) - grades
         above = grades.sum(axis=1, keepdims=True) - below - grades
-        read = np.zeros((len(rows.features), 5))
+        read = np.zeros((5, len(rows.features)))
         for grade, (mine, features) in enumerate(zip(rows.members, self._features, strict=True)):
             at = np.zeros(1, dtype=np.intp) if rows.owner is None else rows.owner[mine]
             if grade > 0:
                 under = self._kind.read(features, below[at, grade], below=True)
                 parts = under.slopes, under.values, np.abs(under.slopes), under.errors, under.bends
-                read[mine] += np.stack(parts, axis=1)
+                read[:, mine] += np.stack(parts)
             if grade < rows.count - 1:
                 over = self._kind.read(features, above[at, grade], below=False)
                 none = np.zeros(len(over.slopes))
-                read[mine] += np.stack([-over.slopes, none, none, over.errors, over.bends], axis=1)
-        read *= rows.weights[:, None]
-        sums = self._sum_up(read[:, :4])
+                read[:, mine] += np.stack([-over.slopes, none, none, over.errors, over.bends])
+        read *= rows.weights
+        sums = self._sum_up(read[:4])
         if moments is None:
             return sums
         some, times = rows.tellers
         bent = moments.add_up(
-            rows.features[some], rows.grades[some], times * read[some, 4], rows.owner, rows.nodes
+            rows.features[some], rows.grades[some], times * read[4, some], rows.owner, rows.nodes
         )
         return np.concatenate([sums, bent], axis=1)
 
     def _sum_up(self, read: FloatArray) -> FloatArray:
         rows = self._rows
         if rows.owner is None:
-            return np.concatenate([read[:, 0] @ rows.features, read[:, 1:].sum(axis=0)])[None, :]
-        each = np.column_stack([read[:, :1] * rows.features, read[:, 1:]])
+            return np.concatenate([read[0] @ rows.features, read[1:].sum(axis=1)])[None, :]
+        each = np.column_stack([read[0, :, None] * rows.features, *read[1:]])
         return add_rows(each, rows.owner, rows.nodes)
 
 

@@ -261,9 +261,10 @@ class Solver:
 
     def _is_too_coarse(self, known: _Known) -> bool:
         """Tell whether slopes are too far off, and a sketch that knows the range can do better."""
+        if known.error <= self._rows.tolerance:
+            return False
         narrower = float(known.ends.sum(axis=1).max()) < known.width / 2
-        finer = self._finer(known) > known.order
-        return known.error > self._rows.tolerance and (narrower or finer)
+        return narrower or self._finer(known) > known.order
 
     def _finer(self, known: _Known) -> int:
         """Return how fine the sketch of scores in this range must be."""

@@ -103,7 +103,20 @@ class SolverRecord(Record):
         """What a further round promised to gain, relative to the zero model's objective."""
         self.rounds = 0
         """After how many rounds it ended."""
-        self.state: Snapshot | None = None
+        self.models: FloatArray | None = None
+        """Those of the last checkpoint: one for all nodes, or one per node."""
+        self._nodes = setup.graph.n
+
+    @property
+    def state(self) -> Snapshot | None:
+        """What nodes hold after the last checkpoint, as other trials tell it."""
+        if self.models is None:
+            return None
+        n, p = self._nodes, self.models.shape[1]
+        everyone: Any = np.broadcast_to(self.models, (n, p))
+        none: Any = np.broadcast_to(0.0, (n, p))
+        picks = np.zeros(n, dtype=np.int64)
+        return Snapshot(own_observations(n), none, everyone, everyone, picks, no_metric(none))
 
     def repeat_last(self) -> None:
         """Fill in the checkpoints after the end, where nothing changes any more."""
@@ -189,10 +202,10 @@ class SolverTrial:
         record, at = self.record, self.record.written
         objectives = self._objectives(now)
         record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
-        record.disagreement[at] = disagreement(now.models)
+        record.disagreement[at] = disagreement(now.models) if len(now.models) > 1 else 0.0
         record.gradient_error[at] = now.gradient_error
         record.traffic[at] = self.traffic()
-        record.state = self._state(now.models)
+        record.models = now.models
         record.written = at + 1
 
     def _objectives(self, now: Round) -> FloatArray:
@@ -213,10 +226,3 @@ class SolverTrial:
     @cached_property
     def _judge(self) -> Judge:
         return build_judge(self._setup.engine, self._setup.problem.learning)
-
-    def _state(self, models: FloatArray) -> Snapshot:
-        n, p = self._setup.graph.n, models.shape[1]
-        everyone: Any = np.broadcast_to(models, (n, p))
-        none: Any = np.broadcast_to(0.0, (n, p))
-        picks = np.zeros(n, dtype=np.int64)
-        return Snapshot(own_observations(n), none, everyone, everyone, picks, no_metric(none))
