@@ -178,7 +178,7 @@ def test_every_result_names_it(tmp_path: Any) -> None:
             assert one.positive == "ill" and "positive: ill" in repr(one)
     assert runs[0].answer.positive == "ill"
     legend = pg.compare([runs[0], runs[0]]).get_legend_handles_labels()[1]
-    assert all("of auc, positive: ill" in label for label in legend)
+    assert all("of auc (positive: ill)" in label for label in legend)
     assert "positive: ill" in runs[0].plot().get_title()
     gini = pg.estimate(SCORES, "gini", method="sketch", **fast)
     assert gini.positive is None and "positive" not in repr(gini)

@@ -22,7 +22,6 @@ from pairgossip.results.curves import (
     fit_charts,
     mean_theory,
     percentile_band,
-    positive_of,
     run_charts,
     wall,
     what_ran,
@@ -304,9 +303,8 @@ def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
     for result in results:
         family = result.sites.family or "graph"
         construction = f", {result.construction}" if result.construction else ""
-        label = (
-            f"{family} ({result.nodes:,}){construction}, {what_ran(result)}{positive_of(result)}"
-        )
+        of = "" if result.positive is None else f" (positive: {result.positive})"
+        label = f"{family} ({result.nodes:,}){construction}, {what_ran(result)}{of}"
         alike = sum(known.partition(" #")[0] == label for known in labeled)
         labeled[f"{label} #{alike + 1}" if alike else label] = result
     return labeled
