@@ -19,7 +19,7 @@ from pairgossip.kernels.data import check_columns, check_label_sizes
 from pairgossip.kernels.named_tests import refuse_test
 
 Scale = Literal["plain", "log", "logit", "fisher"]
-"""On which scale intervals are symmetric: of sizes, which are positive and whose errors grow with
+"""On which scale intervals are computed: of sizes, which are positive and whose errors grow with
 them, the logarithm; of shares the logit; of correlations Fisher's z."""
 
 
@@ -101,7 +101,7 @@ class Kernel:
         Whether it compares rows of two classes, the labels in the last column, each of which is a
         sample of its own.
     interval_scale, null
-        On which scale its intervals are symmetric, and what it is without an effect, if known.
+        On which scale its intervals are computed, and what it is without an effect, if known.
     expression, description, same_as
         The formula as text, what the average means, and what other software calls it.
     """
@@ -182,7 +182,7 @@ class Combination:
     name, expression, description, same_as
         How messages call it, its formula as text, what it means, and what other software calls it.
     interval_scale, null
-        On which scale its intervals are symmetric, and what it is without an effect, if known.
+        On which scale its intervals are computed, and what it is without an effect, if known.
     contrast
         Where it compares the averages of one kernel within two classes and between them, that
         kernel: it is degenerate without an effect, and tested by permuting the labels.
@@ -304,7 +304,7 @@ class Ratio(Combination):
     name, expression, description, same_as
         How messages call it, its formula as text, what it means, and what other software calls it.
     interval_scale, null
-        On which scale its intervals are symmetric, and what it is without an effect, if known.
+        On which scale its intervals are computed, and what it is without an effect, if known.
     """
 
     def __init__(
