@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pairgossip.algorithms.methods import find_method
-from pairgossip.arrays import IntArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import (
     ORDERED,
     RANDOM,
@@ -218,9 +218,24 @@ def _is_far(setup: SolverSetup) -> bool:
         return False
     rows = setup.problem.learning.data[:, :-1]
     some = rows[:: max(1, len(rows) // _ROWS_LOOKED_AT)]
-    low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), axis=0)
-    reach = np.maximum(rows.max(axis=0) - middle, middle - rows.min(axis=0))
+    lowest, highest = rows.min(axis=0), rows.max(axis=0)
+    unsure = ~_are_near(some, lowest, highest)
+    if not unsure.any():
+        return False
+    low, middle, high = np.quantile(some[:, unsure], (0.25, 0.5, 0.75), axis=0)
+    reach = np.maximum(highest[unsure] - middle, middle - lowest[unsure])
     return bool(((reach > _FAR * (high - low)) & (high > low)).any())
+
+
+def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
+    """Tell which features have no value far off for sure, without their quartiles.
+
+    More than a quarter of the values is well above the mean, and so many are well below.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        center, apart = some.mean(axis=0), (highest - lowest) / _FAR
+        counts = (some > center + apart).sum(axis=0), (some < center - apart).sum(axis=0)
+    return np.minimum(*counts) > len(some) / 4 + 1
 
 
 def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:

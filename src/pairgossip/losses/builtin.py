@@ -171,6 +171,22 @@ def _ordering_loss(
     )
 
 
+def has_own_forms(loss: Any) -> bool:
+    """Whether a loss is AUC's or of rankings with the closed forms given here, which tests check.
+
+    A copy with another function of the margin, or with other features, has not.
+    """
+    parts = ("features", "weights", "offsets", "bounds")
+    risk = getattr(loss, "risk", None)
+    return (
+        isinstance(loss, Loss)
+        and tuple(getattr(loss, part) for part in parts)
+        == (difference, higher_label, None, label_bounds)
+        and isinstance(risk, partial)
+        and (risk.func, risk.args, risk.keywords) == (ranking_risks, (), {"phi": loss.phi})
+    )
+
+
 def _features(columns: int) -> int:
     return columns - 1
 

@@ -24,7 +24,7 @@ from pairgossip.kernels.data import (
 )
 from pairgossip.kernels.rows import code_labels, order_classes
 from pairgossip.kernels.whole_sets import SiteSets
-from pairgossip.losses.builtin import as_loss, difference, higher_label
+from pairgossip.losses.builtin import as_loss, difference, has_own_forms, higher_label
 from pairgossip.losses.general import GeneralLoss, check_models
 from pairgossip.losses.loss import Loss
 
@@ -187,7 +187,10 @@ class LearningProblem:
         self.data = check_data(data, labels)
         self.n = len(self.data)
         self.loss = as_loss(loss)
-        self.loss.check(self.data, labels)
+        if isinstance(self.loss, Loss):
+            self.loss.check(self.data, labels, trusted=has_own_forms(self.loss))
+        else:
+            self.loss.check(self.data, labels)
         self.dimension = self.loss.dimension(column_count(self.data))
 
     def name_positive(self, name: str | None) -> str | None:

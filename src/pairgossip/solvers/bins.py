@@ -7,6 +7,7 @@ exactly for all bins but the one that is cut, whose scores are taken to have a s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +111,13 @@ class ScoreBins:
                 abs(piece.constant + piece.linear * piece.kink) + abs(piece.linear) * self._width
             )
         return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
+
+    def read_several(
+        self, features: Sequence[FloatArray], others: Sequence[FloatArray], below: Sequence[bool]
+    ) -> list[PairSums]:
+        """Return what `read` does of several sets of rows, each with its own others."""
+        each = zip(features, others, below, strict=True)
+        return [self.read(mine, theirs, below=side) for mine, theirs, side in each]
 
     def _sum(
         self, piece: _Piece, own: FloatArray, tails: _Tails, sign: float

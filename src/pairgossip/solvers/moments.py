@@ -107,8 +107,9 @@ class GradeMoments:
             return PairMoments(weight, apart, squares - 2.0 * cross)
         i, j = _upper(d)
         cross = np.einsum("nci,ncj->nij", first, first_below)
-        matrix = np.zeros((n, d, d))
-        matrix[:, i, j] = matrix[:, j, i] = squares - cross[:, i, j] - cross[:, j, i]
+        matrix = np.empty((n, d, d))
+        matrix[:, i, j] = matrix[:, j, i] = squares
+        matrix -= cross + cross.transpose(0, 2, 1)
         return PairMoments(weight, apart, matrix)
 
 

@@ -7,7 +7,8 @@ over the scores of other rows tell each row the sum of phi over them, and that o
 from __future__ import annotations
 
 import math
-from functools import cache, cached_property
+from collections.abc import Sequence
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -95,16 +96,31 @@ class Polynomials:
         ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
         phi(s' - s).
         """
-        if self._phi.code is Phi.LOGISTIC and len(others) == 1:
-            coefficients = self._sum_polynomials(others, below)
-            values, slopes, bends = self._sum_all(features, coefficients)
+        return self.read_several([features], [others], [below])[0]
+
+    def read_several(
+        self, features: Sequence[FloatArray], others: Sequence[FloatArray], below: Sequence[bool]
+    ) -> list[PairSums]:
+        """Return what `read` does of several sets of rows, each with its own others."""
+        if self._phi.code is Phi.LOGISTIC and all(len(each) == 1 for each in others):
+            sums = self._sum_polynomials(np.concatenate(others), np.array(below))
+            folded = self._fold(sums).reshape(len(others), -1, self._low)
+            read = [self._sum_all(*each) for each in zip(features, folded, strict=True)]
         else:
-            values, slopes, bends = (
-                self._sum(features, others @ (form.T if below else form)) for form in self._forms
-            )
-        errors = np.empty(features.shape[1])
-        errors[:] = self.error * np.abs(others[:, 0])
-        return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
+            read = [self._sum_forms(*each) for each in zip(features, others, below, strict=True)]
+        found = []
+        for (values, slopes, bends), averages in zip(read, others, strict=True):
+            errors = np.empty(len(values))
+            errors[:] = self.error * np.abs(averages[:, 0])
+            found.append(PairSums(values, slopes, np.maximum(bends, 0.0), errors))
+        return found
+
+    def _sum_forms(
+        self, features: FloatArray, others: FloatArray, below: bool
+    ) -> tuple[FloatArray, ...]:
+        return tuple(
+            self._sum(features, others @ (form.T if below else form)) for form in self._forms
+        )
 
     def _unfold(self, products: FloatArray) -> FloatArray:
         """Return averages of all polynomials, given those of T_jk T_i, shape (n, high, low).
@@ -132,38 +148,44 @@ class Polynomials:
     def _sum(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Return sums of polynomials at all rows, with coefficients for all or one set per row."""
         if len(coefficients) == 1:
-            return self._sum_all(features, coefficients)[0]
+            return self._sum_all(features, self._fold(coefficients)[0])[0]
         low, high = features[: self._low], features[self._low :]
         return np.einsum("mji,im,jm->m", self._fold(coefficients), low, high, optimize=True)
 
-    def _sum_all(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
-        """Return several sums of polynomials at all rows, one per set of coefficients."""
+    def _sum_all(self, features: FloatArray, folded: FloatArray) -> FloatArray:
+        """Return several sums of polynomials at all rows, one per set of folded coefficients."""
         low, high = features[: self._low], features[self._low :]
-        within = self._fold(coefficients).reshape(-1, len(low)) @ low
+        within = folded @ low
         return np.einsum("fjm,jm->fm", within.reshape(-1, *high.shape), high)
 
-    def _sum_polynomials(self, others: FloatArray, below: bool) -> FloatArray:
+    def _sum_polynomials(self, others: FloatArray, below: Any) -> FloatArray:
         """Return the logistic phi, phi' and phi'' summed over others, as polynomials of a score.
 
-        They are summed at the Chebyshev points, which takes far less than all of C. The sum of phi
-        is the integral of that of phi'.
+        There are three for each of the others. They are summed at the Chebyshev points, which takes
+        far less than all of C. The sum of phi is the integral of that of phi'.
         """
-        order, total = self.order, others[0, 0]
-        weights = _weigh_points(others[0])
-        at, squares = (self._tables @ weights).reshape(2, -1)
-        mirrored = (self._tables @ weights[::-1].copy()).reshape(2, -1)
-        mirrored, mirrored_squares = mirrored[:, order // 2 - 1 :: -1]
-        falls = np.concatenate([at, total - mirrored])
-        bends = np.concatenate([at - squares, mirrored - mirrored_squares])
-        slopes, bends = _interpolate(np.stack([-falls if below else falls - total, bends]))
-        values = np.empty(order)
-        before = np.concatenate([2.0 * slopes[:1], slopes[1:-1]])
-        later = np.concatenate([slopes[2:], [0.0]])
-        side = 1.0 if below else -1.0
-        values[1:] = (before - later) * (side * self._half / 2.0) / np.arange(1, order)
-        end = weights @ self._phi.value(self._half * (1.0 - side * _points(order)))
-        values[0] = end - values[2::2].sum() - side * values[1::2].sum()
-        return np.stack([values, slopes, bends])
+        order, count = self.order, len(others)
+        weights, total, side = _weigh_points(others), others[:, :1], np.where(below, 1.0, -1.0)
+        sums = np.concatenate([weights, weights[:, ::-1]]) @ self._tables.T
+        sums = sums.reshape(2, count, 2, -1)
+        (at, squares), (mirrored, mirrored_squares) = sums.transpose(0, 2, 1, 3)
+        known = np.empty((2, count, order))
+        half, later = at.shape[1], slice(order // 2 - 1, None, -1)
+        known[0, :, :half], known[0, :, half:] = at, total - mirrored[:, later]
+        known[0] = np.where(below[:, None], -known[0], known[0] - total)
+        known[1, :, :half] = at - squares
+        known[1, :, half:] = (mirrored - mirrored_squares)[:, later]
+        found = np.empty((count, 3, order))
+        found[:, 1], found[:, 2] = _interpolate(known)
+        values, slopes = found[:, 0], found[:, 1]
+        values[:, 1:] = slopes[:, :-1]
+        values[:, 1] *= 2.0
+        values[:, 1:-1] -= slopes[:, 2:]
+        values[:, 1:] *= np.multiply.outer(side, self._half / 2.0 / np.arange(1, order))
+        ends = self._phi.value(self._half * (1.0 - np.multiply.outer(side, _points(order))))
+        values[:, 0] = np.einsum("ni,ni->n", weights, ends)
+        values[:, 0] -= values[:, 2::2].sum(axis=1) + side * values[:, 1::2].sum(axis=1)
+        return found.reshape(-1, order)
 
     @cached_property
     def _tables(self) -> FloatArray:
@@ -226,9 +248,9 @@ def _weigh_points(averages: FloatArray) -> FloatArray:
 
     That is the transpose of interpolation.
     """
-    order = len(averages)
+    order = averages.shape[-1]
     around = np.fft.irfft(averages * _phases(order).conj(), 2 * order)
-    return 2.0 * around[order - 1 :: -1]
+    return 2.0 * around[..., order - 1 :: -1]
 
 
 def _recur(x: FloatArray, each: FloatArray) -> None:
@@ -247,31 +269,37 @@ def _recur(x: FloatArray, each: FloatArray) -> None:
 
 def slope_error(phi: Margin, half: float, order: int) -> float:
     """Bound the error of phi' on a range of scores of this half width, by that many polynomials."""
-    return float(_slope_errors(phi, half, np.array([order]))[0])
+    return float(_slope_errors(phi.code, half, _with(order))[_with(order).index(order)])
 
 
-def _slope_errors(phi: Margin, half: float, orders: IntArray) -> FloatArray:
+def _with(order: int) -> tuple[int, ...]:
+    return _ORDERS if order in _ORDERS else (order,)
+
+
+@lru_cache(maxsize=8)
+def _slope_errors(code: Phi, half: float, orders: tuple[int, ...]) -> FloatArray:
     """Return the bounds of several orders.
 
     A function that is analytic and at most M inside the ellipse of radius rho is within
     4 M rho^(1 - r) / (rho - 1) of its interpolation at r points. Interpolating in the second
     score as well multiplies that by at most 2 + the logarithm of r.
     """
-    if phi.code is Phi.SQUARED:
-        return np.full(len(orders), 1e-13 * (1.0 + half))
+    each = np.array(orders)
+    if code is Phi.SQUARED:
+        return np.full(len(each), 1e-13 * (1.0 + half))
     heights = _HEIGHTS / max(half, _NARROWEST)
     rho = heights + np.sqrt(1.0 + heights**2)
     with np.errstate(over="ignore", under="ignore"):
-        powers = np.exp(np.multiply.outer(1.0 - orders, np.log(rho)))
+        powers = np.exp(np.multiply.outer(1.0 - each, np.log(rho)))
         bounds = powers * (4.0 * _LARGEST_SLOPES / (rho - 1.0))
-    return np.asarray(bounds.min(axis=1) * (2.0 + np.log(orders)) + 1e-14 * orders)
+    return np.asarray(bounds.min(axis=1) * (2.0 + np.log(each)) + 1e-14 * each)
 
 
 def choose_order(phi: Margin, half: float, tolerance: float) -> int:
     """Return the least order whose slopes are off by no more than the tolerance, or the largest."""
     if phi.code is Phi.SQUARED:
         return _ORDERS[0]  # which is exact, however rounding compares to the tolerance
-    enough = _slope_errors(phi, half, np.array(_ORDERS)) <= tolerance
+    enough = _slope_errors(phi.code, half, _ORDERS) <= tolerance
     return _ORDERS[int(enough.argmax())] if enough.any() else _ORDERS[-1]
 
 

@@ -119,6 +119,10 @@ class QuasiNewton:
         if metric is not None and better.all():
             self._metric = metric
         self._learn(tried, better)
+        if better.all():
+            self.best = tried
+            self._aim()
+            return
         keep = better[:, None]
         self.best = Evaluation(
             _where(keep, tried.theta, self.best.theta),
@@ -163,6 +167,8 @@ class QuasiNewton:
     def _predict(self) -> FloatArray:
         """Return the change of the objective that a full step promises, to first order."""
         change = _dot(self.best.gradient, self._direction)
+        if self._penalty is None:
+            return np.minimum(change, 0.0)
         ahead = self._cost(self.best.theta + self._direction)
         return np.minimum(change + ahead - self._cost(self.best.theta), 0.0)
 
@@ -266,4 +272,4 @@ def _where(keep: Any, one: Any, other: Any) -> FloatArray:
 
 
 def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("nd,nd->n", a, b))
+    return np.asarray(np.vecdot(a, b))

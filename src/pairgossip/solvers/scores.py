@@ -148,7 +148,8 @@ class ScoreSketch:
 
     def __init__(self, rows: ScoreRows, scores: FloatArray, agreed: Agreement) -> None:
         self._rows, self._kind = rows, rows.sketch(agreed)
-        self._features = [self._kind.features(scores[mine]) for mine in rows.members]
+        features = self._kind.features(scores)
+        self._features = [features[..., mine] for mine in rows.members]
 
     @property
     def size(self) -> int:
@@ -181,25 +182,33 @@ class ScoreSketch:
         below = np.cumsum(grades, axis=1) - grades
         above = grades.sum(axis=1, keepdims=True) - below - grades
         read = np.zeros((5, len(rows.features)))
-        for grade, (mine, features) in enumerate(zip(rows.members, self._features, strict=True)):
-            at = np.zeros(1, dtype=np.intp) if rows.owner is None else rows.owner[mine]
-            if grade > 0:
-                under = self._kind.read(features, below[at, grade], below=True)
-                parts = under.slopes, under.values, np.abs(under.slopes), under.errors, under.bends
-                read[:, mine] += np.stack(parts)
-            if grade < rows.count - 1:
-                over = self._kind.read(features, above[at, grade], below=False)
-                none = np.zeros(len(over.slopes))
-                read[:, mine] += np.stack([-over.slopes, none, none, over.errors, over.bends])
+        asked = [(grade, True) for grade in range(1, rows.count)]
+        asked += [(grade, False) for grade in range(rows.count - 1)]
+        others = [
+            (below if under else above)[
+                slice(None) if rows.owner is None else rows.owner[mine], grade
+            ]
+            for grade, under in asked
+            for mine in [rows.members[grade]]
+        ]
+        features = [self._features[grade] for grade, _ in asked]
+        sums = self._kind.read_several(features, others, [under for _, under in asked])
+        for (grade, under), found in zip(asked, sums, strict=True):
+            mine = rows.members[grade]
+            if under:
+                read[:3, mine] += np.stack([found.slopes, found.values, np.abs(found.slopes)])
+            else:
+                read[0, mine] -= found.slopes
+            read[3:, mine] += np.stack([found.errors, found.bends])
         read *= rows.weights
-        sums = self._sum_up(read[:4])
+        first = self._sum_up(read[:4])
         if moments is None:
-            return sums
+            return first
         some, times = rows.tellers
         bent = moments.add_up(
             rows.features[some], rows.grades[some], times * read[4, some], rows.owner, rows.nodes
         )
-        return np.concatenate([sums, bent], axis=1)
+        return np.concatenate([first, bent], axis=1)
 
     def _sum_up(self, read: FloatArray) -> FloatArray:
         rows = self._rows

@@ -201,8 +201,12 @@ class SolverTrial:
     def _write(self, now: Round) -> None:
         record, at = self.record, self.record.written
         objectives = self._objectives(now)
-        record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
-        record.disagreement[at] = disagreement(now.models) if len(now.models) > 1 else 0.0
+        if len(now.models) > 1:
+            record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
+            record.disagreement[at] = disagreement(now.models)
+        else:
+            record.objective[at], record.spread[at] = objectives[0], 0.0 * objectives[0]
+            record.disagreement[at] = 0.0
         record.gradient_error[at] = now.gradient_error
         record.traffic[at] = self.traffic()
         record.models = now.models
