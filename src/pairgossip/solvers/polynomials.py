@@ -125,25 +125,26 @@ class Polynomials:
     def _unfold(self, products: FloatArray) -> FloatArray:
         """Return averages of all polynomials, given those of T_jk T_i, shape (n, high, low).
 
-        T_(jk+i) = 2 T_jk T_i - T_(jk-i) gives one after the other.
+        T_(jk+i) = 2 T_jk T_i - T_(jk-i) gives one after the other: an alternating sum over j.
         """
-        k, each = self._low, products.reshape(len(products), -1).copy()
-        for start in range(k, each.shape[1], k):
-            later = each[:, start + 1 : start + k]
-            later *= 2.0
-            later -= each[:, start - 1 : start - k : -1]
-        return each[:, : self.order]
+        products[:, 1:, 1:] *= 2.0
+        rest = products[:, :, 1:]
+        _alternate(rest)
+        np.cumsum(rest, axis=1, out=rest)
+        _alternate(rest)
+        return products.reshape(len(products), -1)[:, : self.order]
 
     def _fold(self, coefficients: FloatArray) -> FloatArray:
         """Return the coefficients of T_jk T_i, given those of all polynomials."""
-        k = self._low
-        each = np.zeros((len(coefficients), self._high * k))
+        each = np.zeros((len(coefficients), self._high * self._low))
         each[:, : self.order] = coefficients
-        for start in range((self._high - 1) * k, 0, -k):
-            later = each[:, start + 1 : start + k]
-            each[:, start - 1 : start - k : -1] -= later
-            later *= 2.0
-        return each.reshape(-1, self._high, k)
+        folded = each.reshape(-1, self._high, self._low)
+        rest = folded[:, :, 1:]
+        _alternate(rest)
+        np.cumsum(rest[:, ::-1], axis=1, out=rest[:, ::-1])
+        _alternate(rest)
+        folded[:, 1:, 1:] *= 2.0
+        return folded
 
     def _sum(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Return sums of polynomials at all rows, with coefficients for all or one set per row."""
@@ -232,6 +233,11 @@ def _points(order: int) -> FloatArray:
 @cache
 def _phases(order: int) -> Any:
     return np.exp(-0.5j * math.pi / order * np.arange(order))
+
+
+def _alternate(rest: FloatArray) -> None:
+    """Mirror every second row and change its sign."""
+    rest[:, 1::2] = -rest[:, 1::2, ::-1]
 
 
 def _interpolate(values: FloatArray) -> FloatArray:
