@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = ["Bounds", "Plan", "PlannedMethod", "plan"]
 
 _LARGEST_PLAN = 20_000
 """Nodes. Up to here the exact value of every kernel is computed, of which errors are parts."""
+_SMALL = 1_000
+"""Up to this many nodes matrices of nodes by nodes gain nothing from several threads."""
 _LARGEST_TABLE = 4_000
 """Up to this many rows a table of all pairs is made, for the number of pairs that would do."""
 
@@ -103,7 +106,7 @@ def plan(
     _check_exact(exact, pairs)
     shared = {**prepared, "kernel": kernel, "target": request.target}
     case = Case(shared, network, request.law, request.root, sketch, exact, float(error))
-    with progress_bar("plan", len(WAYS), progress) as advance:
+    with progress_bar("plan", len(WAYS), progress) as advance, _one_thread(network.n):
         rows = []
         for way in WAYS:
             rows.append(predict(case, way))
@@ -112,6 +115,20 @@ def plan(
     rows.sort(key=lambda row: (row.messages is None, row.messages, row.bytes))
     bounds = Bounds(fewest_calls(network), fewest_messages(network.n), _fewest_pairs(pairs, case))
     return Plan(tuple(rows), float(error), exact, bounds, _title(pairs, network, error))
+
+
+def _one_thread(nodes: int) -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread where matrices are small: many take longer to meet than to compute.
+
+    Where nothing can tell it to, it is as it was.
+    """
+    if nodes <= _SMALL:
+        with suppress(ImportError):
+            from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+            limited: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+            return limited
+    return nullcontext()
 
 
 def _check_error(error: Any) -> None:

@@ -19,13 +19,12 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.algorithms.methods import find_method
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray, mean, root_mean_square
 from pairgossip.checks import CONTINUIZED, ORDERED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.engine.estimation.trial import (
     BYTES_PER_NAME,
     MESSAGES_OF_COLLECTING,
     Setup,
-    TrialRecord,
 )
 from pairgossip.engine.schedule import child
 from pairgossip.engine.timetable import Timetable, settle_timetable
@@ -422,25 +421,28 @@ def _pilot(
 ) -> _Pilot:
     """Run a few trials side by side until twice where their error reaches the goal."""
     grid = np.rint(np.geomspace(min(case.graph.n, most / 2), most, _CHECKPOINTS)).astype(np.int64)
-    setup = replace(setup, checkpoints=np.unique(grid), timed=False)
+    checkpoints = np.unique(grid)
+    # Trials measure more than is needed here, at every checkpoint of their own: they get one.
+    setup = replace(setup, checkpoints=checkpoints[-1:], timed=False)
     trials = [setup.start(child(case.seed, number)) for number in range(count)]
     errors: list[float] = []
-    for at, last in enumerate(setup.checkpoints.tolist()):
+    for last in checkpoints.tolist():
         for trial in trials:
             trial.advance(last - trial.done, lambda block, exchanges: None)
-        found = np.array([_last_error(trial.record, at) for trial in trials]) / goal
+        found = np.array([_error_of(trial.read(), setup.target) for trial in trials]) / goal
         errors.append(float(np.sqrt(np.mean(found**2))))
-        if last >= 2 * _reached_at(setup.checkpoints, errors):
+        if last >= 2 * _reached_at(checkpoints, errors):
             break
-    return _Pilot(setup.checkpoints[: len(errors)], np.array(errors))
+    return _Pilot(checkpoints[: len(errors)], np.array(errors))
 
 
-def _last_error(record: TrialRecord, at: int) -> float:
-    """Return the error at the checkpoint written last; infinite while a node has no estimate.
+def _error_of(estimates: FloatArray, target: float | FloatArray) -> float:
+    """Return the root mean square error; infinite while a node has no estimate.
 
     A ratio is undefined until its node has met a pair that counts.
     """
-    return math.inf if np.isnan(record.estimates).any() else float(record.error[at])
+    error = root_mean_square(estimates - target)
+    return math.inf if math.isnan(mean(estimates)) else error
 
 
 def _reached_at(checkpoints: IntArray, errors: list[float]) -> float:

@@ -103,7 +103,7 @@ class _Lanczos:
     """
 
     def __init__(self, graph: Graph, law: str, relaxation: float) -> None:
-        self._laplacian, self._relaxation = graph.laplacian(law), relaxation
+        self._laplacian, self._relaxation = relaxation * graph.laplacian(law), relaxation
         self._edges, self._chances = graph.edges, graph.edge_probabilities(law)
         self._n = graph.n
         self.seen: list[float] = []
@@ -117,32 +117,36 @@ class _Lanczos:
         current = np.eye(n) - 1 / n
         self._size = float(np.linalg.norm(current))
         current /= self._size
-        before, beside = np.zeros_like(current), 0.0
+        before, after, beside = np.zeros_like(current), np.empty_like(current), 0.0
         for _ in range(max(_FEWEST_STEPS, _MOST_NUMBERS // n**2)):
-            after = self._mean_step(current) - beside * before
+            self._mean_step(current, after)
+            before *= beside
+            after -= before
             self._diagonal.append(_inner_product(current, after))
             yield current
-            after -= self._diagonal[-1] * current
+            after -= np.multiply(self._diagonal[-1], current, out=before)
             after -= after.mean()  # Phi keeps constants: rounding to them would never fade
             beside = math.sqrt(_inner_product(after, after))
             if beside < _NEGLIGIBLE:
                 self._is_whole = True
                 return
             self._beside.append(beside)
-            before, current = current, after / beside
+            after /= beside
+            before, current, after = current, after, before
 
-    def _mean_step(self, matrix: FloatArray) -> FloatArray:
-        """Return Phi(M) = M - r (L M + M L) + the mean of r^2 d (d' M d) d'."""
+    def _mean_step(self, matrix: FloatArray, after: FloatArray) -> None:
+        """Write Phi(M) = M - r (L M + M L) + the mean of r^2 d (d' M d) d'."""
         i, j = self._edges.T
-        moved = self._relaxation * (self._laplacian @ matrix)
-        after = matrix - (moved + moved.T)
-        squares = matrix[i, i] + matrix[j, j] - 2 * matrix[i, j]
+        moved = self._laplacian @ matrix
+        np.add(moved, moved.T, out=after)
+        np.subtract(matrix, after, out=after)
+        own = np.diagonal(matrix)
+        squares = own[i] + own[j] - 2 * matrix[i, j]
         added = self._relaxation**2 * self._chances * squares
-        np.add.at(after, (i, i), added)
-        np.add.at(after, (j, j), added)
+        gained = np.bincount(i, added, self._n) + np.bincount(j, added, self._n)
+        np.einsum("kk->k", after)[:] += gained
         after[i, j] -= added
         after[j, i] -= added
-        return after
 
     def known_until(self, looks: FloatArray) -> float:
         """Return the last of these moments up to which an eighth fewer steps say the same."""
