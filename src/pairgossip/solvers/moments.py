@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -58,10 +59,14 @@ class GradeMoments:
         weights: FloatArray,
         owner: IntArray | None,
         owners: int,
+        members: list[Any] | None = None,
     ) -> FloatArray:
-        """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
+        """Return the sums over each owner's rows, shape (owners, size); of all rows without.
+
+        ``members`` are the rows of each grade, if known.
+        """
         sums = np.zeros((owners, self.grades, self.size // self.grades))
-        for grade, mine in enumerate(members_of(grades, self.grades)):
+        for grade, mine in enumerate(members or members_of(grades, self.grades)):
             x, w = rows[mine], weights[mine]
             if owner is None:
                 sums[0, grade] = np.concatenate([[w.sum()], w @ x, self._squares_of_all(x, w)])
@@ -105,10 +110,8 @@ class GradeMoments:
         if not self.full:
             cross = np.einsum("nci,nci->ni", first, first_below)
             return PairMoments(weight, apart, squares - 2.0 * cross)
-        i, j = _upper(d)
         cross = np.einsum("nci,ncj->nij", first, first_below)
-        matrix = np.empty((n, d, d))
-        matrix[:, i, j] = matrix[:, j, i] = squares
+        matrix = squares.take(_places(d), axis=1).reshape(n, d, d)
         matrix -= cross + cross.transpose(0, 2, 1)
         return PairMoments(weight, apart, matrix)
 
@@ -237,3 +240,11 @@ def _mean_losses(
 def _upper(dimension: int) -> tuple[IntArray, IntArray]:
     """Return where the entries of a matrix from the diagonal up are."""
     return np.triu_indices(dimension)
+
+
+@cache
+def _places(dimension: int) -> IntArray:
+    """Return where among these the entries of a symmetric matrix are, row by row."""
+    places = np.zeros((dimension, dimension), dtype=np.intp)
+    places[_upper(dimension)] = np.arange(dimension * (dimension + 1) // 2)
+    return (places + np.triu(places, 1).T).ravel()

@@ -199,10 +199,12 @@ class Polynomials:
         tables = np.empty((2, len(some), self.order))
         falls, squares = tables
         if self._half < _LARGEST_EXPONENT:  # of differences: products of few exponentials
-            np.multiply(np.exp(self._half * some), np.exp(-self._half * points), out=falls)
+            grown = np.concatenate([np.exp(self._half * some), np.ones_like(some)], axis=1)
+            shrunk = np.stack([np.exp(-self._half * points), np.ones_like(points)])
+            np.dot(grown, shrunk, out=falls)
         else:
             np.exp(np.minimum(self._half * (some - points), 2.0 * _LARGEST_EXPONENT), out=falls)
-        falls += 1.0
+            falls += 1.0
         np.divide(1.0, falls, out=falls)
         np.multiply(falls, falls, out=squares)
         return tables.reshape(-1, self.order)

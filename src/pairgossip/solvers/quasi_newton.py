@@ -112,17 +112,17 @@ class QuasiNewton:
         before, after = self.objective, tried.value + self._cost(tried.theta)
         allowed = before + _SUFFICIENT * self._length * self._slope + self._slack * np.abs(before)
         better = after <= allowed
+        if better.all():
+            self._metric = metric or self._metric
+            self._learn(tried, better)
+            self.best = tried
+            self._aim()
+            return
         worse = ~better & (self._length > _LEAST_STEP)
         self._length = _where(worse, _SHORTER * self._length, self._length)
         if not better.any():
             return
-        if metric is not None and better.all():
-            self._metric = metric
         self._learn(tried, better)
-        if better.all():
-            self.best = tried
-            self._aim()
-            return
         keep = better[:, None]
         self.best = Evaluation(
             _where(keep, tried.theta, self.best.theta),
@@ -140,10 +140,13 @@ class QuasiNewton:
         s, y = tried.theta - self.best.theta, tried.gradient - self.best.gradient
         product, size = _dot(s, y), _dot(s, s) * _dot(y, y)
         known = better & (product > 1e-10 * np.sqrt(size)) & (product > 0)
-        keep = known[:, None]
-        self._secants.append(
-            _Secant(_where(keep, s, 0.0), _where(keep, y, 0.0), _where(known, product, 1.0))
-        )
+        secant = _Secant(s, y, product)
+        if not known.all():
+            keep = known[:, None]
+            secant = _Secant(
+                _where(keep, s, 0.0), _where(keep, y, 0.0), _where(known, product, 1.0)
+            )
+        self._secants.append(secant)
         del self._secants[:-_MEMORY]
         inner = _dot(y, self._metric.solve(y))
         ratio = np.divide(product, inner, out=np.ones(len(inner)), where=inner > 0)

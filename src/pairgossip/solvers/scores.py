@@ -206,7 +206,12 @@ class ScoreSketch:
             return first
         some, times = rows.tellers
         bent = moments.add_up(
-            rows.features[some], rows.grades[some], times * read[4, some], rows.owner, rows.nodes
+            rows.features[some],
+            rows.grades[some],
+            times * read[4, some],
+            rows.owner,
+            rows.nodes,
+            rows.members if isinstance(some, slice) else None,
         )
         return np.concatenate([first, bent], axis=1)
 
