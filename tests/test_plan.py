@@ -385,3 +385,25 @@ def test_a_plan_for_sites_is_what_their_runs_need() -> None:
 def test_one_site_has_nobody_to_write_to() -> None:
     with pytest.raises(InputError, match="A network of one node sends no messages"):
         pg.plan([1.0, 2.0], "gini", groups=["a", "a"])
+
+
+def test_small_plans_keep_blas_to_one_thread_and_give_the_others_back() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def count() -> set[int]:
+        found = threadpoolctl.threadpool_info()
+        return {pool["num_threads"] for pool in found if pool["user_api"] == "blas"}
+
+    seen: list[set[int]] = []
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = count()
+        pg.plan(
+            [1.0, 2.0, 4.0, 7.0],
+            "variance",
+            "cycle",
+            error=0.05,
+            progress=lambda _: seen.append(count()),
+        )
+        assert count() == before
+    assert seen
+    assert set.union(*seen) == {1}

@@ -396,3 +396,17 @@ def test_a_seed_gives_the_same_bits() -> None:
 def test_what_means_nothing_is_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(pg.InputError, match=sentence):
         fit(**options)
+
+
+def test_features_are_near_without_quartiles_only_where_quartiles_say_so() -> None:
+    rng = np.random.default_rng(0)
+    columns = [rng.standard_t(1, 400) ** power for power in (1, 1, 3, 3, 5)]
+    columns += [rng.normal(size=400) for _ in range(5)]
+    rows = np.column_stack(columns)
+    low, middle, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+    ends = rows.min(axis=0), rows.max(axis=0)
+    is_far = np.maximum(ends[1] - middle, middle - ends[0]) > 200.0 * (high - low)
+    near = solving._are_near(rows, *ends)
+    assert is_far.any()
+    assert near[-5:].all()
+    assert not (near & is_far).any()

@@ -16,6 +16,7 @@ from pairgossip.losses import (
     CATALOG,
     GeneralLoss,
     Loss,
+    auc_loss,
     auc_of_scores,
     risk,
     risks,
@@ -153,3 +154,11 @@ def test_objectives_are_risks() -> None:
     np.testing.assert_array_equal(
         problem.objectives(models), risks(models, problem.data, problem.loss)
     )
+
+
+def test_closed_forms_of_another_function_of_the_margin_are_refused() -> None:
+    data = np.column_stack([np.linspace(-1, 1, 12), np.arange(12) % 2])
+    mixed = replace(auc_loss("hinge"), phi="logistic")
+    with pytest.raises(InputError, match="closed form risk="):
+        LearningProblem(data, mixed)
+    assert LearningProblem(data, auc_loss("hinge")).dimension == 1

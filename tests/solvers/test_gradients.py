@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
 from pairgossip.losses.loss import MARGINS, Margin
-from pairgossip.solvers.polynomials import choose_order, slope_error
+from pairgossip.solvers.polynomials import Polynomials, choose_order, slope_error
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch
 
 
@@ -148,3 +148,34 @@ def test_the_bound_of_polynomials_holds(half: float, order: int) -> None:
 @pytest.mark.parametrize("half", [1.0, 1e4])
 def test_a_parabola_is_three_numbers_on_any_range(half: float) -> None:
     assert choose_order(MARGINS["squared"], half, 1e-11) == 3
+
+
+@pytest.mark.parametrize(("half", "order"), [(0.7, 64), (25.0, 384), (25.0, 256), (3.0, 96)])
+def test_all_sums_read_at_once_are_those_over_all_pairs(half: float, order: int) -> None:
+    rng, phi = np.random.default_rng(order), MARGINS["logistic"]
+    kind = Polynomials(phi, -half, half, order)
+    low, high = rng.uniform(-half, half, 40), rng.uniform(-half, half, 30)
+    counts = rng.uniform(0.5, 2.0, 30), rng.uniform(0.5, 2.0, 40)
+    features = [kind.features(low), kind.features(high)]
+    sums = [
+        kind.add_up(features[1], counts[0], None, 1),
+        kind.add_up(features[0], counts[1], None, 1),
+    ]
+    margins = high[None, :] - low[:, None]
+    above, below = kind.read_several(features, sums, [False, True])
+    tolerance = 100.0 * slope_error(phi, half, order)
+    for read, weights, u in ((above, counts[0], margins), (below, counts[1], margins.T)):
+        falls = 1.0 / (1.0 + np.exp(u))
+        np.testing.assert_allclose(read.values, np.logaddexp(0, -u) @ weights, atol=tolerance)
+        np.testing.assert_allclose(read.slopes, -falls @ weights, atol=tolerance)
+        np.testing.assert_allclose(
+            read.bends, (falls * (1 - falls)) @ weights, atol=tolerance * 100
+        )
+
+
+def test_scores_too_far_apart_for_exponentials_still_have_slopes() -> None:
+    kind = Polynomials(MARGINS["logistic"], -800.0, 800.0, 384)
+    lowest = kind.add_up(kind.features(np.array([-800.0])), np.ones(1), None, 1)
+    read = kind.read(kind.features(np.array([0.0, 700.0])), lowest, below=True)
+    assert np.isfinite(read.values).all()
+    np.testing.assert_allclose(read.slopes, 0.0, atol=0.05)

@@ -102,3 +102,17 @@ def test_features_that_never_differ_are_left_alone() -> None:
     start = moments_of(x, y).start(MARGINS["logistic"], np.zeros(1))
     assert start[0, 1] == 0
     assert start[0, 0] > 0
+
+
+@pytest.mark.parametrize("least", [1e-3, 1e-14, 0.0])
+def test_a_metric_lifts_negligible_directions_and_solves_what_it_multiplies(least: float) -> None:
+    rng = np.random.default_rng(3)
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    matrix = (turn * np.array([least, 1.0, 2.0, 3.0])) @ turn.T
+    metric, v = Metric(matrix[None], np.zeros(4)), rng.normal(size=(1, 4))
+    roots = np.sqrt(np.diag(matrix))
+    sizes, vectors = np.linalg.eigh(matrix / np.outer(roots, roots))
+    lifted = (vectors * np.maximum(sizes, 1e-10)) @ vectors.T * np.outer(roots, roots)
+    np.testing.assert_allclose(metric.times(v)[0], lifted @ v[0], rtol=1e-9)
+    np.testing.assert_allclose(metric.diagonal()[0], np.diag(lifted), rtol=1e-9)
+    np.testing.assert_allclose(metric.times(metric.solve(v)), v, atol=1e-4)
