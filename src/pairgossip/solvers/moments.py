@@ -186,7 +186,7 @@ def _invert(whole: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return matrices in which no direction is negligible, and their inverses."""
     with suppress(np.linalg.LinAlgError):
         np.linalg.cholesky(whole)  # raises unless all directions have weight
-        inverse = np.asarray(np.linalg.inv(whole))
+        inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
         if np.abs(inverse).max() * whole.shape[1] < _CERTAIN:
             return whole, inverse
     sizes, vectors = np.linalg.eigh(whole)

@@ -102,7 +102,7 @@ class Polynomials:
         self, features: Sequence[FloatArray], others: Sequence[FloatArray], below: Sequence[bool]
     ) -> list[PairSums]:
         """Return what `read` does of several sets of rows, each with its own others."""
-        if self._phi.code is Phi.LOGISTIC and all(len(each) == 1 for each in others):
+        if self._phi.code is Phi.LOGISTIC and {len(each) for each in others} == {1}:
             sums = self._sum_polynomials(np.concatenate(others), np.array(below))
             folded = self._fold(sums).reshape(len(others), -1, self._low)
             read = [self._sum_all(*each) for each in zip(features, folded, strict=True)]
@@ -115,12 +115,9 @@ class Polynomials:
             found.append(PairSums(values, slopes, np.maximum(bends, 0.0), errors))
         return found
 
-    def _sum_forms(
-        self, features: FloatArray, others: FloatArray, below: bool
-    ) -> tuple[FloatArray, ...]:
-        return tuple(
-            self._sum(features, others @ (form.T if below else form)) for form in self._forms
-        )
+    def _sum_forms(self, features: FloatArray, others: FloatArray, below: bool) -> FloatArray:
+        forms = (form.T if below else form for form in self._forms)
+        return np.stack([self._sum(features, others @ form) for form in forms])
 
     def _unfold(self, products: FloatArray) -> FloatArray:
         """Return averages of all polynomials, given those of T_jk T_i, shape (n, high, low).

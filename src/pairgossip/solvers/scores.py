@@ -184,13 +184,8 @@ class ScoreSketch:
         read = np.zeros((5, len(rows.features)))
         asked = [(grade, True) for grade in range(1, rows.count)]
         asked += [(grade, False) for grade in range(rows.count - 1)]
-        others = [
-            (below if under else above)[
-                slice(None) if rows.owner is None else rows.owner[mine], grade
-            ]
-            for grade, under in asked
-            for mine in [rows.members[grade]]
-        ]
+        owners = [slice(None) if rows.owner is None else rows.owner[mine] for mine in rows.members]
+        others = [(below if under else above)[owners[grade], grade] for grade, under in asked]
         features = [self._features[grade] for grade, _ in asked]
         sums = self._kind.read_several(features, others, [under for _, under in asked])
         for (grade, under), found in zip(asked, sums, strict=True):
