@@ -271,6 +271,9 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
 
     found = np.array([0.0, np.log((high + 1.0) / (low + 1.0))])
     value = deviance(found)
+    guess = _guess_sigmoid(terms[0], scores)
+    if (ahead := deviance(guess)) < value:
+        found, value = guess, ahead
     for _ in range(_NEWTON_STEPS):
         chance = expit(found @ terms)
         slope = terms @ (weights * (chance - targets))
@@ -283,6 +286,16 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
             break
     a = float(found[0]) / spread
     return a, float(found[1] - a * center)
+
+
+def _guess_sigmoid(standardized: FloatArray, scores: _Scores) -> FloatArray:
+    """Return a and b as if both classes had normal scores of the same variance."""
+    high, low = scores.counts
+    above = float((scores.weights * scores.positive) @ standardized) / high
+    below = -above * high / low  # as the mean of all is 0
+    within = max(1.0 + above * below, 1e-3)  # and their variance 1
+    slope = (above - below) / within
+    return np.array([slope, np.log(high / low) - slope * (above + below) / 2.0])
 
 
 def _solve_two(bend: FloatArray, slope: FloatArray) -> FloatArray:

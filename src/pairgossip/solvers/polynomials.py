@@ -289,15 +289,20 @@ def _slope_errors(code: Phi, half: float, orders: tuple[int, ...]) -> FloatArray
     4 M rho^(1 - r) / (rho - 1) of its interpolation at r points. Interpolating in the second
     score as well multiplies that by at most 2 + the logarithm of r.
     """
-    each = np.array(orders)
     if code is Phi.SQUARED:
-        return np.full(len(each), 1e-13 * (1.0 + half))
+        return np.full(len(orders), 1e-13 * (1.0 + half))
+    powers, factors, rounding = _terms_of_bounds(orders)
     heights = _HEIGHTS / max(half, _NARROWEST)
     rho = heights + np.sqrt(1.0 + heights**2)
     with np.errstate(over="ignore", under="ignore"):
-        powers = np.exp(np.multiply.outer(1.0 - each, np.log(rho)))
-        bounds = powers * (4.0 * _LARGEST_SLOPES / (rho - 1.0))
-    return np.asarray(bounds.min(axis=1) * (2.0 + np.log(each)) + 1e-14 * each)
+        bounds = np.exp(powers * np.log(rho)) * (_LARGEST_SLOPES / (rho - 1.0))
+    return np.asarray(bounds.min(axis=1) * factors + rounding)
+
+
+@cache
+def _terms_of_bounds(orders: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    each = np.array(orders, dtype=np.float64)
+    return 1.0 - each[:, None], 4.0 * (2.0 + np.log(each)), 1e-14 * each
 
 
 def choose_order(phi: Margin, half: float, tolerance: float) -> int:
