@@ -10,6 +10,8 @@ _LONGEST_TEXT = 300
 """How many characters of a text from elsewhere are kept."""
 MOST_NAMED = 10
 """How many rows, lines or columns a message names; it counts the rest."""
+_MOST_DIGITS = 12
+"""Numbers with more digits before or after the point are printed with an exponent."""
 LARGEST_PORT = 65_535
 
 
@@ -105,3 +107,14 @@ def format_bytes(number: float) -> str:
             return f"{number:.3g} {unit}"
         number /= 1000
     raise AssertionError
+
+
+def format_alike(numbers: Sequence[float], error: float) -> list[str]:
+    """Format numbers up to the second digit of their error."""
+    places = 3
+    if 0 < error < math.inf:
+        places = max(0, 1 - math.floor(math.log10(error)))
+    largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
+    is_plain = places <= _MOST_DIGITS and largest < 10**_MOST_DIGITS
+    form = f".{places}f" if is_plain else ".3e"
+    return [format(number, form) for number in numbers]

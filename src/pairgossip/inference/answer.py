@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +12,8 @@ from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.laws import map_law, t_quantile, two_sided_by_t
+from pairgossip.text import format_alike
 
-_MOST_DIGITS = 12
-"""Numbers with more digits before or after the point are printed with an exponent."""
 _ROUNDING = 1e-12
 """Largest relative rounding error of the mean of fourth powers."""
 
@@ -84,17 +82,6 @@ class Answer(float):
         return "{} ({:g} %: {} to {}{})".format(value, 100 * self.level, *ends, of)
 
     __repr__ = __str__
-
-
-def format_alike(numbers: Sequence[float], error: float) -> list[str]:
-    """Format numbers up to the second digit of their error."""
-    places = 3
-    if 0 < error < math.inf:
-        places = max(0, 1 - math.floor(math.log10(error)))
-    largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
-    is_plain = places <= _MOST_DIGITS and largest < 10**_MOST_DIGITS
-    form = f".{places}f" if is_plain else ".3e"
-    return [format(number, form) for number in numbers]
 
 
 class Law(NamedTuple):

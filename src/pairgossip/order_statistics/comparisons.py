@@ -15,13 +15,12 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import format_alike
 from pairgossip.kernels.data import check_two_classes, column_count
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import beyond_kolmogorov, map_law, two_sided, two_sided_by_t
 from pairgossip.order_statistics.null_laws import auc_error
 from pairgossip.order_statistics.statistics import Sampling
-from pairgossip.text import format_count
+from pairgossip.text import format_alike, format_count
 
 _ROUNDING = 1e-9
 """Largest rounding error of a number of rows; a class of one row shows no spread."""

@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pairgossip import files
-from pairgossip.inference.answer import format_alike
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
 from pairgossip.peer.spec.canonical_text import find_positive_class, restore_spec, write_toml
 from pairgossip.peer.sums.results import Result, known_bracket
-from pairgossip.text import clean_text, format_count
+from pairgossip.text import clean_text, format_alike, format_count
 
 _LONGEST_LINE = 10_000
 """Characters of one text of members; a longer one is cut."""

@@ -11,8 +11,9 @@ import numpy as np
 from pairgossip.cli.console import format_value, optional_work, write_line
 from pairgossip.errors import PairgossipError
 from pairgossip.graphs import GroupedGraph
-from pairgossip.inference.answer import Answer, format_alike
+from pairgossip.inference.answer import Answer
 from pairgossip.results import Fit, Run
+from pairgossip.text import format_alike
 
 Facts = dict[str, Any]
 _LARGEST_UNASKED_GAP = 20_000

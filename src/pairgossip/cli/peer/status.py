@@ -252,7 +252,7 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
 
 
 def _sampling_error(status: Status) -> str:
-    from pairgossip.inference.answer import format_alike
+    from pairgossip.text import format_alike
 
     assert status.sampling_interval is not None
     low, high = status.sampling_interval
