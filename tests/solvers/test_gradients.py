@@ -179,3 +179,13 @@ def test_scores_too_far_apart_for_exponentials_still_have_slopes() -> None:
     read = kind.read(kind.features(np.array([0.0, 700.0])), lowest, below=True)
     assert np.isfinite(read.values).all()
     np.testing.assert_allclose(read.slopes, 0.0, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared"])
+def test_a_grade_without_rows_reads_nothing(name: str) -> None:
+    kind = Polynomials(MARGINS[name], -2.0, 2.0, 16)
+    others = kind.add_up(kind.features(np.array([0.5])), np.ones(1), None, 1)
+    read = kind.read(kind.features(np.empty(0)), others, below=True)
+    assert all(part.shape == (0,) for part in read)
+    empty = kind.add_up(kind.features(np.empty(0)), np.empty(0), None, 1)
+    assert empty.shape == (1, 16) and not empty.any()

@@ -154,7 +154,9 @@ class Polynomials:
         """Return several sums of polynomials at all rows, one per set of folded coefficients."""
         low, high = features[: self._low], features[self._low :]
         within = folded @ low
-        return np.einsum("fjm,jm->fm", within.reshape(-1, *high.shape), high)
+        # A site may have no row of a grade: a count that is left open would then be unknown.
+        count = len(within) // len(high)
+        return np.einsum("fjm,jm->fm", within.reshape(count, *high.shape), high)
 
     def _sum_polynomials(self, others: FloatArray, below: Any) -> FloatArray:
         """Return the logistic phi, phi' and phi'' summed over others, as polynomials of a score.
