@@ -14,7 +14,7 @@ from scipy.optimize import minimize as scipy_minimize
 import pairgossip as pg
 from pairgossip import solving
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.solving.trial import SolverTrial
+from pairgossip.engine.solver_trials.trial import SolverTrial
 from pairgossip.errors import NotEnough, RowsDropped, SlowSchedule
 from pairgossip.losses import risk
 from pairgossip.losses.learning import LearningProblem, risks

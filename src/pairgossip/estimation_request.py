@@ -17,7 +17,7 @@ from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Law, check_level
 from pairgossip.inference.projection import project
-from pairgossip.inference.questions import perfect, sampling_error
+from pairgossip.inference.questions import degenerate_error, sampling_error
 from pairgossip.kernels import PairProblem, Pairs, WholeSets
 from pairgossip.kernels.kernel import Scale
 from pairgossip.kernels.pairs import Averages, Means
@@ -255,7 +255,7 @@ class EstimationRequest(Request):
         if not by_site:
             warn_of_frequencies(rows.weights)
         if float(target) in _BORDERS[rows.kernel.interval_scale]:
-            raise perfect(rows, float(target), None if by_site else freedom)
+            raise degenerate_error(rows, float(target), None if by_site else freedom)
 
     def _check_reports(self, rows: PrivatePairs) -> None:
         """Raise `InputError` if reports are too noisy for intervals that hold what they say."""

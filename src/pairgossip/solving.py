@@ -20,7 +20,7 @@ from pairgossip.checks import (
     real,
     whole,
 )
-from pairgossip.engine.solving.trial import SolverProblem, SolverSetup
+from pairgossip.engine.solver_trials.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph

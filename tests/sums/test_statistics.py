@@ -16,7 +16,7 @@ from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.brackets import interval_about
 from pairgossip.peer.sums.cells import cell_of
-from pairgossip.peer.sums.results import decode_figures, known_bracket
+from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.sketches.grids import Grid
 from tests.sums.running import deal, run_programs, start_programs
@@ -249,12 +249,12 @@ def test_small_numbers_of_a_result_are_not_exchanged_for_others() -> None:
 
 
 def test_brackets_are_rounded_outward() -> None:
-    assert known_bracket(0.1234567, 0.1234571, digits=6) == (0.123456, 0.123458)
-    assert known_bracket(-0.1234561, 1.0, digits=6) == (-0.123457, 1.0)
+    assert rounded_bracket(0.1234567, 0.1234571, digits=6) == (0.123456, 0.123458)
+    assert rounded_bracket(-0.1234561, 1.0, digits=6) == (-0.123457, 1.0)
     low, high = 0.12345678901234, 0.98765432109871
-    known = known_bracket(low, high)
+    known = rounded_bracket(low, high)
     assert known is not None and known[0] < low and high < known[1]
-    assert known_bracket(float("nan"), 1.0) is None
+    assert rounded_bracket(float("nan"), 1.0) is None
 
 
 def test_one_row_has_no_pairs_of_different_rows() -> None:

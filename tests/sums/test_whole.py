@@ -12,7 +12,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.spec.leaves import describe_leaves
+from pairgossip.peer.spec.disclosure import describe_disclosure
 from pairgossip.peer.spec.spec import differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import Result
@@ -101,14 +101,14 @@ def test_rounding_takes_no_bracket_off_the_value(kernel: str) -> None:
 
 def test_members_learn_how_many_rows_have_each_value() -> None:
     spec = parse_spec(text_for("auc", ["a"], "l"))
-    assert "1 sum of 21 numbers, all of it" in " ".join(describe_leaves(spec))
+    assert "1 sum of 21 numbers, all of it" in " ".join(describe_disclosure(spec))
 
 
 @pytest.mark.parametrize(("kernel", "label"), [("gini", None), ("auc", "l"), ("median", None)])
 def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: str | None) -> None:
     """However many bins so few rows would have if the numbers were not whole."""
     spec = parse_spec(text_for(kernel, ["a"], label, ranges=(0, 120)))
-    assert "121 values of 'a'" in " ".join(describe_leaves(spec))
+    assert "121 values of 'a'" in " ".join(describe_disclosure(spec))
     rows = np.column_stack([AGES, LABELS])[:40, : 1 if label is None else 2]
     low, high = run_programs(start_programs(spec, deal(rows, 3))).bracket or (0.0, 1.0)
     assert high == pytest.approx(low, rel=1e-9)

@@ -81,7 +81,7 @@ def show_class(positive: str | float) -> str:
 def result_facts(result: Result) -> list[tuple[str, str]]:
     """Return what there is to say of a result, each with its name."""
     from pairgossip.peer.spec.canonical_text import find_positive_class
-    from pairgossip.peer.sums.results import known_bracket
+    from pairgossip.peer.sums.results import rounded_bracket
 
     facts = []
     if result.value is not None:
@@ -90,7 +90,7 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
         facts.append(("positive class", show_class(positive)))
     if result.sampling_error is not None:
         facts.append(("sampling error", format_value(result.sampling_error, 2)))
-    bracket = result.bracket and known_bracket(*result.bracket, digits=6)
+    bracket = result.bracket and rounded_bracket(*result.bracket, digits=6)
     for name, ends in (("95 %", result.interval), ("certainly", bracket)):
         if ends is not None:
             facts.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
@@ -99,7 +99,7 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
     if result.p is not None:
         facts.append(("p", format_value(result.p)))
     if result.p_bracket is not None:
-        ends = known_bracket(*result.p_bracket, digits=3) or result.p_bracket
+        ends = rounded_bracket(*result.p_bracket, digits=3) or result.p_bracket
         facts.append(("p certainly", f"{format_value(ends[0])} to {format_value(ends[1])}"))
     if result.noise is not None:
         error = format_value(result.noise.error, 2)

@@ -350,7 +350,7 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
             what = "row" if pairs.classes is None else "row of each class"
             raise InputError(f"A sampling error needs more than one {what}: add rows.")
     if pairs.kernel.interval_scale == "logit" and found.value in (0.0, 1.0):
-        raise perfect(pairs, found.value, found.freedom if clusters is None else None)
+        raise degenerate_error(pairs, found.value, found.freedom if clusters is None else None)
     if found.is_degenerate:
         raise InputError(
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
@@ -366,7 +366,7 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
     return error
 
 
-def perfect(pairs: Pairs, value: float, freedom: float | None) -> InputError:
+def degenerate_error(pairs: Pairs, value: float, freedom: float | None) -> InputError:
     """Build the error for rows on the border of what the statistic can be.
 
     For independent rows of two classes, given the degrees of freedom, a bound is known.

@@ -15,7 +15,7 @@ from pathlib import Path
 from pairgossip import files
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
 from pairgossip.peer.spec.canonical_text import find_positive_class, restore_spec, write_toml
-from pairgossip.peer.sums.results import Result, known_bracket
+from pairgossip.peer.sums.results import Result, rounded_bracket
 from pairgossip.text import clean_text, format_alike, format_count
 
 _LONGEST_LINE = 10_000
@@ -136,14 +136,14 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     if result.sampling_error is not None:
         said = "standard error as an estimate of the population's value"
         facts.append(("sampling error", f"{result.sampling_error:.2g} ({said})"))
-    if result.bracket is not None and (ends := known_bracket(*result.bracket, digits=6)):
+    if result.bracket is not None and (ends := rounded_bracket(*result.bracket, digits=6)):
         low, high = ends
         facts.append(("over all rows", f"between {low:.6g} and {high:.6g} for certain"))
     if (advice := result.advise_bins()) is not None:
         facts.append(("bins", advice))
     if result.p is not None:
         facts.append(("p", f"{result.p:.3g}"))
-    if result.p_bracket is not None and (ends := known_bracket(*result.p_bracket, digits=3)):
+    if result.p_bracket is not None and (ends := rounded_bracket(*result.p_bracket, digits=3)):
         low, high = ends
         facts.append(("p over all rows", f"between {low:.3g} and {high:.3g} for certain"))
     if result.noise is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
-from pairgossip.engine.solving.trial import SolverRecord, SolverSetup
+from pairgossip.engine.solver_trials.trial import SolverRecord, SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.losses.steps import AdaptiveStep

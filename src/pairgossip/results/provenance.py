@@ -26,7 +26,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import is_number
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
-from pairgossip.engine.solving.trial import SolverSetup
+from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import scattered_pairs

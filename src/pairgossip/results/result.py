@@ -14,7 +14,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.engine.descent.trial import DescentSetup
 from pairgossip.engine.estimation.trial import Setup
-from pairgossip.engine.solving.trial import SolverSetup
+from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph

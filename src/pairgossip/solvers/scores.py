@@ -31,8 +31,8 @@ _EXPECTED_SLOPE = 1e-3
 _FEWEST_BINS = 256
 SPARING_ORDER = 64
 """Largest number of polynomials of scores where few numbers are asked for."""
-_ROWS_THAT_TELL = 1 << 13
-"""From about this many rows on, some tell how the loss bends, which only speeds up steps."""
+_CURVATURE_ROWS = 1 << 13
+"""About the largest number of rows that measure the curvature; more only make steps cost more."""
 
 
 class Agreement(NamedTuple):
@@ -92,12 +92,12 @@ class ScoreRows:
         return _TOLERANCES[self.phi.code]
 
     @cached_property
-    def tellers(self) -> tuple[Any, Any]:
-        """Rows of every grade that tell how the loss bends, and how many each stands for.
+    def curvature_rows(self) -> tuple[Any, Any]:
+        """Rows of every grade that measure the curvature, and how many rows each stands for.
 
         As many of a rare grade as of others: its rows are in most of the pairs that matter.
         """
-        everyone, most = np.arange(len(self.grades)), max(1, _ROWS_THAT_TELL // self.count)
+        everyone, most = np.arange(len(self.grades)), max(1, _CURVATURE_ROWS // self.count)
         grades = [everyone[mine] for mine in self.members]
         steps = [max(1, len(grade) // most) for grade in grades]
         if self.owner is not None or max(steps) == 1:
@@ -199,7 +199,7 @@ class ScoreSketch:
         first = self._sum_up(read[:4])
         if moments is None:
             return first
-        some, times = rows.tellers
+        some, times = rows.curvature_rows
         bent = moments.add_up(
             rows.features[some],
             rows.grades[some],

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from pairgossip.files import interrupts_later
 from pairgossip.peer.reading import DOWN, EVICTED, FROZEN, UNCLEAR, UP, PeerReading, SwarmReading
-from pairgossip.peer.sums.results import known_bracket
+from pairgossip.peer.sums.results import rounded_bracket
 
 if TYPE_CHECKING:  # whoever watches peers does without the engines, and the other way round
     from pairgossip.watch.peers import Swarm
@@ -296,7 +296,7 @@ def _sums_texts(peer: PeerReading) -> list[str]:
     found = [_estimate(peer), _number(peer.errors.sampling_error, 2)]
     if rounds is None:
         return [*found, "-", "-", "-", "-"]
-    ends = None if rounds.bracket is None else known_bracket(*rounds.bracket, digits=6)
+    ends = None if rounds.bracket is None else rounded_bracket(*rounds.bracket, digits=6)
     certain = "-" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g}"
     if rounds.is_finished:
         return [*found, certain, "complete", "all", "-"]

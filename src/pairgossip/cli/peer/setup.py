@@ -113,7 +113,7 @@ def init_command(
         ledger=ledger,
         budget=budget,
         old=old,
-        confirm=leaves.extend if yes else _confirm_leaves,
+        confirm=leaves.extend if yes else _confirm_disclosure,
     )
     tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
     for sentence in leaves:
@@ -180,7 +180,7 @@ def _describe_taken(old: OldFolder, ledgers: Sequence[str]) -> str:
     )
 
 
-def _confirm_leaves(leaves: list[str]) -> None:
+def _confirm_disclosure(leaves: list[str]) -> None:
     """Say what will leave this machine, and go on only if somebody agrees."""
     if not sys.stdin.isatty():
         raise InputError(

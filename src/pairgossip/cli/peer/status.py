@@ -223,11 +223,11 @@ def _found(estimate: tuple[float, ...]) -> str:
 
 def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     """Say how sure the estimate is: one line for each error, in its own words."""
-    from pairgossip.peer.sums.results import known_bracket
+    from pairgossip.peer.sums.results import rounded_bracket
 
     lines = []
     bracket = None if status.rounds is None else status.rounds.bracket
-    if bracket is not None and (rounded := known_bracket(*bracket, digits=6)) is not None:
+    if bracket is not None and (rounded := rounded_bracket(*bracket, digits=6)) is not None:
         low, high = rounded
         said = "what the cells leave open; falls with bins"
         ends = f"{format_value(low)} to {format_value(high)}"

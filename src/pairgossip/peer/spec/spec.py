@@ -218,13 +218,13 @@ class Spec(_Strict, frozen=True):
         if self.kernel is None:
             return as_loss(self.loss)
         asked = _order_question(self)
-        return as_kernel(self.kernel) if asked is None else asked.like
+        return as_kernel(self.kernel) if asked is None else asked.column_model
 
     def leaves(self) -> list[str]:
         """Say in sentences what a run sends from a member's machine."""
-        from pairgossip.peer.spec.leaves import describe_leaves
+        from pairgossip.peer.spec.disclosure import describe_disclosure
 
-        return describe_leaves(self)
+        return describe_disclosure(self)
 
     def value(self, readout: FloatArray) -> float:
         """Combine the components that a rule reads out into the statistic; NaN if nothing yet."""

@@ -22,7 +22,7 @@ from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
 from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
 from pairgossip.peer.sums.questions import check_labels, count_grades, is_smooth, label_values
-from pairgossip.peer.sums.results import known
+from pairgossip.peer.sums.results import rounded_or_none
 from pairgossip.solvers.bins import LARGEST_BINS
 from pairgossip.solvers.scores import SPARING_ORDER, Agreement
 from pairgossip.solvers.solver import (
@@ -241,7 +241,7 @@ class LearningProgram(SumsProgram):
             objective, is_finished = math.nan, False
         self.result = self._state(
             model=tuple(float(f"{one:.12g}") for one in model.tolist()),
-            objective=known(objective),
+            objective=rounded_or_none(objective),
             finished=is_finished,
         )
 

@@ -38,8 +38,8 @@ _OF_SHARE: dict[str, Callable[[float], Statistic]] = {
     "winsorized-mean": WinsorizedMean,
 }
 _OF_ONE_SAMPLE = ("value",)
-_LIKE = {("value",): "gini", ("value", "label"): "auc", ("x", "y"): "kendall"}
-"""Kernels that take the same columns."""
+_COLUMN_MODELS = {("value",): "gini", ("value", "label"): "auc", ("x", "y"): "kendall"}
+"""The kernel that stands for each set of columns: it takes the same ones."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class OrderQuestion:
     """None for the correlation of ranks."""
 
     @property
-    def like(self) -> Kernel | Combination:
+    def column_model(self) -> Kernel | Combination:
         """A kernel that takes the same columns, and checks them."""
-        return as_kernel(_LIKE[self.columns])
+        return as_kernel(_COLUMN_MODELS[self.columns])
 
     @property
     def is_test(self) -> bool:

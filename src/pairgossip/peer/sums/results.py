@@ -269,12 +269,12 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def known(number: float) -> float | None:
+def rounded_or_none(number: float) -> float | None:
     """Return a number of a result, rounded; None for NaN and the infinite."""
     return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
 
 
-def known_bracket(low: float, high: float, digits: int = _DIGITS) -> tuple[float, float] | None:
+def rounded_bracket(low: float, high: float, digits: int = _DIGITS) -> tuple[float, float] | None:
     """Return a bracket with its ends rounded outward, so that it still holds for certain."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
@@ -282,7 +282,7 @@ def known_bracket(low: float, high: float, digits: int = _DIGITS) -> tuple[float
     return float(down.create_decimal_from_float(low)), float(up.create_decimal_from_float(high))
 
 
-def known_ends(low: float, high: float) -> tuple[float, float] | None:
+def rounded_interval(low: float, high: float) -> tuple[float, float] | None:
     """Return an interval; None if an end is not known."""
-    first, second = known(low), known(high)
+    first, second = rounded_or_none(low), rounded_or_none(high)
     return None if first is None or second is None else (first, second)

@@ -25,7 +25,13 @@ from pairgossip.peer.sums.questions import (
     label_values,
 )
 from pairgossip.peer.sums.readings import Found, Reading
-from pairgossip.peer.sums.results import CROWDED, AddedNoise, known, known_bracket, known_ends
+from pairgossip.peer.sums.results import (
+    CROWDED,
+    AddedNoise,
+    rounded_bracket,
+    rounded_interval,
+    rounded_or_none,
+)
 from pairgossip.sketches.grids import Labels
 from pairgossip.text import join_names
 
@@ -110,12 +116,12 @@ class StatisticsProgram(SumsProgram):
         else:
             found, noise = self._find_noisy(sums, noise_law(self._spec, self._count))
         self.result = self._state(
-            value=known(found.value),
-            sampling_error=known(found.error),
-            interval=known_ends(found.low, found.high),
-            p=known(found.p),
-            bracket=known_bracket(*found.bracket),
-            p_bracket=known_bracket(*found.p_bracket),
+            value=rounded_or_none(found.value),
+            sampling_error=rounded_or_none(found.error),
+            interval=rounded_interval(found.low, found.high),
+            p=rounded_or_none(found.p),
+            bracket=rounded_bracket(*found.bracket),
+            p_bracket=rounded_bracket(*found.p_bracket),
             crowded_cells=_crowded(found.fullest_cells),
             noise=noise,
         )
@@ -138,7 +144,7 @@ class StatisticsProgram(SumsProgram):
             epsilon=law.epsilon,
             honest=law.honest,
             variance=float(f"{variance:.12g}"),
-            error=known(error),
+            error=rounded_or_none(error),
             without_interval=reason,
         )
         return found, noise
@@ -166,7 +172,7 @@ class StatisticsProgram(SumsProgram):
 
 def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
     """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
-    crowded = tuple(known(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
+    crowded = tuple(rounded_or_none(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
     return crowded if any(crowded) else None
 
 

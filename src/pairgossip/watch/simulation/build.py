@@ -22,7 +22,7 @@ from pairgossip.watch.simulation.again import tell_again
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.runs import WatchedEstimation, WatchedLearning, WatchedRun
 from pairgossip.watch.simulation.settings import DUAL_AVERAGING, MOST_NODES, RunChoice, Settings
-from pairgossip.watch.simulation.solving import WatchedSolving
+from pairgossip.watch.simulation.solver_run import WatchedSolving
 
 _LARGEST_COLLECTION = 1_000
 """Up to this many nodes what all know of all rows is compared several times a second."""

@@ -19,7 +19,7 @@ from pairgossip.checks import RANDOM
 from pairgossip.engine.descent.trial import DescentSetup, DescentTrial, disagreement
 from pairgossip.engine.estimation.trial import EstimationTrial, Setup, measure
 from pairgossip.engine.schedule import child
-from pairgossip.engine.solving.trial import SolverSetup
+from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer
 from pairgossip.kernels.pairs import Averages

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.sums.cells import Block, Cells
 
 
-def describe_leaves(spec: Spec) -> list[str]:
+def describe_disclosure(spec: Spec) -> list[str]:
     """Say in sentences what a run sends from a member's machine, and what others learn from it."""
     named = join_names([f"'{name}'" for name in spec.observed])
     if spec.is_sums:

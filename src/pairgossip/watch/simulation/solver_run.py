@@ -14,7 +14,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.trial import disagreement
-from pairgossip.engine.solving.trial import SolverSetup, SolverTrial
+from pairgossip.engine.solver_trials.trial import SolverSetup, SolverTrial
 from pairgossip.solvers.solver import Round
 from pairgossip.watch.simulation.runs import WatchedRun
 

@@ -19,7 +19,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.engines import Snapshot, no_metric
 from pairgossip.engine.descent.judge import Judge, build_judge
 from pairgossip.engine.descent.trial import disagreement, penalties
-from pairgossip.engine.solving.passes import Passes
+from pairgossip.engine.solver_trials.passes import Passes
 from pairgossip.engine.timetable import Timetable
 from pairgossip.engine.trials import Record
 from pairgossip.graphs import Graph
