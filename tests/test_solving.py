@@ -168,7 +168,7 @@ def test_rows_of_a_rare_class_all_tell_the_curvature(monkeypatch: pytest.MonkeyP
         "checkpoints": 1,
     }
     whole = fit(**options)
-    monkeypatch.setattr("pairgossip.solvers.scores._ROWS_THAT_TELL", 100)
+    monkeypatch.setattr("pairgossip.solvers.scores._CURVATURE_ROWS", 100)
     some = fit(**options)
     assert some.iterations[-1] <= whole.iterations[-1] + 1
     np.testing.assert_allclose(some.model, whole.model, rtol=1e-2)
