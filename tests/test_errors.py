@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 from pairgossip import progress
-from pairgossip.errors import MissingExtra, canonical, needed_for, unknown_name
+from pairgossip.errors import InputError, MissingExtra, canonical, needed_for, unknown_name
 from pairgossip.progress import progress_bar
 from pairgossip.text import format_count, is_loopback, join_names, json_value, parse_address
 
@@ -107,3 +109,14 @@ def test_long_work_shows_how_far_it_is(
     shown = capsys.readouterr().err
     assert "gosta on 12 nodes" in shown
     assert "100%" in shown
+
+
+def test_a_notice_keeps_its_parts_at_another_place() -> None:
+    problem = InputError("Give {argument}.", "engine", "plain", subject="method").at("run.toml")
+    assert str(problem) == "run.toml: Give engine='plain'."
+    assert (problem.argument, problem.value) == ("engine", "plain")
+    assert (problem.place, problem.subject) == ("run.toml", "method")
+    assert InputError("Give {argument}.", "engine").subject == "engine"
+    assert pickle.loads(pickle.dumps(problem)).spell(lambda name, _: f"--{name}") == (
+        "run.toml: Give --engine."
+    )

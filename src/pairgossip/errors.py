@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from typing import Self
 
 from pairgossip.text import printable
 
@@ -13,23 +14,49 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class Notice(Exception):
-    """The base of errors and warnings for the user: one sentence that may name an argument.
+    """The base of errors and warnings for the user: one sentence, kept in parts.
 
-    The message has ``{argument}`` where it names the argument to give, to change or to leave out.
-    ``str()`` spells it as Python does, ``engine='plain'`` or, without a value, ``engine=``; the
-    command line spells it as an option.
+    Parameters
+    ----------
+    message
+        The sentence, with ``{argument}`` where it names the argument to give, change or leave out.
+        ``str()`` spells that as Python does, ``engine='plain'`` or, without a value, ``engine=``;
+        the command line spells it as an option.
+    argument, value
+        That argument, and the value to give it.
+    place
+        The file, or what else was read, that the sentence is about; it stands before the sentence.
+    subject
+        The argument or setting that is wrong, for a page to mark; the advised one by default.
     """
 
-    def __init__(self, message: str, argument: str | None = None, value: object = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        argument: str | None = None,
+        value: object = None,
+        *,
+        place: object = None,
+        subject: str | None = None,
+    ) -> None:
         # Messages quote names and entries of files.
         self.message, self.argument, self.value = printable(message), argument, value
+        self.place = None if place is None else printable(str(place))
+        self.subject = argument if subject is None else subject
         super().__init__(self.spell(_in_python))
 
     def spell(self, write: Callable[[str, object], str]) -> str:
         """Return the sentence; a function writes its argument, given the value or None."""
-        if self.argument is None:
-            return self.message
-        return self.message.replace("{argument}", write(self.argument, self.value))
+        sentence = self.message
+        if self.argument is not None:
+            sentence = sentence.replace("{argument}", write(self.argument, self.value))
+        return sentence if self.place is None else f"{self.place}: {sentence}"
+
+    def at(self, place: object) -> Self:
+        """Return the same notice about a place, such as the file that was read."""
+        return type(self)(
+            self.message, self.argument, self.value, place=place, subject=self.subject
+        )
 
 
 def _in_python(argument: str, value: object) -> str:
@@ -97,14 +124,15 @@ def canonical(name: str) -> str:
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
-def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: str, choices: Iterable[str], owner: str = "") -> InputError:
     """Build the error for a name that is not in a catalog, offering the nearest one.
 
-    Entries of a catalog may have other names, ``also_called``, which people know them by.
+    Entries of a catalog may have other names, ``also_called``, which people know them by. The
+    owner, such as "[stop]", is whose name it would be.
     """
     import difflib  # which a device at work does not need
 
-    known, typed = sorted(choices), canonical(name)
+    names, typed = sorted(choices), canonical(name)
     entries = choices if isinstance(choices, Mapping) else {}
     called = [
         choice
@@ -112,13 +140,13 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
         if typed.replace("-", "")
         in {other.replace("-", "") for other in getattr(entry, "also_called", ())}
     ]
-    begun = [choice for choice in known if typed and choice.startswith(typed)]
-    near = called or begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
+    begun = [choice for choice in names if typed and choice.startswith(typed)]
+    near = called or begun or difflib.get_close_matches(typed, names, n=1, cutoff=0.6)
     if not near:  # one word of a name, as long as it is of no other
-        holding = [choice for choice in known if typed in choice.split("-")]
+        holding = [choice for choice in names if typed in choice.split("-")]
         near = holding if len(holding) == 1 else []
-    hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
-    return InputError(f"Unknown {kind} '{name}': {hint}")
+    hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
+    return InputError(f"Unknown {kind} '{name}'{f' of {owner}' if owner else ''}: {hint}")
 
 
 # Optional libraries: imported where they are needed, named clearly where they are absent.

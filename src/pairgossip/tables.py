@@ -206,9 +206,19 @@ def read_columns(
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
-    is_piped = Path(path) == STANDARD_INPUT
-    file = Path("standard input" if is_piped else path)  # as messages call it
-    lines = _text_lines(file, is_piped)
+    if Path(path) == STANDARD_INPUT:
+        return parse_columns(sys.stdin.buffer.read(), Path("standard input"), columns, delimiter)
+    return parse_columns(read_bytes(Path(path)), Path(path), columns, delimiter)
+
+
+def parse_columns(
+    content: bytes,
+    file: Path,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> Table:
+    """Read columns as `read_columns` does; ``file`` is what messages call the table."""
+    lines = _text_lines(content, file)
     delimiter = delimiter or _find_delimiter(lines)
     rows, starts = _rows(lines, delimiter, file)
     _check_header(rows[0], file)
@@ -241,8 +251,7 @@ def no_numbers(table: Table, names: Sequence[str]) -> InputError:
     )
 
 
-def _text_lines(file: Path, is_piped: bool) -> list[str]:
-    content = sys.stdin.buffer.read() if is_piped else read_bytes(file)
+def _text_lines(content: bytes, file: Path) -> list[str]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

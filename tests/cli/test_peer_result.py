@@ -245,7 +245,7 @@ def test_a_result_with_noise_outlives_a_notice(
         assert until(lambda: peers[1].status().generation == 2)
     assert write_all(cli, homes[1], "--generation", 1) == before
     error = cli.error(*ask_for(homes[1], "--json", "r.json"))
-    assert error.endswith("; --generation 1 writes what that one had found.")
+    assert error.endswith(". --generation 1 writes the result of that generation.")
 
 
 def test_results_of_another_study_hide_nothing(cli: CommandLine, homes: list[Home]) -> None:

@@ -62,9 +62,14 @@ class Served:
 
     def refuse(self, **fields: str | list[str]) -> str:
         """Open a session that must be refused; return the sentence."""
+        return str(self.read_refusal(**fields)["error"])
+
+    def read_refusal(self, **fields: str | list[str]) -> dict[str, str | None]:
+        """Open a session that must be refused; return the sentence and the wrong setting."""
         answer = self.ask("/api/sessions", "POST", json={"settings": fields})
         assert answer.status_code == 400, answer.text
-        return str(answer.json()["error"])
+        refusal: dict[str, str | None] = answer.json()
+        return refusal
 
     def control(self, key: str, action: str, value: str = "") -> httpx.Response:
         told = {"action": action, "value": value}

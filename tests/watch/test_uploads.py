@@ -59,9 +59,10 @@ def test_text_labels_of_an_upload(served: Served) -> None:
     shared = {"data": found["id"], "column": "score", "label": "state"}
     for what in ({"kernel": "auc"}, {"kernel": "ranking-risk"}, {"loss": "auc-logistic"}):
         served.open(**shared, **what, positive="ill")
-        assert served.refuse(**shared, **what) == (
-            "The setting 'positive' is empty, but the labels are text: give 'ill' or 'well', the "
-            "positive class."
+        refusal = served.read_refusal(**shared, **what)
+        assert refusal["argument"] == "positive"
+        assert str(refusal["error"]).endswith(
+            "but the labels are 'ill' and 'well': give positive='ill', or the other."
         )
     served.open(**shared, kernel="within-cluster-scatter")
     assert "'sick', but the labels are" in served.refuse(**shared, kernel="auc", positive="sick")
@@ -142,7 +143,7 @@ def test_millions_of_rows_are_refused_before_they_are_read(monkeypatch: pytest.M
     def read(*_: object) -> None:
         raise AssertionError("all of the file was read")
 
-    monkeypatch.setattr(observations, "read_columns", read)
+    monkeypatch.setattr(observations, "parse_columns", read)
     with pytest.raises(pg.InputError, match=r"a\.csv has more than 20,000 rows"):
         Uploads().add(b"a\n" + b"1\n" * 4_000_000, "a.csv")
 

@@ -358,11 +358,10 @@ def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:
 
 def _read(text: str, count: int) -> list[Invitation]:
     """Read the invitations in one of ``count`` texts, and say which one is wrong."""
-    from pairgossip.peer.identity.invitations import read_invitations
+    from pairgossip.peer.identity.invitations import find_text, read_invitations
 
+    content = find_text(text)  # whose refusals name the text
     try:
-        return read_invitations(text)
+        return read_invitations(content)
     except InputError as problem:
-        if count == 1 or text[:40] in str(problem):
-            raise
-        raise InputError(f"{text[:40]}: {problem}") from None
+        raise (problem if count == 1 else problem.at(text[:40])) from None

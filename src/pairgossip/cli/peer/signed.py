@@ -81,8 +81,8 @@ def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
             read_kept(path)  # which says what is wrong with it
         if not kept:
             raise
-        earlier = f"--generation {kept[-1].ordinal} writes what that one had found"
-        raise InputError(f"{str(problem).removesuffix('.')}; {earlier}.") from None
+        earlier = f"--generation {kept[-1].ordinal} writes the result of that generation."
+        raise InputError(f"{problem} {earlier}") from None
     check_signatures(signed, str(seen.home.state)).require_all()
     return signed
 

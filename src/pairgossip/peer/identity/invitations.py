@@ -79,7 +79,7 @@ def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
 
 def read_invitations(text_or_path: str | PathLike[str]) -> list[Invitation]:
     """Read all invitations in a text or a file, each once, and check that nobody altered them."""
-    _, *texts = _find_text(text_or_path).split(_PREFIX)
+    _, *texts = find_text(text_or_path).split(_PREFIX)
     # Words about invitations may name the prefix.
     meant = [text for text in texts if max(map(len, _split(text)), default=0) > _LONGEST_WORD]
     all_invited = [_check(_find_sealed(text)) for text in meant or texts[:1]]
@@ -103,7 +103,7 @@ def add_invited(
     return members.with_member(invited.member(is_neighbor))
 
 
-def _find_text(text_or_path: str | PathLike[str]) -> str:
+def find_text(text_or_path: str | PathLike[str]) -> str:
     """Return the text given, or that of the file given, which must hold an invitation."""
     given = str(text_or_path).strip()
     if _PREFIX in given:

@@ -40,13 +40,11 @@ def check_table(table: Mapping[str, Any], known: Mapping[str, Collection[str]]) 
     """Refuse keys that nobody knows, and what must be there and is not, by name."""
     for name, keys in known.items():
         part = table if not name else table.get(name, {})
-        where = f" of [{name}]" if name else ""
         for key in part if isinstance(part, Mapping) else ():
             if name and key not in keys and key in known[""]:
                 raise _misplaced(key, name)
             if key not in keys:
-                problem = str(unknown_name("key", key, keys))
-                raise InputError(problem.replace(f"'{key}'", f"'{key}'{where}", 1))
+                raise unknown_name("key", key, keys, f"[{name}]" if name else "")
     _check_measure(table)
     if "columns" not in table:
         raise InputError('columns is missing: name the columns to read, as in columns = ["score"].')

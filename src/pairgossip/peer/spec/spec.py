@@ -234,14 +234,13 @@ class Spec(_Strict, frozen=True):
 def read_spec(path: str | PathLike[str]) -> Spec:
     """Read a specification, or say in one sentence what is wrong with it."""
     file = Path(path)
+    content = read_bytes(file, LARGEST_TOML)
     try:
-        return parse_spec(read_bytes(file, LARGEST_TOML).decode("utf-8-sig"))
+        return parse_spec(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(f"{file} is not UTF-8 text: save it as TOML in UTF-8.") from None
     except InputError as problem:
-        if str(file) in str(problem):
-            raise
-        raise InputError(f"{file}: {problem}") from None
+        raise problem.at(file) from None
 
 
 def parse_unchecked(text: str) -> Spec:

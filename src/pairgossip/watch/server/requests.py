@@ -53,7 +53,7 @@ def make_route(path: str, answer: _Answer, method: str = "GET") -> Route:
         except LookupError as absent:
             return JSONResponse({"error": str(absent.args[0])}, 404)
         except PairgossipError as problem:
-            return JSONResponse({"error": str(problem)}, 400)
+            return JSONResponse({"error": str(problem), "argument": problem.subject}, 400)
 
     return Route(path, answer_mistakes, methods=[method])
 

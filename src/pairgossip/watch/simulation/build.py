@@ -50,17 +50,7 @@ def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
     if rows.groups is not None:
         _check_sites(rows, settings)
     make = _learning if settings.loss else _estimation
-    try:
-        runs = [make(settings, choice, rows) for choice in settings.runs]
-    except InputError as problem:
-        if problem.argument != "positive" or settings.positive is not None:
-            raise
-        # So that the page marks the field.
-        first, second = sorted(set(rows.labels))
-        raise InputError(
-            f"The setting 'positive' is empty, but the labels are text: give '{first[:40]}' or "
-            f"'{second[:40]}', the positive class."
-        ) from None
+    runs = [make(settings, choice, rows) for choice in settings.runs]
     for run, choice in zip(runs, settings.runs, strict=True):
         run.follow(settings.follow)
         run.again = tell_again(settings, choice, rows, run.places.network.n, run.iterations)

@@ -7,11 +7,9 @@ import csv
 import io
 import itertools
 import secrets
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +26,7 @@ from pairgossip.losses import CATALOG as LOSSES
 from pairgossip.losses.learning import is_ordering
 from pairgossip.sketches import default_sketch
 from pairgossip.solving import SCHEDULES as LEARNING_SCHEDULES
-from pairgossip.tables import DELIMITERS, Table, column_name, read_columns
+from pairgossip.tables import DELIMITERS, Table, column_name, parse_columns
 from pairgossip.watch.simulation.settings import DUAL_AVERAGING, MOST_NODES, Settings
 
 _UPLOADED = "upload-"
@@ -99,7 +97,7 @@ class Uploads:
                 f"{name} has more than {MOST_NODES:,} rows, and every row is a node: "
                 "give a file with fewer rows."
             )
-        table = _parse(content, name)
+        table = parse_columns(content, Path(name), ())
         if len(table.header) > _WIDEST_UPLOAD:
             raise InputError(
                 f"{name} has {len(table.header):,} columns: leave all but {_WIDEST_UPLOAD:,} out."
@@ -116,7 +114,8 @@ class Uploads:
         with self._lock:
             kept = self._tables.get(key)
         if kept is None:
-            raise InputError("The uploaded file is no longer here: choose it again.")
+            text = "The uploaded file is no longer here: choose it again."
+            raise InputError(text, subject="upload")
         return kept[0]
 
     def _size(self) -> int:
@@ -232,18 +231,6 @@ def _has_too_many_rows(content: bytes) -> bool:
         with contextlib.suppress(csv.Error):
             counts.append(sum(1 for _ in itertools.islice(rows, MOST_NODES + 2)))
     return bool(counts) and min(counts) > MOST_NODES + 1  # the header is one
-
-
-def _parse(content: bytes, name: str) -> Table:
-    """Read a table as from a file; messages name it as its user does."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "upload.csv"
-        file.write_bytes(content)
-        try:
-            table = read_columns(file, ())
-        except InputError as problem:
-            raise InputError(str(problem).replace(str(file), name)) from None
-    return replace(table, path=Path(name))
 
 
 def _shorten(name: str) -> str:

@@ -132,7 +132,9 @@ def read_speed(text: str) -> float:
 def _level(text: str) -> float | None:
     level = None if text == "none" else _number(text)
     if text != "none" and (level is None or not 0 < level < 1):
-        raise InputError(f"The setting 'interval' is {text[:40]!r}: give 0.95, or none.")
+        raise InputError(
+            f"The setting 'interval' is {text[:40]!r}: give 0.95, or none.", subject="interval"
+        )
     return level
 
 
@@ -146,9 +148,10 @@ def _check_fields(fields: Fields) -> None:
         several = isinstance(value, list)
         if several and (name != "column" or len(value) > _MOST_COLUMNS):
             most = _MOST_COLUMNS if name == "column" else 1
-            raise InputError(f"The setting '{name}' is given too often: give at most {most}.")
+            text = f"The setting '{name}' is given too often: give at most {most}."
+            raise InputError(text, subject=name)
         if any(len(text) > _LONGEST_TEXT for text in (value if several else [value])):
-            raise InputError(f"The setting '{name}' is too long: shorten it.")
+            raise InputError(f"The setting '{name}' is too long: shorten it.", subject=name)
 
 
 def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
@@ -255,7 +258,8 @@ def _whole(fields: Fields, name: str, least: int, most: int) -> int | None:
     if number is None or not number.is_integer() or not least <= number <= most:
         raise InputError(
             f"The setting '{name}' is {text[:40]!r}: "
-            f"give a whole number from {least:,} to {most:,}."
+            f"give a whole number from {least:,} to {most:,}.",
+            subject=name,
         )
     return int(number)
 
@@ -267,5 +271,5 @@ def _positive(fields: Fields, name: str, *, or_zero: bool = False) -> float | No
     number = _number(text)
     if number is None or number < 0 or (number == 0 and not or_zero):
         least = "a number >= 0" if or_zero else "a number above 0"
-        raise InputError(f"The setting '{name}' is {text[:40]!r}: give {least}.")
+        raise InputError(f"The setting '{name}' is {text[:40]!r}: give {least}.", subject=name)
     return number

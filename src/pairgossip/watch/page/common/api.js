@@ -22,7 +22,7 @@ export async function ask(path, { json, csv } = {}) {
   const found = await answer.json().catch(() => ({}));
   if (!answer.ok) {
     const sentence = found.error ?? `The server answered ${answer.status}.`;
-    throw Object.assign(new Error(sentence), { status: answer.status });
+    throw Object.assign(new Error(sentence), { status: answer.status, argument: found.argument });
   }
   return found;
 }

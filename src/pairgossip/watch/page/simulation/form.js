@@ -48,14 +48,13 @@ export class SettingsForm {
     this.change(() => this.settings.update(name, value));
   }
 
-  // Mark the field that a refusal names.
-  blame(sentence) {
+  // Mark the field of the setting that is refused, if there is one.
+  blame(name) {
     for (const field of document.querySelectorAll("[aria-invalid]")) {
       field.removeAttribute("aria-invalid");
     }
-    const name = /^The setting '([\w-]+)'/.exec(sentence)?.[1];
     const field = name && document.getElementById(name);
-    if (!field) return;
+    if (!field?.matches("input, select")) return;
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-errormessage", "alert");
     const more = field.closest("details.more");

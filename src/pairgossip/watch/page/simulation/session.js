@@ -44,8 +44,7 @@ export class Session {
       ({ session } = await ask("/api/sessions", { json }));
     } catch (problem) {
       if (turn !== this.turn) return null;
-      const isGone = problem.message.startsWith("The uploaded file is no longer here");
-      if (problem.status === 400 && isGone && (await this.sendAgain())) return this.askForKey();
+      if (problem.argument === "upload" && (await this.sendAgain())) return this.askForKey();
       throw problem;
     }
     if (turn !== this.turn) return null;

@@ -126,7 +126,7 @@ export class SimulationView {
     } else {
       showConnection(state);
     }
-    this.form.blame(isRefused ? problem.message : "");
+    this.form.blame(isRefused ? problem.argument : null);
     this.stage.classList.toggle("refused", isRefused);
     const isLost = state === "disconnected";
     if (isLost && !isRefused && this.controls.isRunning) this.resume = true;
