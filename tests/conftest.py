@@ -82,8 +82,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def shared_evidence() -> Iterator[None]:
     """Compute the evidence of every erratum once for all tests of where it is shown."""
-    from pairgossip.experiments import errata_evidence
-    from pairgossip.theory import errata
+    from pairgossip_paper import errata
+    from pairgossip_paper.experiments import errata_evidence
 
     rows = tuple(replace(row, evidence=cache(row.evidence)) for row in errata.ERRATA)
     with pytest.MonkeyPatch.context() as patch:

@@ -84,10 +84,10 @@ def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Built:
         return Built(folder)
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
+def test_the_wheel_holds_both_packages_and_nothing_else(built: Built) -> None:
     package = {
-        f"pairgossip/{file.relative_to(SOURCE).as_posix()}"
-        for file in SOURCE.rglob("*")
+        file.relative_to(SOURCE.parent).as_posix()
+        for file in SOURCE.parent.rglob("*")
         if file.is_file()
         and not NOT_BUILT & set(file.parts)
         # Compiled loops are kept beside their sources.
@@ -99,10 +99,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
         "pairgossip/py.typed",
         "pairgossip/datasets/engel.csv",
         "pairgossip/datasets/digits.csv.gz",
-        "pairgossip/experiments/framework/page.html",
         "pairgossip/peer/pairgossip-peer.service",
         "pairgossip/watch/page/index.html",
         "pairgossip/watch/page/vendor/uPlot.iife.min.js",
+        "pairgossip_paper/framework/page.html",
+        "pairgossip_paper/py.typed",
     } <= package
     licenses = {name.rpartition("/")[2] for name in about if "/licenses/" in name}
     assert licenses == {"LICENSE", "LICENSE-uPlot.txt"}
@@ -176,7 +177,7 @@ def test_a_tag_is_that_of_the_version_and_there_is_one_day(
 
 def test_every_library_that_is_imported_is_declared_and_no_other(built: Built) -> None:
     wanted = built.metadata().requires_dist or []
-    modules = {file: imports_of(file) for file in SOURCE.rglob("*.py")}
+    modules = {file: imports_of(file) for file in SOURCE.parent.rglob("*.py")}
     of_all, of_others = set[str](), set[str]()
     for file, names in modules.items():
         of_all |= names
@@ -196,7 +197,8 @@ def modules_of(requirements: Iterable[Requirement], used: set[str]) -> set[str]:
 def imports_of(file: Path) -> set[str]:
     """Return the libraries that a module imports, wherever."""
     found = IMPORTED.findall(file.read_text(encoding="utf-8"))
-    names = {first or second for first, second in found} - {"pairgossip", "_typeshed"}
+    names = {first or second for first, second in found}
+    names -= {"pairgossip", "pairgossip_paper", "_typeshed"}
     return names - sys.stdlib_module_names - OPTIONAL
 
 
@@ -227,6 +229,7 @@ def run_the_laboratory(here: Installed) -> None:
     )
     assert "gini" in said
     assert (here.folder / "gini.png").read_bytes().startswith(b"\x89PNG")
+    assert "Spectral gaps" in here.run("reproduce --list")
     said = here.run("watch --no-browser", code=1)
     assert "which is not installed: pip install 'pairgossip[watch]'." in said
 

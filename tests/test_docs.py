@@ -24,8 +24,8 @@ import pairgossip as pg
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.cli import main
 from pairgossip.cli.outputs import files
-from pairgossip.experiments.framework import report
 from pairgossip.planning import predictions
+from pairgossip_paper.framework import report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 import pairgossip as pg
+from pairgossip import experiments
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 MODULES = [module.name for module in pkgutil.walk_packages(pg.__path__, "pairgossip.")]
 WITH_EXAMPLES = [
     ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-    for file in sorted((SOURCE / "pairgossip").rglob("*.py"))
+    for file in sorted(SOURCE.rglob("*.py"))
     if ">>> " in file.read_text(encoding="utf-8")
 ]
 
@@ -83,14 +84,27 @@ def test_the_arrows_point_downward() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_library_has_one_door_to_the_paper() -> None:
+    """The contracts do not see modules that are imported by name."""
+    package = SOURCE / "pairgossip"
+    doors = [f for f in package.rglob("*.py") if "pairgossip_paper" in f.read_text("utf-8")]
+    assert [file.relative_to(package).as_posix() for file in doors] == ["experiments.py"]
+
+
+def test_the_door_to_the_paper_opens() -> None:
+    names = {name for home in experiments._HOMES.values() for name in home}
+    assert {*experiments.__all__} <= names
+    for name in names:
+        assert getattr(experiments, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'reprodce'"):
+        _ = experiments.reprodce
+
+
 def test_the_picture_of_the_architecture_shows_every_room() -> None:
     package = SOURCE / "pairgossip"
     rooms = {file.parent.relative_to(package) for file in package.rglob("*.py")} - {Path()}
     files = {Path(file.stem) for file in package.glob("[a-z]*.py")}
-    # An experiment is a file or a room: the picture shows what they have in common.
-    experiments = {room for room in rooms if room.parts[0] == "experiments"}
-    experiments -= {Path("experiments"), Path("experiments/framework")}
-    assert rooms_in_picture() == (rooms - experiments) | files
+    assert rooms_in_picture() == rooms | files
 
 
 def rooms_in_picture() -> set[Path]:

@@ -14,10 +14,11 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.engine.trials import Trial
-from pairgossip.experiments import CATALOG, reproduction
-from pairgossip.experiments.framework import report
-from tests.experiments.test_reproduction import contents
-from tests.experiments.toy import TOY, outline
+from pairgossip_paper import reproduction
+from pairgossip_paper.framework import report
+from pairgossip_paper.reproduction import CATALOG
+from tests.paper.test_reproduction import contents
+from tests.paper.toy import TOY, outline
 
 from .running import CommandLine, main
 
@@ -29,8 +30,8 @@ SCRIPT = """
 import sys, time
 from pairgossip.cli import main
 from pairgossip.engine.trials import Trial
-from pairgossip.experiments import reproduction
-from tests.experiments.toy import TOY
+from pairgossip_paper import reproduction
+from tests.paper.toy import TOY
 
 reproduction.CATALOG = {"toy": TOY}
 reproduction._SECONDS_BETWEEN_SAVES = 0.1
@@ -126,7 +127,7 @@ class TestWithToy:
         assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
     def test_no_scheduler(self, cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pairgossip.cli.reproduce._SECONDS_TO_CONNECT", 0.5)
+        monkeypatch.setattr("pairgossip_paper.commands._CONNECT_SECONDS", 0.5)
         message = cli.error("reproduce", "--dask", "tcp://127.0.0.1:1")
         assert message.startswith("There is no Dask scheduler at tcp://127.0.0.1:1: start one")
 

@@ -15,8 +15,8 @@ from pairgossip.graphs import Graph, complete, cycle, star
 from pairgossip.losses import SquaredL2, inverse_sqrt
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.minimization import minimize
-from pairgossip.theory.errata.erratum import clique_with_pendant, exchanges, mean_gradient
-from pairgossip.theory.errata.optimization import gradient_weights
+from pairgossip_paper.errata.erratum import clique_with_pendant, exchanges, mean_gradient
+from pairgossip_paper.errata.optimization import gradient_weights
 from tests.theory.printed_descent import FLAWS, flawed_run
 
 STRENGTH = 0.025

@@ -16,14 +16,6 @@ from pairgossip.losses import Ball, constant, inverse_sqrt, power
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.minimization import minimize
 from pairgossip.theory.bounds import claimed_pairwise_lower_bound, separable_lower_bound
-from pairgossip.theory.errata.erratum import (
-    Path,
-    biased_problem,
-    exchanges,
-    ranking_problem,
-    run_path,
-    steepness,
-)
 from pairgossip.theory.optimization import (
     DescentConstants,
     _mixing_time,
@@ -37,6 +29,14 @@ from pairgossip.theory.optimization import (
     mixing_horizon,
     optimal_step_constant,
     readout,
+)
+from pairgossip_paper.errata.erratum import (
+    Path,
+    biased_problem,
+    exchanges,
+    ranking_problem,
+    run_path,
+    steepness,
 )
 
 GRAPHS = {

@@ -12,8 +12,6 @@ from matplotlib.figure import Figure
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.experiments import Picture, Section
-from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.watch import results
 from pairgossip.watch.results import (
     _entry,
@@ -22,6 +20,8 @@ from pairgossip.watch.results import (
     _section_content,
     find_results,
 )
+from pairgossip_paper.framework import Picture, Section
+from pairgossip_paper.framework.figures import Panel, Sheet
 
 
 def save_run(path: Path, seed: int = 0) -> pg.Run:

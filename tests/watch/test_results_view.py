@@ -17,10 +17,10 @@ from playwright.sync_api import Page, expect
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.experiments.framework import report
 from pairgossip.watch.results import ResultsView, find_chapters, find_results
+from pairgossip_paper.framework import report
 
-from ..experiments.toy import outline
+from ..paper.toy import outline
 from .peers_to_watch import until
 from .viewing import Viewed, asking, viewed
 

@@ -24,11 +24,11 @@ from pairgossip.cli.demo import demo_command
 from pairgossip.cli.estimate import estimate_command
 from pairgossip.cli.exact import exact_command, test_command
 from pairgossip.cli.graph import graph_command
-from pairgossip.cli.listing import dataset_command, errata_command, kernels_command
+from pairgossip.cli.listing import dataset_command, kernels_command
 from pairgossip.cli.options import Flag
+from pairgossip.cli.paper import errata_command, reproduce_command
 from pairgossip.cli.peer import peer_app, verify_command
 from pairgossip.cli.plan import plan_command
-from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.saved import plot_command, score_command
 from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command

@@ -1,4 +1,4 @@
-"""`pairgossip kernels`, `dataset` and `errata`: what the package holds, listed."""
+"""`pairgossip kernels` and `dataset`: what the package holds, listed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 from pairgossip.checks import choice, whole
 from pairgossip.cli.console import (
     new_table,
-    output,
-    working_on,
     write_json,
     write_line,
     write_rows,
     write_table,
 )
-from pairgossip.cli.options import Flag, Json, Whole
+from pairgossip.cli.options import Json, Whole
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError
 from pairgossip.text import format_count
@@ -153,55 +151,3 @@ def _site_files(out: Path | None, sites: int) -> list[Path]:
             "hospital-{}.csv."
         )
     return [out.with_name(out.name.replace("{}", str(site))) for site in range(1, sites + 1)]
-
-
-def errata_command(*, markdown: Flag = False, json: Json = False) -> None:
-    """List what the paper prints wrong, what is right, and the evidence, computed now.
-
-    Every example satisfies the paper's own hypotheses, which are listed with their lines; what
-    fails only beyond them is not listed (one row says that a hypothesis can be done without, by
-    examples beyond it). Lines are those of the paper's LaTeX source. Class A breaks an
-    implementation of what is printed, B makes a printed bound or claim wrong, C leaves it
-    standing: a slip of the pen, a gap in a proof whose result may hold, an inference, or a remark.
-
-    For example:
-
-        pairgossip errata
-
-    Parameters
-    ----------
-    markdown
-        Print the table in Markdown, as in the documentation.
-    """
-    from pairgossip.theory.errata import ERRATA, markdown_table
-
-    with working_on("Computing the evidence"):
-        if markdown:
-            output().file.write(markdown_table())
-            return
-        computed = [(row, row.evidence()) for row in ERRATA]
-    if json:
-        write_json(
-            {
-                row.lines: {
-                    "class": row.severity,
-                    "printed": row.printed,
-                    "correct": row.correct,
-                    "hypotheses": dict(row.assumed),
-                    "satisfied": dict(evidence.hypotheses),
-                    "evidence": evidence.text,
-                    "shown": evidence.shown,
-                }
-                for row, evidence in computed
-            }
-        )
-        return
-    table = new_table(("line", "class", "printed, correct, hypotheses, evidence"), numbers=False)
-    # Some rows list many lines; the evidence needs the room.
-    table.columns[0].max_width = 9
-    for row, evidence in computed:
-        lines = [f"printed: {row.printed}", f"correct: {row.correct}", evidence.text]
-        if row.assumed:
-            lines.insert(2, f"hypotheses: {row.hypotheses}")
-        table.add_row(row.lines, row.severity, "\n".join(lines), end_section=True)
-    write_table(table)

@@ -26,15 +26,14 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.results import Fit, Run
 from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts, wall
 from pairgossip.results.loading import load
+from pairgossip.results.reproductions import REPORT, group_of, is_reproduction, saved_runs
 from pairgossip.results.result import AGAINST
 from pairgossip.results.storage import read_header
 from pairgossip.text import clean_text
 from pairgossip.watch.server.requests import json_answer, make_route
 
 if TYPE_CHECKING:  # experiments take a second to import, and not everybody looks at them
-    from pairgossip.experiments.framework import Experiment, Plan, Section
-    from pairgossip.experiments.framework.figures import Panel, PlacedCurve
-    from pairgossip.experiments.framework.store import Store
+    from pairgossip.experiments import Experiment, Panel, PlacedCurve, Plan, Section, Store
 
 
 _MOST_FILES = 1_000
@@ -108,10 +107,6 @@ def find_results(
 
 
 def _add_folder(found: Found, folder: Path, above: str) -> None:
-    # The experiments take a second to import.
-    from pairgossip.experiments.framework.report import REPORT
-    from pairgossip.experiments.framework.store import group_of, is_reproduction, saved_runs
-
     paths, report = saved_runs(folder), folder / REPORT
     if is_reproduction(folder):
         found.reproductions.append(folder)  # which may have computed its results without runs
@@ -234,7 +229,7 @@ def find_chapters(folders: Sequence[Path]) -> _Chapters | None:
     """Return what makes the chapters of these reproductions; None if there are none."""
     if not folders:
         return None
-    from pairgossip.experiments.framework.store import Store
+    from pairgossip.experiments import Store
 
     stores = [Store(folder) for folder in folders]
     plans = [store.saved_plan() for store in stores]  # damaged settings are refused at once

@@ -1,0 +1,1 @@
+"""The paper's experiments, a module or a folder each."""

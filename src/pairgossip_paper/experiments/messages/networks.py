@@ -1,0 +1,241 @@
+"""What "messages" runs: networks of incomes, and all ways to learn their Gini mean difference."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.methods import find_method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import ORDERED, TREE, UNIFORM_EDGES
+from pairgossip.engine.timetable import Timetable, settle_timetable
+from pairgossip.errors import SlowSchedule
+from pairgossip.estimation import estimate
+from pairgossip.graphs import Graph, grid, random_geometric
+from pairgossip.kernels import Pairs
+from pairgossip.sketches import Bins
+from pairgossip.sketches.problem import SketchedPairs
+from pairgossip.theory import fewest_messages
+from pairgossip.theory.averaging import averaging_error, sweep_error
+from pairgossip_paper.framework import Case, Computation, Plan, geometric_grid
+from pairgossip_paper.paper_setup import (
+    ErrorCurve,
+    dealt_quantiles,
+    network,
+    paper_nodes,
+)
+
+_KERNEL = "gini"
+RANGE = (0.0, 5000.0)
+"""In which all incomes are known to lie, in francs, where it is declared."""
+_BINS = 16
+_NEIGHBORS = 14
+"""Of a node of the geometric graph, on average but for those near the border."""
+_CHECKPOINTS = (60, 18)
+"""In full and quick."""
+_MOST_TRIALS = 20
+_ROUNDING = 1e-6
+PAPER, OTHERS = ("complete", "watts-strogatz", "torus"), ("cycle", "grid", "geometric", "star")
+_SIZES = {
+    **{name: (paper_nodes(name), 100) for name in PAPER},
+    **{"cycle": (100, 50), "grid": (600, 96), "geometric": (400, 100), "star": (100, 32)},
+}
+"""Nodes in full and quick."""
+_SIDES = {600: (20, 30), 96: (8, 12)}
+DECLINING = ("complete", "star")
+"""Where ordered exchanges give way to random ones."""
+_FORCED = {"star": 0.5}
+"""Relaxations that make sweeps run there all the same."""
+
+
+class _Way(NamedTuple):
+    """A method on a schedule."""
+
+    label: str
+    how: Mapping[str, Any]
+    exchanges: tuple[int, int]
+    """In full and quick."""
+    trials: int = _MOST_TRIALS
+    """At most so many, of those that are asked for."""
+    least_trials: int = 1
+    """Where errors are compared with exact ones, fewer would be too noisy."""
+
+
+_SKETCH = {"method": "sketch", "sketch": Bins(_BINS, range=RANGE)}
+WAYS: Mapping[str, _Way] = {
+    "gosta": _Way("GoSta", {"method": "gosta", "clock": "async"}, (2_000_000, 300_000)),
+    "tracking": _Way("tracking", {"method": "tracking"}, (2_000_000, 300_000)),
+    "tracking-ordered": _Way(
+        "tracking, ordered", {"method": "tracking", "schedule": ORDERED}, (1_000_000, 150_000)
+    ),
+    "sketch": _Way("sketch", _SKETCH, (600_000, 60_000), least_trials=10),
+    "sketch-continuized": _Way(
+        "sketch, continuized", _SKETCH | {"schedule": "continuized"}, (200_000, 20_000)
+    ),
+    "sketch-ordered": _Way("sketch, ordered", _SKETCH | {"schedule": ORDERED}, (200_000, 20_000)),
+    "sketch-flooded": _Way(
+        "sketch, ordered, range unknown",
+        {"method": "sketch", "sketch": Bins(_BINS), "schedule": ORDERED},
+        (200_000, 20_000),
+    ),
+    "sketch-tree": _Way("sketch, tree", _SKETCH | {"schedule": TREE}, (0, 0), 1),
+    "collect": _Way("collect all rows", {"method": "collect"}, (100_000, 20_000), 5),
+}
+"""Along a tree nothing is left to chance, and it ends with its last message."""
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A graph with an income on every node."""
+
+    name: str
+    nodes: int
+    seed: int
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        if self.name == "grid":
+            return grid(*_SIDES[self.nodes])
+        if self.name == "geometric":
+            radius = math.sqrt(_NEIGHBORS / (math.pi * self.nodes))
+            return random_geometric(self.nodes, radius, seed=self.seed)
+        return network(self.name, self.nodes, self.seed)
+
+    @cached_property
+    def incomes(self) -> FloatArray:
+        """One income per node: quantiles of the same distribution, dealt at random."""
+        return dealt_quantiles(self.nodes, self.seed)
+
+    @cached_property
+    def sketched(self) -> SketchedPairs:
+        """What nodes average where the range is declared."""
+        return SketchedPairs(Pairs(self.incomes, _KERNEL), _SKETCH["sketch"], None)
+
+    @property
+    def ways(self) -> list[str]:
+        """What is run here: no sweeps where they give way, unless they are forced once."""
+        if self.name not in DECLINING:
+            return list(WAYS)
+        swept = [way for way, given in WAYS.items() if given.how.get("schedule") == ORDERED]
+        forced = ["sketch-ordered"] if self.name in _FORCED else []
+        return [way for way in WAYS if way not in swept or way in forced]
+
+    def grid_of(self, way: str, plan: Plan) -> IntArray:
+        """Return the checkpoints of a way; those of a tree end with its last two messages."""
+        last = plan.choose(*WAYS[way].exchanges) or fewest_messages(self.nodes)
+        found = geometric_grid(self.nodes // 4, last, plan.choose(*_CHECKPOINTS))
+        return found if WAYS[way].exchanges[0] else np.union1d(found, [last - 1])
+
+
+@cache
+def _build(name: str, plan: Plan) -> _Network:
+    """Build a network once: what is computed for it is kept."""
+    return _Network(name, plan.choose(*_SIZES[name]), plan.seed)
+
+
+def _networks(plan: Plan) -> list[_Network]:
+    """Return all networks."""
+    return [_build(name, plan) for name in (*PAPER, *OTHERS)]
+
+
+def cases(plan: Plan) -> Sequence[Case]:
+    """List the runs of all ways on all networks, and what is known without running them."""
+    found: list[Case] = [Computation("facts", partial(_facts, plan))]
+    for place in _networks(plan):
+        for way in place.ways:
+            checkpoints = place.grid_of(way, plan)
+            how = dict(WAYS[way].how)
+            how |= {"checkpoints": checkpoints, "record": "summary"}
+            problem, last = partial(_problem, place, way), int(checkpoints[-1])
+            trials = max(WAYS[way].least_trials, min(plan.trials, WAYS[way].trials))
+            found.append(
+                plan.simulate(f"{place.name}-{way}", estimate, problem, last, trials, **how)
+            )
+    return found
+
+
+def _problem(place: _Network, way: str) -> dict[str, Any]:
+    given = {"data": place.incomes, "kernel": _KERNEL, "graph": place.graph}
+    how = WAYS[way].how
+    if how.get("schedule") == ORDERED:
+        # The same as without, but not computed again for every batch of trials.
+        given["relaxation"] = _FORCED.get(place.name) or _settle(place, how["method"]).relaxation
+    return given
+
+
+@cache
+def _settle(place: _Network, method: str) -> Timetable:
+    """Return what a method takes for ordered exchanges here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowSchedule)
+        return settle_timetable(ORDERED, place.graph, UNIFORM_EDGES, find_method(method, "sync"))
+
+
+def _facts(plan: Plan) -> Mapping[str, Any]:
+    """Compute statistics, and what theory says of averaging the sketch."""
+    return {place.name: _network_facts(place, plan) for place in _networks(plan)}
+
+
+def _network_facts(place: _Network, plan: Plan) -> Mapping[str, Any]:
+    graph, value = place.graph, place.sketched.exact()
+    features, floor = place.sketched.linearized()
+    sweeps = _settle(place, "sketch")
+    at = place.grid_of("sketch", plan)
+    facts: dict[str, Any] = {
+        "nodes": graph.n,
+        "edges": graph.edge_count,
+        "value": value,
+        "numbers": place.sketched.components,
+        "sketch_error": floor / value,
+        "is_ordered": sweeps.name == ORDERED,
+        "random": np.hypot(averaging_error(features, graph, at), floor) / value,
+    }
+    if sweeps.sweep is not None and sweeps.relaxation is not None:
+        at = place.grid_of("sketch-ordered", plan)
+        swept = sweep_error(features, sweeps.sweep, at, sweeps.relaxation)
+        facts |= {
+            "ordered": np.hypot(swept, floor) / value,
+            "colors": sweeps.sweep.colors,
+            "relaxation": sweeps.relaxation,
+        }
+    return facts
+
+
+@dataclass(frozen=True)
+class Curve(ErrorCurve):
+    """The errors of one way on one network, once all nodes of all trials have an estimate."""
+
+    @cached_property
+    def _sent(self) -> IntArray:
+        known = ~np.isnan(self.run.trial_error).any(axis=0)
+        return np.flatnonzero(known & (self.run.messages > 0))
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """Root mean square over nodes and trials, relative to the statistic; never quite 0."""
+        relative = self.run.error[self._sent] / self.value
+        return np.maximum(relative, np.finfo(np.float64).eps)  # it is interpolated on log scales
+
+    def needed(self, level: float, against: str = "messages") -> float | None:
+        """Return the messages, or bytes, after which the error stays below a level, if it does."""
+        found = super().needed(level, against)
+        return None if found is None else math.ceil(found - _ROUNDING)
+
+    @property
+    def noise(self) -> FloatArray:
+        """Relative standard errors of the error, by the scatter over trials; 0 of a single one."""
+        squares = self.trial_error**2
+        scatter = squares.std(axis=0) / squares.mean(axis=0)
+        return np.asarray(scatter / (2 * math.sqrt(max(len(squares) - 1, 1))))
+
+    @property
+    def bytes_per_message(self) -> float:
+        """How long a message is on average."""
+        return float(self.bytes[-1] / self.messages[-1])

@@ -1,0 +1,314 @@
+"""Metric learning, one labeled point per node: the authors' mixture of 2016, and digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip_paper import framework as fw
+from pairgossip_paper.experiments.metric_learning.metrics import (
+    DIMENSIONS,
+    HELD_OUT,
+    INFORMATIVE,
+    NEIGHBORS,
+    Measures,
+    Task,
+    cases,
+    images,
+    measure,
+    mixture,
+)
+from pairgossip_paper.experiments.metric_learning.pictures import (
+    accuracy_picture,
+    convergence_picture,
+    images_picture,
+    weights_picture,
+)
+from pairgossip_paper.framework.paper import cite
+from pairgossip_paper.paper_setup import (
+    GRAPHS,
+    describe_order,
+    dispersion_claim,
+    faster_claim,
+)
+
+_TASKS = {"mixture": Task(mixture, (25, 40), 0.03), "digits": Task(images, (25, 48), 0.01)}
+_STEPS = (0.01, 0.03)
+"""Numerators of step sizes that were tried."""
+_CONVERGED = 0.1
+"""Share of the way from the zero metric to the minimum that may be left."""
+_MAJORITY = 0.5
+"""A metric concentrates where it has more than this share of its weight."""
+_SAID = f"said in the {cite('641')}, of another experiment"
+_CLEARLY = 2.0
+"""Standard errors from which on a difference in accuracy is not left to chance."""
+
+
+def _report(name: str, results: fw.Results) -> fw.Section:
+    measured = measure(_TASKS[name], results)
+    share = {
+        graph: _informative_share(fit.models).mean(axis=1) for graph, fit in measured.fits.items()
+    }
+    shared = (_convergence_claim, _faster_claim, _dispersion_claim)
+    claims = [claim(name, measured) for claim in shared]
+    if name == "mixture":
+        findings, weights = _about_mixture(measured, share), weights_picture
+        claims += [_concentration_claim(share), _mixture_claim(measured)]
+    else:
+        findings, weights = _about_digits(measured), images_picture
+        claims.append(_digits_claim(measured))
+    return fw.Section(
+        _scores(measured),
+        findings,
+        [picture(measured) for picture in (convergence_picture, weights, accuracy_picture)],
+        [_results_table(measured, share if name == "mixture" else None)],
+        claims,
+    )
+
+
+def _about_mixture(measured: Measures, share: Mapping[str, FloatArray]) -> list[str]:
+    return [
+        f"{measured.fits[GRAPHS[0]].nodes:,} points of ten Gaussian classes in {DIMENSIONS} "
+        f"dimensions, one per node; the classes' centers differ in {INFORMATIVE} dimensions only, "
+        "and every dimension is scaled to variance 1, so that no scale gives them away. "
+        + _describe_setup("mixture", measured),
+        f"Of the learned weight {100 * _grand_mean(share):.0f} % is on the {INFORMATIVE} "
+        f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
+        f"centralized minimum: {100 * _informative_share(measured.central['model']):.0f} %).",
+    ]
+
+
+def _about_digits(measured: Measures) -> list[str]:
+    return [
+        f"{measured.fits[GRAPHS[0]].nodes:,} images of handwritten digits, 8 x 8 pixels, one per "
+        "node; pixels are scaled to variance 1 over the nodes' images. "
+        + _describe_setup("digits", measured),
+        "Gray levels as they are, unscaled, let nearest neighbors find the class of "
+        f"{100 * measured.central['unscaled']:.1f} % without any learning.",
+    ]
+
+
+def _informative_share(weights: ArrayLike) -> FloatArray:
+    """Return how much of metrics' weight is on the informative dimensions."""
+    known = np.asarray(weights)
+    return np.asarray(known[..., :INFORMATIVE].sum(-1) / known.sum(-1))
+
+
+def _describe_setup(name: str, measured: Measures) -> str:
+    """Say what was run, and why the metric is diagonal."""
+    first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
+    return (
+        f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
+        f"step size {_TASKS[name].step:g}/sqrt(t), logistic loss; of the numerators {tried} that "
+        "were tried, this one ended with the lower objective. The metric is diagonal with weights "
+        "of 0 or more: a whole matrix would send the square of as many numbers in every exchange "
+        "and ask for an eigendecomposition at each update. Objectives are those of a few nodes "
+        "spread over the network, the same in all trials; distances between metrics are those of "
+        "all nodes."
+    )
+
+
+def _scores(measured: Measures) -> str:
+    central = measured.central
+    return (
+        f"Of {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors put "
+        f"{100 * _grand_mean(measured.accuracies):.1f} % into the right class with the metrics "
+        f"that nodes learn, {100 * central['accuracy']:.1f} % with the one that a single machine "
+        f"finds, and {100 * central['euclidean']:.1f} % with the Euclidean distance."
+    )
+
+
+def _grand_mean(by_graph: Mapping[str, FloatArray]) -> float:
+    """Average over graphs and trials."""
+    return float(np.mean([values.mean() for values in by_graph.values()]))
+
+
+def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
+    """Tabulate the learned metrics beside those that need no network."""
+    central = measured.central
+    found: list[tuple[fw.Cell, ...]] = [
+        (
+            f"gossip, {name}",
+            fit.objective[-1],
+            measured.together[name].mean(),
+            fit.disagreement[-1],
+            measured.accuracies[name].mean(),
+            None if share is None else share[name].mean(),
+        )
+        for name, fit in measured.fits.items()
+    ]
+    found += [
+        ("centralized minimum", central["objective"], None, None, central["accuracy"],
+         float(_informative_share(central["model"]))),
+        ("Euclidean, scaled dimensions", None, None, None, central["euclidean"],
+         INFORMATIVE / DIMENSIONS),
+        ("Euclidean, data as they are", None, None, None, central["unscaled"], None),
+    ]  # fmt: skip
+    columns = ("metric", "objective of nodes", "of their mean metric", "distance from mean metric",
+               "held-out accuracy", "weight on informative dimensions")  # fmt: skip
+    kept = len(columns) if share is not None else -1
+    return fw.Table(
+        "Objective and held-out accuracy at the end",
+        columns[:kept],
+        [row[:kept] for row in found],
+        f"The zero metric, where all nodes start, has {central['objective_of_zero']:.4f}.",
+    )
+
+
+def _convergence_claim(name: str, measured: Measures) -> fw.Claim:
+    central = measured.central
+    way = central["objective_of_zero"] - central["objective"]
+    left = {graph: float(measured.excess(graph)[-1]) / way for graph in GRAPHS}
+    return fw.Claim(
+        f"converges-{name}",
+        "Gossip dual averaging converges as centralized dual averaging does, up to a bias that "
+        "vanishes, whatever the connected network.",
+        "theory; Colin, Bellet, Salmon and Clemencon (ICML 2016), abstract",
+        fw.grade([value < _CONVERGED for value in left.values()]),
+        f"Of the way from the zero metric ({central['objective_of_zero']:.4f}) to the centralized "
+        f"minimum ({central['objective']:.4f}) there is left at the end: "
+        f"{fw.list_values(left, '.1%')}; at most {_CONVERGED:.0%} counts as converged.",
+    )
+
+
+def _faster_claim(name: str, measured: Measures) -> fw.Claim:
+    """Compare the objectives of the mean of all nodes' metrics as AUC maximization does.
+
+    Few judged nodes, the same in all trials, may not be like the others: these are of all nodes.
+    """
+    ends = measured.together
+    excess = {graph: float(ends[graph].mean()) - measured.central["objective"] for graph in GRAPHS}
+    ahead = {
+        f"{better} before {worse}": _sooner(ends[better], ends[worse])
+        for better, worse in combinations(GRAPHS, 2)
+        if len(ends[better]) > 1
+    }
+    best, middle, worst = excess.values()
+    apart = worst / best - 1.0
+    return faster_claim(
+        name,
+        _SAID,
+        (best, middle, worst),
+        "At the end the objective of the mean of all nodes' metrics is above the centralized "
+        f"minimum by {fw.list_values(excess, '.2e')}: the torus is {apart:+.0%} and the "
+        f"Watts-Strogatz graph {middle / best - 1:+.0%} from the complete graph; the paper states "
+        "the order, not its size."
+        + (f" In standard errors of the trials: {fw.list_values(ahead, '+.1f')}." if ahead else ""),
+    )
+
+
+def _sooner(better: FloatArray, worse: FloatArray) -> float:
+    """Return how far one mean over trials is below another, in standard errors."""
+    error = math.sqrt(better.var(ddof=1) / len(better) + worse.var(ddof=1) / len(worse))
+    return float(worse.mean() - better.mean()) / error
+
+
+def _dispersion_claim(name: str, measured: Measures) -> fw.Claim:
+    """Check the order of the metrics' distances from their mean; of the best one's, in part."""
+    apart = {graph: float(measured.fits[graph].disagreement[-1]) for graph in GRAPHS}
+    spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
+    curves = [measured.fits[graph].disagreement for graph in GRAPHS]
+    order = describe_order(measured.fits[GRAPHS[0]].iterations, *curves)
+    return dispersion_claim(
+        name,
+        _SAID,
+        list(apart.values()),
+        "Root mean square distance of all nodes' metrics from their mean at the end: "
+        f"{fw.list_values(apart, '.2e')}. {order} Standard deviation of the objective over the "
+        f"nodes judged, which need not have that order: {fw.list_values(spreads, '.2e')}.",
+    )
+
+
+def _concentration_claim(share: Mapping[str, FloatArray]) -> fw.Claim:
+    least = {graph: float(values.min()) for graph, values in share.items()}
+    return fw.Claim(
+        "concentration",
+        "The learned metric concentrates on the dimensions in which classes differ.",
+        "theory: the centralized minimum does",
+        fw.grade([value > _MAJORITY for value in least.values()]),
+        "Share of the weight on them in the least favorable trial: "
+        f"{fw.list_values(least, '.1%')}; equal weights would give {INFORMATIVE / DIMENSIONS:.1%}, "
+        f"and more than {_MAJORITY:.0%} was asked for.",
+    )
+
+
+def _mixture_claim(measured: Measures) -> fw.Claim:
+    central = measured.central
+    least = {graph: float(values.min()) for graph, values in measured.accuracies.items()}
+    rivals = (central["euclidean"], central["unscaled"])
+    return fw.Claim(
+        "accuracy-mixture",
+        "Nearest neighbors find the class of held-out points more often with the learned metric "
+        "than with the Euclidean distance.",
+        "theory: what metric learning is for",
+        fw.grade([min(least.values()) > rival for rival in rivals]),
+        f"In the least favorable trial {fw.list_values(least, '.1%')}, against {rivals[0]:.1%} "
+        f"with the Euclidean distance of scaled dimensions, {rivals[1]:.1%} with that of data as "
+        f"they are, in which the informative dimensions vary more, and {central['accuracy']:.1%} "
+        "with the centralized minimum.",
+    )
+
+
+def _digits_claim(measured: Measures) -> fw.Claim:
+    """Compare with the distance of scaled and of unscaled pixels on the same images, up to chance.
+
+    In part, where one of the two is clearly beaten on every graph and none clearly wins on any.
+    """
+    central = measured.central
+    means = {graph: float(values.mean()) for graph, values in measured.accuracies.items()}
+    ahead = {
+        rival: {graph: _paired_difference(measured.hits[graph], hits) for graph in GRAPHS}
+        for rival, hits in measured.rival_hits.items()
+    }
+    beaten = [min(found.values()) > _CLEARLY for found in ahead.values()]
+    wins = any(min(found.values()) < -_CLEARLY for found in ahead.values())
+    differences = "; ".join(
+        f"to {rival}, {fw.list_values(f, '+.1f')}" for rival, f in ahead.items()
+    )
+    return fw.Claim(
+        "accuracy-digits",
+        "Nearest neighbors do better on held-out digits with the learned metric than with the "
+        "Euclidean distance, of scaled pixels as of gray levels as they are.",
+        "theory: what metric learning is for",
+        "does not hold" if wins else fw.grade(beaten),
+        f"Mean over trials {fw.list_values(means, '.2%')}, against {central['euclidean']:.2%} with "
+        f"scaled pixels, in whose units the metric is learned, {central['unscaled']:.2%} with gray "
+        f"levels as they are, and {central['accuracy']:.2%} with the centralized minimum of the "
+        f"same objective. Differences on the same {HELD_OUT} images, in their standard errors: "
+        f"{differences}; {_CLEARLY:g} on every graph count as clear.",
+    )
+
+
+def _paired_difference(hits: FloatArray, rival: BoolArray) -> float:
+    """Return how far one accuracy is above another on the same points, in standard errors.
+
+    As in McNemar's test, points that both recognize, or neither, do not count as noise.
+    """
+    differences = np.asarray(hits, dtype=np.float64) - rival
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    return float(differences.mean()) / error if error > 0 else 0.0
+
+
+MIXTURE = fw.Experiment(
+    "metric-mixture",
+    "Metric learning on a mixture of Gaussians",
+    "Ten classes differ in 5 of 40 dimensions. Do nodes with one labeled point each find these "
+    "dimensions by gossip, on a complete, a small-world and a torus network, and does the metric "
+    "they learn tell classes of new points apart?",
+    partial(cases, _TASKS["mixture"]),
+    partial(_report, "mixture"),
+)
+DIGITS = fw.Experiment(
+    "metric-digits",
+    "Metric learning on handwritten digits",
+    "One image per node: which pixels do nodes learn to look at by gossip, and does the metric "
+    "help nearest neighbors on images set aside?",
+    partial(cases, _TASKS["digits"]),
+    partial(_report, "digits"),
+)

@@ -1,0 +1,423 @@
+"""Local differential privacy: what reports cost, by epsilon, people and bins, on real data.
+
+The rules of the claims were fixed before anything was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pairgossip.results import Run
+from pairgossip.results.curves import COLORS
+from pairgossip_paper import framework as fw
+from pairgossip_paper.experiments.private_estimation.draws import (
+    EPSILONS,
+    GRAPHS,
+    INCOME_BINS,
+    SCORE_BINS,
+    SIZE_EPSILONS,
+    SIZES,
+    cases,
+)
+from pairgossip_paper.framework.figures import Panel, Sheet
+from pairgossip_paper.framework.paper import cite
+from pairgossip_paper.paper_setup import FRANCS
+
+_ERRORS = 4.0
+"""How many of its standard errors a mean may be off."""
+_LINEAR = 0.1
+"""The delta method for a ratio is judged where it predicts at most this standard error."""
+_NEAR_BEST = 1.25
+"""An advised number of bins is good if its error is at most this times the smallest."""
+_TOLERANCE = 0.1
+"""How near a fitted exponent must be to -1/2."""
+_LARGE = 1000
+"""The exponent is fitted from this many people on, where the part in 1/n has faded."""
+_SETTLED = 0.25
+"""What gossip may be off the statistic of its reports, as a share of what reports are off."""
+
+_SINGLE = (6.0, 4.2)
+"""The size of a figure of one panel, in inches."""
+
+_Drawn = Mapping[str, Any]
+_ByEpsilon = Mapping[float, _Drawn]
+_BySize = Mapping[float, Mapping[int, _Drawn]]
+
+
+def _report(results: fw.Results) -> fw.Section:
+    statistics = {
+        "Gini": {epsilon: results[f"gini-{epsilon:g}"] for epsilon in EPSILONS},
+        "AUC": {epsilon: results[f"auc-{epsilon:g}"] for epsilon in EPSILONS},
+    }
+    choices = {
+        epsilon: results[f"bins-{epsilon:g}"]
+        for epsilon in EPSILONS
+        if f"bins-{epsilon:g}" in results
+    }
+    by_size = {
+        epsilon: {size: results[f"size-{epsilon:g}-{size}"] for size in SIZES}
+        for epsilon in SIZE_EPSILONS
+    }
+    runs: dict[str, Run] = {name: results[f"gossip-{name}"] for name in GRAPHS}
+    return fw.Section(
+        _headline(statistics),
+        [_about(statistics)],
+        [
+            _epsilon_picture(statistics),
+            _size_picture(by_size),
+            _bins_picture(choices),
+            _gossip_picture(runs),
+        ],
+        [_error_table(statistics), _bins_table(choices)],
+        [
+            _predicted_claim(statistics),
+            _unbiased_claim(statistics["Gini"]),
+            _own_pairs_claim(results["own-pairs"]),
+            _bins_claim(choices),
+            _size_claim(by_size),
+            _gossip_claim(runs),
+        ],
+    )
+
+
+def _headline(statistics: Mapping[str, _ByEpsilon]) -> str:
+    useful = {
+        name: min(
+            (
+                eps
+                for eps, case in drawn.items()
+                if _squared_error(case)[2] < 0.01 * case["exact"] ** 2
+            ),
+            default=None,
+        )
+        for name, drawn in statistics.items()
+    }
+    spoken = {
+        name: f"from epsilon {eps:g} on" if eps is not None else "at no epsilon tried"
+        for name, eps in useful.items()
+    }
+    return (
+        "With one randomized report per person (the smaller epsilon, the more private), the "
+        f"predicted error is below a tenth of the statistic {spoken['Gini']} for Gini's mean "
+        f"difference and {spoken['AUC']} for the AUC: with few people, local privacy is costly."
+    )
+
+
+def _about(statistics: Mapping[str, _ByEpsilon]) -> str:
+    gini, auc = (next(iter(drawn.values())) for drawn in statistics.values())
+    return (
+        f"Every person reports once, by randomized response: an income of {gini['n']} households "
+        f"in {INCOME_BINS} bins, or the mean of nine cell features of {auc['n']} tumors in "
+        f"{SCORE_BINS} bins together with the diagnosis."
+    )
+
+
+def _mean_and_error(values: Any) -> tuple[float, float]:
+    """Return a mean and its standard error."""
+    array = np.asarray(values)
+    return float(array.mean()), float(array.std(ddof=1) / np.sqrt(len(array)))
+
+
+def _squared_error(case: _Drawn) -> tuple[float, float, float]:
+    """Return the mean squared error, its standard error, and what is predicted."""
+    errors = (np.array(case["values"]) - case["exact"]) ** 2
+    return *_mean_and_error(errors), case["standard_error"] ** 2 + case["binning_bias"] ** 2
+
+
+def _is_judged(case: _Drawn, *, is_ratio: bool) -> bool:
+    """Tell whether the prediction is exact, or a linearization where it is good."""
+    return not is_ratio or case["standard_error"] <= _LINEAR
+
+
+def _error_table(statistics: Mapping[str, _ByEpsilon]) -> fw.Table:
+    records: list[dict[str, fw.Cell]] = []
+    for name, drawn in statistics.items():
+        for epsilon, case in drawn.items():
+            measured, uncertain, predicted = _squared_error(case)
+            root = np.sqrt(measured)
+            records.append(
+                {
+                    "statistic": name,
+                    "epsilon": epsilon,
+                    "true value": case["exact"],
+                    "bias of the bins": case["binning_bias"],
+                    "standard error": case["standard_error"],
+                    "predicted error": np.sqrt(predicted),
+                    "measured error": root,
+                    "its standard error": uncertain / (2 * root),
+                }
+            )
+    return fw.Table.from_records(
+        "Error of the reports' statistic",
+        records,
+        "Errors are root mean squares. The standard error of the AUC is that of the linearized "
+        "quotient, which is no prediction where it is large.",
+    )
+
+
+def _bins_table(choices: _ByEpsilon) -> fw.Table:
+    records: list[dict[str, fw.Cell]] = []
+    for epsilon, choice in choices.items():
+        by_sample, by_uniform = choice["by_sample"], choice["by_uniform"]
+        smallest = min(choice["errors"])
+        records.append(
+            {
+                "epsilon": epsilon,
+                "best": choice["candidates"][int(np.argmin(choice["errors"]))],
+                "advised by a sample": by_sample,
+                "advised without": by_uniform,
+                "rule of thumb": choice["rule_of_thumb"],
+                "error by a sample / best": _error_at(choice, by_sample) / smallest,
+                "error without / best": _error_at(choice, by_uniform) / smallest,
+            }
+        )
+    return fw.Table.from_records(
+        "Numbers of bins",
+        records,
+        "Errors are predicted ones, for half of the households; the other half is the sample.",
+    )
+
+
+def _predicted_claim(statistics: Mapping[str, _ByEpsilon]) -> fw.Claim:
+    apart: list[float] = []
+    left_out = 0
+    for name, by_epsilon in statistics.items():
+        for case in by_epsilon.values():
+            if not _is_judged(case, is_ratio=name == "AUC"):
+                left_out += 1
+                continue
+            measured, uncertain, predicted = _squared_error(case)
+            apart.append(abs(measured - predicted) / uncertain)
+    return fw.Claim(
+        "error-predicted",
+        "The mean squared error of the reports' statistic is the squared bias of binning plus the "
+        f"conditional variance (rule: within {_ERRORS:g} standard errors at every epsilon; the "
+        "AUC, whose variance is linearized, where its predicted standard error is at most "
+        f"{_LINEAR:g}).",
+        "theory",
+        fw.grade(distance <= _ERRORS for distance in apart),
+        f"{sum(distance <= _ERRORS for distance in apart)} of {len(apart)} settings are within; "
+        f"the furthest is {max(apart):.2f} standard errors off. {left_out} settings of the AUC are "
+        "too noisy to be judged.",
+    )
+
+
+def _unbiased_claim(by_epsilon: _ByEpsilon) -> fw.Claim:
+    apart = []
+    for case in by_epsilon.values():
+        mean, uncertain = _mean_and_error(case["values"])
+        apart.append(abs(mean - case["exact"] - case["binning_bias"]) / uncertain)
+    return fw.Claim(
+        "reports-unbiased",
+        "Debiased statistics of reports are unbiased for the statistic of the cells (rule: within "
+        f"{_ERRORS:g} standard errors at every epsilon, Gini's mean difference).",
+        "theory",
+        fw.grade(distance <= _ERRORS for distance in apart),
+        f"The mean over draws is at most {max(apart):.2f} standard errors off.",
+    )
+
+
+def _own_pairs_claim(case: _Drawn) -> fw.Claim:
+    aware, aware_error = _mean_and_error(case["aware"])
+    naive, naive_error = _mean_and_error(case["naive"])
+    unbiased = abs(aware - case["expected"]) <= _ERRORS * aware_error
+    biased = abs(naive - case["expected"]) > _ERRORS * naive_error
+    known = abs(naive - case["naive_expected"]) <= _ERRORS * naive_error
+    return fw.Claim(
+        "own-report",
+        "Randomized response combines with gossip only if own pairs have a rule of their own: "
+        "debiased at a node's own report like at any other, the V-statistic is biased, by a known "
+        "amount, and it is unbiased with the debiased own pair (rule: "
+        f"{_ERRORS:g} standard errors).",
+        f"theory, about what is left open in the {cite('679-682')}",
+        fw.grade([unbiased, biased, known]),
+        f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
+        f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "
+        f"where {case['naive_expected']:.4g} is predicted.",
+    )
+
+
+def _bins_claim(choices: _ByEpsilon) -> fw.Claim:
+    ratios = {
+        epsilon: _error_at(choice, choice["by_sample"]) / min(choice["errors"])
+        for epsilon, choice in choices.items()
+    }
+    listed = ", ".join(f"{ratio:.2f} at epsilon {epsilon:g}" for epsilon, ratio in ratios.items())
+    return fw.Claim(
+        "bins-advised",
+        "The number of bins advised for a public sample is nearly the best for the private data "
+        f"(rule: its error is at most {_NEAR_BEST:g} times the smallest on the grid, at every "
+        "epsilon).",
+        "theory",
+        fw.grade(ratio <= _NEAR_BEST for ratio in ratios.values()),
+        f"Its error relative to the smallest: {listed}.",
+    )
+
+
+def _error_at(choice: _Drawn, bins: int) -> float:
+    """Return the predicted error at a number of bins of the grid."""
+    return float(choice["errors"][list(choice["candidates"]).index(bins)])
+
+
+def _size_claim(by_size: _BySize) -> fw.Claim:
+    lines = {}
+    for epsilon, drawn in by_size.items():
+        sizes = [size for size in drawn if size >= _LARGE]
+        lines[epsilon] = fw.fit_power_law(sizes, [np.std(drawn[size]["values"]) for size in sizes])
+    listed = ", ".join(f"{line.slope:.3f} at epsilon {eps:g}" for eps, line in lines.items())
+    return fw.Claim(
+        "noise-in-n",
+        "The noise of reports falls like 1/sqrt(n) (rule: the exponent of the measured standard "
+        f"deviation over sizes from {_LARGE:,} on is within {_TOLERANCE:g} of -1/2, at every "
+        "epsilon).",
+        "theory; Bell et al., as the paper cites them",
+        fw.grade(abs(line.slope + 0.5) <= _TOLERANCE for line in lines.values()),
+        f"Fitted exponents: {listed}.",
+    )
+
+
+def _gossip_claim(runs: Mapping[str, Run]) -> fw.Claim:
+    shares = {name: _gossip_share(run) for name, run in runs.items()}
+    listed = ", ".join(f"{share:.3f} on the {name}" for name, share in shares.items())
+    iterations = next(iter(runs.values())).iterations[-1]
+    return fw.Claim(
+        "gossip-on-reports",
+        "Gossip on reports converges to their debiased statistic (rule: at the end the nodes' root "
+        f"mean square distance from it is at most {_SETTLED:g} of the predicted error of the "
+        "reports).",
+        "theory",
+        fw.grade(share <= _SETTLED for share in shares.values()),
+        f"After {iterations:,} iterations: {listed}.",
+    )
+
+
+def _gossip_share(run: Run) -> float:
+    """Return how far nodes end from their reports' statistic, in the reports' predicted error."""
+    assert run.private_values is not None and run.privacy_error is not None
+    apart = np.sqrt(np.mean((run.estimates - run.private_values[:, None]) ** 2))
+    return float(apart) / run.privacy_error.size
+
+
+def _epsilon_picture(statistics: Mapping[str, _ByEpsilon]) -> fw.Picture:
+    sheet = Sheet(len(statistics), size=(9.6, 4.6))
+    for panel, (name, drawn) in zip(sheet.panels, statistics.items(), strict=True):
+        _draw_epsilons(panel, name, drawn)
+    sheet.add_legend(3, sheet.panels[-1])
+    draws = len(next(iter(next(iter(statistics.values())).values()))["values"])
+    return fw.Picture(
+        "epsilon",
+        f"Error of the debiased statistic of all reports against epsilon: {draws} draws of the "
+        "reports (dots) and what is predicted from the data before any draw (lines).",
+        sheet,
+    )
+
+
+def _draw_epsilons(panel: Panel, name: str, drawn: _ByEpsilon) -> None:
+    epsilons, found = np.array(list(drawn)), list(drawn.values())
+    noise, bias = (np.array([c[k] for c in found]) for k in ("standard_error", "binning_bias"))
+    panel.plot(epsilons, np.hypot(noise, bias), "predicted error", COLORS[0])
+    panel.plot(epsilons, noise, "of it, noise of the reports", COLORS[2], ":")
+    panel.plot(epsilons, np.abs(bias), "of it, bias of the bins", COLORS[4], "--")
+    judged = np.array([_is_judged(c, is_ratio=name == "AUC") for c in found])
+    mean, uncertain, _ = np.array([_squared_error(c) for c in found]).T
+    root = np.sqrt(mean)
+    draw = partial(panel.plot, color=COLORS[1], style="o", markersize=5)
+    error, label = (2 * uncertain / (2 * root))[judged], "measured, ± 2 standard errors"
+    draw(epsilons[judged], root[judged], label, error=error, capsize=2)
+    if not judged.all():
+        label = "measured, too noisy to be judged"
+        draw(epsilons[~judged], root[~judged], label, mfc="none")
+    size = abs(found[0]["exact"])
+    panel.level(size, "the value itself", "#888888", linewidth=0.8, legend=False)
+    panel.axes.annotate(
+        "the value itself", (epsilons[-1], size), ha="right", va="bottom", fontsize="small",
+        color="#666666",
+    )  # fmt: skip
+    unit = FRANCS if name == "Gini" else "AUC"
+    title = f"{name}, {found[0]['n']} people"
+    panel.finish("epsilon", f"root mean square error ({unit})", title)
+    panel.number_ticks(list(drawn))
+
+
+def _size_picture(by_size: _BySize) -> fw.Picture:
+    sheet = Sheet(1, size=_SINGLE)
+    (panel,) = sheet.panels
+    for color, (epsilon, drawn) in zip(COLORS, by_size.items(), strict=False):
+        sizes, found = list(drawn), list(drawn.values())
+        predicted = [c["standard_error"] for c in found]
+        measured = [np.std(c["values"]) for c in found]
+        panel.plot(sizes, predicted, f"predicted, epsilon {epsilon:g}", color)
+        panel.plot(sizes, measured, f"measured, epsilon {epsilon:g}", color, "o")
+    ends = np.array([sizes[0], sizes[-1]], dtype=float)
+    guide = 0.5 * predicted[-1] * np.sqrt(ends[-1] / ends)
+    panel.plot(ends, guide, "slope -1/2", "#000000", linewidth=0.9)
+    panel.finish("people n", f"standard error ({FRANCS})", "Gini's mean difference", legend=True)
+    return fw.Picture(
+        "people",
+        "Standard deviation of the debiased statistic over draws of the reports (dots) and its "
+        "exact prediction (lines), for n quantiles of the incomes. Where people are few, a part "
+        "in 1/n adds to the one in 1/sqrt(n).",
+        sheet,
+    )
+
+
+def _bins_picture(choices: _ByEpsilon) -> fw.Picture:
+    sheet = Sheet(1, size=_SINGLE)
+    (panel,) = sheet.panels
+    marks = (("by_sample", "o", 7, "by a sample"), ("by_uniform", "x", 8, "without"))
+    for color, (epsilon, choice) in zip(COLORS, choices.items(), strict=False):
+        panel.plot(choice["candidates"], choice["errors"], f"epsilon {epsilon:g}", color)
+        for key, marker, size, how in marks:
+            bins, label = choice[key], f"epsilon {epsilon:g}: advised {how}"
+            y = [_error_at(choice, bins)]
+            panel.plot([bins], y, label, color, marker, markersize=size, legend=False)
+    for _, marker, size, how in marks:
+        panel.legend_entry(f"advised {how}", "gray", marker, markersize=size)
+    panel.finish("bins", f"predicted error ({FRANCS})", "Gini's mean difference", legend=True)
+    panel.number_ticks((2, 4, 8, 16, 32, 64, 128, 256))
+    people = next(iter(choices.values()))["n"]
+    return fw.Picture(
+        "bins",
+        f"Error predicted for {people} households against the number of bins; advised by the "
+        "incomes of other households (dots), and for values spread evenly over the range "
+        "(crosses).",
+        sheet,
+    )
+
+
+def _gossip_picture(runs: Mapping[str, Run]) -> fw.Picture:
+    """Draw how the nodes' mean approaches the statistic of the reports, and not the truth."""
+    sheet = Sheet(1, size=_SINGLE)
+    (panel,) = sheet.panels
+    for color, (name, run) in zip(COLORS, runs.items(), strict=False):
+        assert run.private_values is not None
+        apart = np.sqrt(np.mean((run.trial_mean - run.private_values[:, None]) ** 2, axis=0))
+        panel.plot(run.iterations, run.error, f"{name}: from the true value", color)
+        panel.plot(run.iterations, apart, f"{name}: mean from the reports'", color, "--")
+    first = next(iter(runs.values()))
+    assert first.privacy_error is not None
+    size = first.privacy_error.size
+    panel.level(size, "predicted error of the reports", "#444444", "-.", linewidth=1)
+    y = f"root mean square distance ({FRANCS})"
+    panel.finish("iterations", y, "gossip on reports", legend=True)
+    return fw.Picture(
+        "gossip",
+        f"{first.trials} trials, each with reports of its own: errors of the nodes to the true "
+        "value (solid) end at what the reports are off, while the network's mean goes on towards "
+        "the statistic of the reports (dashed).",
+        sheet,
+    )
+
+
+PRIVATE = fw.Experiment(
+    "private-estimation",
+    "Private estimation",
+    "How far off is a pairwise statistic if every person sends one randomized report, and is it as "
+    "far as theory predicts?",
+    cases,
+    _report,
+)

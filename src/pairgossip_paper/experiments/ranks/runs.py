@@ -1,0 +1,233 @@
+"""What "ranks" runs: GoRank and GoTrim in the settings of their papers, and averaged bins."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.methods import find_method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import NODE_CLOCKS, ORDERED, TREE, UNIFORM_EDGES
+from pairgossip.engine.timetable import settle_timetable
+from pairgossip.errors import SlowSchedule
+from pairgossip.estimation import estimate
+from pairgossip.graphs import Graph, complete, random_geometric, watts_strogatz
+from pairgossip.kernels import Kernel, Pairs
+from pairgossip.order_statistics.comparisons import TESTS
+from pairgossip.order_statistics.ranking import rank_kernel
+from pairgossip.rank_estimation import ranks, trimmed_mean
+from pairgossip.results import Run
+from pairgossip.sketches import Bins
+from pairgossip.theory import row_mean_error
+from pairgossip_paper.framework import Case, Computation, Plan, geometric_grid
+
+NETWORKS = ("complete", "watts-strogatz", "geometric")
+TASKS = ("ranks", "rank-sum", "trimmed")
+_NODES = (500, 200)
+"""In full and quick, as all pairs here."""
+_EXCHANGES = (50_000, 20_000)
+_CHECKPOINTS = (40, 16)
+_BINS = 64
+SHARE = 0.4
+"""Which share is cut at either end."""
+_CONTAMINATED = 0.3
+_MOVED = 0.8
+"""By how much one of the two groups is larger."""
+_TIMES_TRIALS = 2
+"""100 trials in full, as in the papers."""
+_DEALING, _GROUPS = 101, 102
+"""Which streams of random numbers deal rows to nodes, and draw the groups."""
+
+
+class Way(NamedTuple):
+    """A method and its schedule."""
+
+    label: str
+    how: Mapping[str, Any]
+    in_order: bool = False
+    """Whether rows lie in their order on the nodes, as in the published runs."""
+
+
+_BY_BINS = {
+    "bins": Way("averaged bins", {}),
+    "bins-ordered": Way("averaged bins, ordered", {"schedule": ORDERED}),
+    "bins-tree": Way("bins along a tree", {"schedule": TREE}),
+}
+_ASYNC = {"clock": "async", "law": NODE_CLOCKS}
+WAYS: Mapping[str, Mapping[str, Way]] = {
+    "ranks": {
+        "sync": Way("GoRank, synchronous", {"method": "gorank", "clock": "sync"}),
+        "async": Way("GoRank, asynchronous", {"method": "gorank", **_ASYNC}),
+        **_BY_BINS,
+    },
+    "rank-sum": {
+        "async": Way("tracked ranks (GoRank), asynchronous", {"method": "tracking", **_ASYNC}),
+        **_BY_BINS,
+    },
+    "trimmed": {
+        "sync": Way("GoTrim, synchronous", {"method": "gotrim", "clock": "sync"}),
+        "async": Way("GoTrim, asynchronous", {"method": "gotrim", **_ASYNC}),
+        "async-in-order": Way(
+            "GoTrim, asynchronous, rows not shuffled",
+            {"method": "gotrim", **_ASYNC},
+            in_order=True,
+        ),
+        **_BY_BINS,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A graph, two groups of numbers on its nodes, and contaminated ones."""
+
+    name: str
+    nodes: int
+    seed: int
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        if self.name == "complete":
+            return complete(self.nodes)
+        if self.name == "watts-strogatz":
+            return watts_strogatz(self.nodes, k=4, p=0.4, seed=self.seed)
+        radius = math.sqrt((math.log(self.nodes) + 8) / (math.pi * self.nodes))
+        return random_geometric(self.nodes, radius, seed=self.seed)
+
+    @cached_property
+    def groups(self) -> FloatArray:
+        """Numbers of two Cauchy distributions, one of them moved, and labels, dealt at random."""
+        rng = np.random.default_rng([self.seed, _GROUPS])
+        labels = np.repeat([0.0, 1.0], self.nodes // 2)
+        numbers = rng.standard_cauchy(len(labels)) + _MOVED * labels
+        return rng.permutation(np.column_stack([numbers, labels]))
+
+    def contaminated(self, in_order: bool = False) -> FloatArray:
+        """Return 1, 2, ..., n, some of them ten times as large, in order or dealt at random."""
+        rng = np.random.default_rng([self.seed, _DEALING])
+        numbers = self._contaminate(rng)
+        while _cuts_ties(numbers):  # GoTrim needs ranks on either side of a cut
+            numbers = self._contaminate(rng)
+        return numbers if in_order else rng.permutation(numbers)
+
+    def _contaminate(self, rng: np.random.Generator) -> FloatArray:
+        numbers = np.arange(1.0, self.nodes + 1)
+        numbers[rng.permutation(self.nodes)[: int(_CONTAMINATED * self.nodes)]] *= 10
+        return numbers
+
+    @cached_property
+    def relaxation(self) -> float | None:
+        """How far averaged bins move along ordered exchanges; None where these give way."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SlowSchedule)
+            sketch = find_method("sketch")
+            found = settle_timetable(ORDERED, self.graph, UNIFORM_EDGES, sketch)
+        return found.relaxation if found.name == ORDERED else None
+
+    def ways(self, task: str) -> Mapping[str, Way]:
+        """Return what is run here: no sweeps where they give way to random exchanges."""
+        swept = self.relaxation is not None
+        return {name: way for name, way in WAYS[task].items() if swept or name != "bins-ordered"}
+
+
+def _cuts_ties(numbers: FloatArray) -> bool:
+    cut, ordered = math.floor(SHARE * len(numbers)), np.sort(numbers)
+    return bool(ordered[cut - 1] == ordered[cut] or ordered[-cut - 1] == ordered[-cut])
+
+
+@cache
+def build(name: str, plan: Plan) -> Place:
+    """Build a network once: what is computed for it is kept."""
+    return Place(name, plan.choose(*_NODES), plan.seed)
+
+
+def rank_sum_kernel(n: int) -> Kernel:
+    """Return the kernel whose average over all pairs is the sum of the higher group's ranks.
+
+    A node's mean is its estimated rank times n if it is of that group: tracking these means is
+    what the papers do for rank statistics.
+    """
+    return Kernel(partial(_rank_sum_value, n=n), name="rank sum", columns=("value", "label"))
+
+
+def _rank_sum_value(first: FloatArray, second: FloatArray, n: int) -> FloatArray:
+    x, y = first[:, 0], second[:, 0]
+    return np.asarray(n * first[:, 1] * (n * ((x > y) + 0.5 * (x == y)) + 0.5))
+
+
+def cases(plan: Plan) -> Sequence[Case]:
+    """List the runs of all ways to all tasks on all networks, and what is known without them."""
+    found: list[Case] = [Computation("facts", partial(_facts, plan))]
+    for name in NETWORKS:
+        place = build(name, plan)
+        for task in TASKS:
+            found += [_case(plan, place, task, key, way) for key, way in place.ways(task).items()]
+    return found
+
+
+def _case(plan: Plan, place: Place, task: str, key: str, way: Way) -> Case:
+    last, how = plan.choose(*_EXCHANGES), dict(way.how)
+    trials = plan.repeat(_TIMES_TRIALS)
+    grid = _grid(place, plan)
+    if key == "bins-tree":  # up and down once to know the range, and once more
+        trials, last = 1, 2 * (2 * place.nodes - 2)
+        grid = np.array([last - 1, last])
+    functions: dict[str, Callable[..., Run]]
+    functions = {"ranks": ranks, "rank-sum": estimate, "trimmed": trimmed_mean}
+    how |= {"checkpoints": grid, "record": "summary"}
+    problem = partial(_problem, place, task, key)
+    return plan.simulate(
+        f"{place.name}-{task}-{key}", functions[task], problem, last, trials, **how
+    )
+
+
+def _problem(place: Place, task: str, key: str) -> dict[str, Any]:
+    given: dict[str, Any] = {"graph": place.graph}
+    by_bins = key.startswith("bins")
+    if key == "bins-ordered":
+        given["relaxation"] = place.relaxation
+    if task == "ranks":
+        given["x"] = place.groups[:, 0]
+    elif task == "trimmed":
+        given |= {"x": place.contaminated(WAYS[task][key].in_order), "share": SHARE}
+    elif by_bins:
+        sketch = Bins(_BINS)
+        given |= {"data": place.groups, "kernel": "auc", "method": "sketch", "sketch": sketch}
+    else:
+        given |= {"data": place.groups, "kernel": rank_sum_kernel(place.nodes)}
+    return given
+
+
+def _facts(plan: Plan) -> Mapping[str, Any]:
+    """Compute what errors are measured in, and the tests that the groups ask for."""
+    place = build(NETWORKS[0], plan)
+    rank_sum = TESTS["wilcoxon-rank-sum"](place.groups)
+    numbers = place.contaminated()
+    return {
+        "nodes": place.nodes,
+        "rank_sum": rank_sum.value,
+        "spread": rank_sum.error,
+        "z": rank_sum.z,
+        "p": rank_sum.p,
+        "pairs": (place.nodes // 2) ** 2,
+        "trimmed": float(trimmed_mean(numbers, SHARE)),
+        "mean": float(numbers.mean()),
+        "theory": {name: _expected_errors(build(name, plan), plan) for name in NETWORKS},
+    }
+
+
+def _expected_errors(place: Place, plan: Plan) -> FloatArray:
+    """Return what theory says of synchronous GoRank at the checkpoints, in ranks."""
+    pairs = Pairs(place.groups[:, 0], rank_kernel(place.nodes))
+    return row_mean_error(pairs.matrix(), place.graph, _grid(place, plan))
+
+
+def _grid(place: Place, plan: Plan) -> IntArray:
+    return geometric_grid(place.nodes, plan.choose(*_EXCHANGES), plan.choose(*_CHECKPOINTS))

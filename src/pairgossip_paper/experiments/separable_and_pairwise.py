@@ -1,0 +1,317 @@
+"""Averaging one value per node beside estimating a pairwise statistic, on the same networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.estimation import estimate
+from pairgossip.kernels import Pairs
+from pairgossip.results import Run
+from pairgossip.theory import averaging_bound
+from pairgossip_paper import framework as fw
+from pairgossip_paper.framework.figures import Panel, Sheet
+from pairgossip_paper.framework.paper import cite
+from pairgossip_paper.paper_setup import (
+    COLORS,
+    GRAPHS,
+    ErrorParts,
+    error_parts,
+    exact_bias,
+    incomes,
+    network,
+    root_mean_square,
+)
+
+_NODES = 36
+_KERNEL = "gini"
+_LENGTHS = (100_000, 20_000)
+"""Iterations of GoSta, in full and quick."""
+_AVERAGING_LAST, _AVERAGING_POINTS = 6_000, 61
+_CHECKPOINTS = 33
+_REPEATS, _LEAST_TRIALS = 10, 60
+_WINDOW = (1e-10, 1e-2)
+"""The geometric rate is fitted where the error is between these shares of its start."""
+_SETTLED = 5.0
+"""Exponents are fitted from this many time scales |E|/lambda on."""
+_STRAIGHT = 0.99
+"""The share of its variance a line must explain for a decay to be called geometric."""
+_NEAR = 0.1
+"""How near to -1 and -1/2 exponents must be."""
+_STANDARD_ERRORS = 4.0
+_FLOOR = 1e-14
+"""Relative errors below this are rounding."""
+
+
+class _Measured(NamedTuple):
+    """One network: its runs, its theory, and what was fitted."""
+
+    averaging: Run
+    gosta: Run
+    exact: Mapping[str, Any]
+    parts: ErrorParts
+    averaging_bias: fw.Line
+    averaging_error: fw.Line
+    gosta_error: fw.Line
+    gosta_bias: fw.Line
+    gosta_disagreement: fw.Line
+    gosta_mean_fluctuation: fw.Line
+
+    @property
+    def predicted_bias(self) -> float:
+        """log(1 - x/2), the rate of the exact expectation; half of it is that of Boyd's bound."""
+        return float(np.log1p(-self.exact["gap"] / 2))
+
+    @property
+    def times_bound(self) -> float:
+        """How many times as fast as its bound the error of averaging falls."""
+        return self.averaging_error.slope / (self.predicted_bias / 2)
+
+
+_Found = Mapping[str, _Measured]
+
+
+def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
+    last, trials = plan.choose(*_LENGTHS), plan.repeat(_REPEATS, _LEAST_TRIALS)
+    averaging: dict[str, Any] = {
+        "method": "averaging",
+        "checkpoints": _averaging_grid(),
+        "record": "summary",
+    }
+    gosta: dict[str, Any] = {
+        "kernel": _KERNEL,
+        "checkpoints": _gosta_grid(last),
+        "record": "summary",
+    }
+    found: list[fw.Case] = []
+    for name in GRAPHS:
+        problem = partial(_problem, name, plan.seed)
+        simulate = partial(plan.simulate, function=estimate, problem=problem, trials=trials)
+        found += [
+            simulate(f"averaging-{name}", iterations=_AVERAGING_LAST, **averaging),
+            simulate(f"gosta-{name}", iterations=last, **gosta),
+            fw.Computation(f"exact-{name}", partial(_exact, name, last, plan.seed)),
+        ]
+    return found
+
+
+def _averaging_grid() -> IntArray:
+    return np.rint(np.linspace(1, _AVERAGING_LAST, _AVERAGING_POINTS)).astype(int)
+
+
+def _gosta_grid(last: int) -> IntArray:
+    return fw.geometric_grid(1, last, _CHECKPOINTS)
+
+
+def _problem(name: str, seed: int) -> dict[str, Any]:
+    return {"data": incomes(_NODES, seed), "graph": network(name, _NODES, seed)}
+
+
+def _exact(name: str, last: int, seed: int) -> Mapping[str, Any]:
+    """Return exact biases, root mean squares over nodes, and the bound on averaging."""
+    values, graph = _problem(name, seed).values()
+    pairwise = exact_bias(Pairs(values, _KERNEL).matrix(), graph, _gosta_grid(last))
+    separable = exact_bias(values, graph, _averaging_grid(), method="averaging")
+    gap = graph.normalized_gap()
+    return {
+        "gap": gap,
+        "start": float(np.std(values)),
+        "averaging_bias": root_mean_square(separable),
+        "averaging_bound": averaging_bound(values, gap, _averaging_grid()) / np.sqrt(_NODES),
+        "gosta_bias": root_mean_square(pairwise),
+        "gosta_mean_bias": pairwise.mean(axis=1),
+    }
+
+
+def _measure(averaging: Run, gosta: Run, exact: Mapping[str, Any]) -> _Measured:
+    parts = error_parts(gosta, exact["gosta_bias"], exact["gosta_mean_bias"])
+    late = gosta.iterations >= _SETTLED / exact["gap"]
+    t, curves = averaging.iterations, (np.array(exact["averaging_bias"]), averaging.error)
+    falling = (gosta.error, parts.bias, parts.disagreement, parts.mean_fluctuation)
+    return _Measured(
+        averaging,
+        gosta,
+        exact,
+        parts,
+        *(_fit_geometric(t, curve, exact["start"]) for curve in curves),
+        *(fw.fit_power_law(gosta.iterations[late], curve[late]) for curve in falling),
+    )
+
+
+def _fit_geometric(t: IntArray, errors: FloatArray, start: float) -> fw.Line:
+    """Fit the logarithm of an error linearly in t, between first decay and rounding."""
+    inside = (errors > _WINDOW[0] * start) & (errors < _WINDOW[1] * start)
+    return fw.fit_line(t[inside], np.log(errors[inside]))
+
+
+def _report(results: fw.Results) -> fw.Section:
+    kinds = ("averaging", "gosta", "exact")
+    found = {name: _measure(*(results[f"{kind}-{name}"] for kind in kinds)) for name in GRAPHS}
+    return fw.Section(
+        _headline(found),
+        _about(found),
+        [_rates_picture(found)],
+        [_averaging_table(found), _gosta_table(found)],
+        [_geometric_claim(found), _slower_claim(found)],
+    )
+
+
+def _headline(found: _Found) -> str:
+    straight = min(m.averaging_error.explained for m in found.values())
+    bias = float(np.mean([m.gosta_bias.slope for m in found.values()]))
+    mean = float(np.mean([m.gosta_mean_fluctuation.slope for m in found.values()]))
+    return (
+        f"A fall by the same factor in every iteration explains at least {100 * straight:.1f} % of "
+        "the variance of the logarithm of a mean's error. Of a pairwise statistic, the bias falls "
+        f"with time t like t^({bias:.2f}), and the fluctuation of the network's mean like "
+        f"t^({mean:.2f})."
+    )
+
+
+def _about(found: _Found) -> list[str]:
+    run = found[GRAPHS[0]].gosta
+    listed = fw.list_values({name: m.times_bound for name, m in found.items()}, ".2f")
+    return [
+        f"The mean and the Gini mean difference of the same {run.nodes} incomes, {run.trials} "
+        "trials on each network. Averaging has all values at the start; GoSta must first "
+        "carry observations to each other.",
+        "The bound on averaging falls by the factor 1 - x/2 per iteration in the square; on the "
+        "complete graph theory says that the expected squared error falls by exactly that. The "
+        f"root mean square error over trials falls at {listed} times the rate of the bound.",
+        "The error of GoSta at a node has three parts, the squares of which add up but for chance: "
+        "its bias, the nodes' disagreement about the network's mean, and the fluctuation of that "
+        "mean about its exact expectation.",
+    ]
+
+
+def _averaging_table(found: _Found) -> fw.Table:
+    return fw.Table.from_records(
+        "Averaging: decay of the logarithm per iteration",
+        [
+            {
+                "graph": name,
+                "bias": m.averaging_bias.slope,
+                "log(1 - x/2)": m.predicted_bias,
+                "error, fitted": m.averaging_error.slope,
+                "R squared": m.averaging_error.explained,
+                "bound, log(1 - x/2)/2": m.predicted_bias / 2,
+                "fitted / bound": m.times_bound,
+            }
+            for name, m in found.items()
+        ],
+        "x = lambda/|E|. A ratio above 1 is a decay faster than the bound.",
+    )
+
+
+def _gosta_table(found: _Found) -> fw.Table:
+    return fw.Table.from_records(
+        "GoSta: exponents in the number of iterations",
+        [
+            {
+                "graph": name,
+                "error of a node": m.gosta_error.slope,
+                "its bias": m.gosta_bias.slope,
+                "nodes' disagreement": m.gosta_disagreement.slope,
+                "fluctuation of the network's mean": m.gosta_mean_fluctuation.slope,
+            }
+            for name, m in found.items()
+        ],
+        f"Fitted from {_SETTLED:g} |E|/lambda on. The bound on the bias falls with exponent -1, "
+        "that on the error with -1/2.",
+    )
+
+
+def _geometric_claim(found: _Found) -> fw.Claim:
+    straight = min(m.averaging_error.explained for m in found.values())
+    excess = max(_excess(m.averaging, m.exact) for m in found.values())
+    is_straight = straight > _STRAIGHT
+    ratios = [m.times_bound for m in found.values()]
+    over = "never exceeds" if excess <= 0 else f"exceeds by {excess:.1f} standard errors at most"
+    return fw.Claim(
+        "mean-geometric",
+        "Mean estimation converges geometrically.",
+        cite("312"),
+        fw.grade([is_straight, is_straight and excess <= _STANDARD_ERRORS]),
+        f"A straight line explains at least {100 * straight:.2f} % of the variance of the "
+        "logarithm of the error. "
+        f"Its slope is {min(ratios):.2f} to {max(ratios):.2f} times that of the bound, which the "
+        f"mean squared error {over}.",
+    )
+
+
+def _excess(run: Run, exact: Mapping[str, Any]) -> float:
+    """Return by how many standard errors the mean squared error exceeds the squared bound."""
+    # Below some share of the start rounding sets in, and the bound says nothing.
+    clear = run.error > _WINDOW[0] * exact["start"]
+    squares = run.trial_error[:, clear] ** 2
+    bound = np.array(exact["averaging_bound"])[clear] ** 2 * (1 + 1e-9)
+    error = squares.std(axis=0, ddof=1) / np.sqrt(run.trials)
+    return float(((squares.mean(axis=0) - bound) / np.maximum(error, 1e-12 * bound)).max())
+
+
+def _slower_claim(found: _Found) -> fw.Claim:
+    bias = [m.gosta_bias.slope for m in found.values()]
+    means = [m.gosta_mean_fluctuation.slope for m in found.values()]
+    near = [
+        max(abs(slope + 1.0) for slope in bias) <= _NEAR,
+        abs(float(np.mean(means)) + 0.5) <= _NEAR,
+    ]
+    return fw.Claim(
+        "pairwise-slower",
+        "Pairwise estimation is slower: its bias falls like 1/t and the fluctuation of the "
+        "network's mean like 1/sqrt(t), powers of t and not geometrically.",
+        cite("312") + ", made exact by theory",
+        fw.grade(near),
+        f"Exponents of the bias are {min(bias):.3f} to {max(bias):.3f}, those of the fluctuation "
+        f"of the network's mean {np.mean(means):.3f} on average ({min(means):.3f} to "
+        f"{max(means):.3f}); within {_NEAR:g} of -1 and of -1/2 was asked for.",
+    )
+
+
+def _rates_picture(found: _Found) -> fw.Picture:
+    """Draw averaging on a linear axis of time, GoSta on a logarithmic one."""
+    sheet = Sheet(2, size=(9.6, 4.0))
+    left, right = sheet.panels
+    for name, m in found.items():
+        run, color, start = m.averaging, COLORS[name], m.exact["start"]
+        error, bound = run.error / start, np.array(m.exact["averaging_bound"]) / start
+        shown = error > _FLOOR
+        left.plot(run.iterations[shown], error[shown], name, color)
+        left.plot(run.iterations, bound, f"{name}: bound", color, ":", legend=False)
+        _draw_parts(right, name, m.gosta, m.parts)
+    left.finish("iterations", "error / its start", "mean: averaging", x_log=False)
+    right.finish("iterations", "relative error", "Gini mean difference: GoSta")
+    left.axes.set_ylim(_FLOOR, 2)
+    sheet.add_legend(columns=3)
+    return fw.Picture(
+        "convergence",
+        "Left, linear time: averaging, root mean square error (solid) and bound (dotted), "
+        "straight lines on this axis. Right, logarithmic time: GoSta on the same networks and "
+        "incomes, error of a node (solid), exact bias (dashed) and fluctuation of the network's "
+        f"mean about its expectation (dotted). {found[GRAPHS[0]].gosta.trials} trials.",
+        sheet,
+    )
+
+
+def _draw_parts(panel: Panel, name: str, run: Run, parts: ErrorParts) -> None:
+    """Draw the error of GoSta, its exact bias and the fluctuation of the network's mean."""
+    t, target, color = run.iterations, float(np.mean(run.target)), COLORS[name]
+    panel.plot(t, run.error / target, f"{name}: error of a node", color, legend=False)
+    panel.plot(t, parts.bias / target, f"{name}: exact bias", color, "--", legend=False)
+    # At t = 1 all trials agree: the fluctuation is rounding.
+    label, moved = f"{name}: fluctuation of the mean", parts.mean_fluctuation[1:] / target
+    panel.plot(t[1:], moved, label, color, ":", legend=False)
+
+
+SEPARABLE = fw.Experiment(
+    "separable",
+    "Separable and pairwise estimation",
+    "How much slower is a pairwise statistic to estimate by gossip than a mean, on the same "
+    "networks and data?",
+    _cases,
+    _report,
+)

@@ -1,0 +1,140 @@
+"""The figures of "several-points": errors against what is sent, and what precision costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pairgossip.checks import CONSTRUCTIONS
+from pairgossip.results.curves import COLORS, percentile_band
+from pairgossip_paper.experiments.several_points.places import SITES, UNWEIGHTED, Curve
+from pairgossip_paper.framework import Picture
+from pairgossip_paper.framework.figures import Panel, Sheet
+
+_STYLES = {
+    "lexicographic": (COLORS[0], "-", "o", "lexicographic"),
+    "blow-up": (COLORS[1], "--", "s", "blow-up"),
+    "whole-sets": (COLORS[2], "-", "^", "whole sets"),
+    UNWEIGHTED: (COLORS[3], "-.", "", "whole sets, sizes forgotten"),
+}
+_SENT = {"messages": "messages between sites", "bytes": "bytes between sites"}
+_FIRST = 100
+"""The messages at which x axes begin: before, all estimates are about as wrong as the answer 0."""
+LEVEL = 0.1
+"""The relative error for which messages and bytes are counted."""
+
+ByConstruction = Mapping[str, Curve]
+Curves = Mapping[str, ByConstruction]
+"""By place and construction."""
+Facts = Mapping[str, Any]
+
+
+def sent_picture(equal: Curves) -> Picture:
+    """Draw errors against messages and bytes, where sites hold most rows."""
+    places = {graph: largest(equal, graph) for graph in SITES}
+    sheet = Sheet(len(places), len(_SENT), sharey=True)
+    for row, (against, label) in zip(sheet.rows, _SENT.items(), strict=True):
+        for panel, (graph, name) in zip(row, places.items(), strict=True):
+            _draw_errors(panel, equal[name], against)
+            title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
+            title = title if against == "messages" else ""
+            y = "relative error" if panel is row[0] else ""
+            panel.finish(label, y, title)
+    sheet.add_legend(columns=3)
+    trials = next(iter(equal.values()))["lexicographic"].run.trials
+    return Picture(
+        "sent",
+        f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
+        "against messages (above) and bytes of payload (below) that sites sent to each other; "
+        "bands are the 10th to 90th percentiles of single trials.",
+        sheet,
+    )
+
+
+def price_picture(curves: Curves, facts: Facts) -> Picture:
+    """Draw the messages and bytes to one error, against the rows per site."""
+    sheet = Sheet(len(SITES), len(_SENT), sharey="row")
+    for row, (against, label) in zip(sheet.rows, _SENT.items(), strict=True):
+        for panel, graph in zip(row, SITES, strict=True):
+            places = _equal_places(graph, curves)
+            sizes = [facts[name]["sizes"][0] for name in places]
+            _draw_prices(panel, sizes, [curves[name] for name in places], against)
+            y = f"{label}\nto an error of {LEVEL:g}" if panel is row[0] else ""
+            title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
+            panel.finish("rows per site k", y, title)
+            panel.number_ticks(sizes)
+    sheet.add_legend(columns=4)
+    return Picture(
+        "prices",
+        f"Messages (above) and bytes (below) after which the relative error stays below "
+        f"{LEVEL:g}, against the rows per site: the more rows, the longer rows take to travel one "
+        "by one. The gray line grows like k.",
+        sheet,
+    )
+
+
+def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
+    """Draw errors against messages and bytes, where sites are of unequal sizes."""
+    sheet = Sheet(len(unequal), len(_SENT), sharey=True)
+    above, below = sheet.rows
+    for panel, (name, by) in zip(above, unequal.items(), strict=True):
+        _draw_errors(panel, by, "messages")
+        fact, graph = facts[name], name.partition("-")[0]
+        away = abs(fact["unweighted"] / fact["value"] - 1)
+        panel.level(away, "its exact bias", COLORS[3], ":", linewidth=1)
+        sizes = fact["sizes"]
+        title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
+        y = "relative error" if panel is above[0] else ""
+        panel.finish(_SENT["messages"], y, title)
+    for panel, by in zip(below, unequal.values(), strict=True):
+        # Sites that forget sizes would send as many bytes as those that do not.
+        weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
+        _draw_errors(panel, weighted, "bytes")
+        y = "relative error" if panel is below[0] else ""
+        panel.finish(_SENT["bytes"], y)
+    sheet.add_legend(columns=5)
+    return Picture(
+        "unequal",
+        "Sites of unequal sizes: the relative error of the three constructions against messages "
+        "(above) and bytes (below), and of sites that swap whole sets as if these were all of one "
+        "size.",
+        sheet,
+    )
+
+
+def largest(equal: Curves, graph: str) -> str:
+    """Return the place of a graph whose sites hold most rows."""
+    return max(_equal_places(graph, equal), key=lambda name: int(name.rpartition("-")[2]))
+
+
+def _equal_places(graph: str, curves: Curves) -> list[str]:
+    """The places of a graph whose sites hold equally many rows."""
+    return [n for n in curves if n.startswith(f"{graph}-") and n.rpartition("-")[2].isdecimal()]
+
+
+def _draw_errors(panel: Panel, by: ByConstruction, against: str) -> None:
+    for construction, curve in by.items():
+        color, line, _, label = _STYLES[construction]
+        x, band = getattr(curve, against), percentile_band(curve.trial_error)
+        panel.plot(x, curve.error, label, color, line, band=band, linewidth=1.4)
+    bytes_each = by["lexicographic"].bytes_per_message
+    panel.axes.set_xlim(left=_FIRST * (bytes_each if against == "bytes" else 1.0))
+
+
+def _draw_prices(
+    panel: Panel, sizes: list[int], places: list[ByConstruction], against: str
+) -> None:
+    for construction in CONSTRUCTIONS:
+        color, line, marker, label = _STYLES[construction]
+        # With one row per site, all constructions are the same.
+        curves = [by.get(construction, by["lexicographic"]) for by in places]
+        prices = [curve.needed(LEVEL, against) for curve in curves]
+        known = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
+        x, y = zip(*known, strict=True)
+        panel.plot(x, y, label, color, f"{marker}{line}")
+    alone = places[0]["lexicographic"].needed(LEVEL, against)
+    if alone is not None:
+        k = np.array([1.0, max(sizes)])
+        panel.plot(k, alone * k, "grows like k", "#999999", linewidth=0.9)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+
+from pairgossip_paper import reproduction
+from pairgossip_paper.framework import figures, report
+from tests.paper.toy import TOY, outline
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def toy_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproduction, "CATALOG", {"toy": TOY})
+
+
+class Blank:
+    """A figure or axes on which nothing is drawn."""
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+    def subplots(self, rows: int, columns: int, **_: Any) -> Any:
+        return [[Blank() for _ in range(columns)] for _ in range(rows)]
+
+    def get_legend_handles_labels(self) -> tuple[list[Any], list[str]]:
+        return [], []
+
+    def get_xlim(self) -> tuple[float, float]:
+        return 1.0, 10.0
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reports that tests ask for have curves but no figures, which take most of the time.
+
+    Reports of module-wide fixtures are made before, with figures.
+    """
+    monkeypatch.setattr(figures, "Figure", Blank)
+
+
+@pytest.fixture
+def outlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw nothing, which takes most of the time of the toy."""
+    monkeypatch.setattr(report, "_render", outline)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip import estimate, exact
+from pairgossip.datasets import breast_cancer_wisconsin
+from pairgossip.kernels import row_means
+from pairgossip.kernels.builtin import auc, within_cluster_scatter
+from pairgossip_paper.experiments.estimation_comparison import AUC, SCATTER, methods
+from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, Measured
+from pairgossip_paper.framework import Plan, Section
+from pairgossip_paper.paper_setup import GRAPHS, deal_rows, price
+from tests.paper.running import PLAN, results_of, texts, verdicts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+VERDICTS = {
+    "equal-messages": "holds",
+    "connected": "holds",
+    "slope": "holds",
+    "bound": "holds",
+    "u1": "holds",
+}
+
+
+@pytest.fixture(scope="module")
+def scatter(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return results_of(SCATTER, tmp_path_factory.mktemp("scatter"))
+
+
+@pytest.fixture(scope="module")
+def ranking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return results_of(AUC, tmp_path_factory.mktemp("auc"))
+
+
+@pytest.fixture(scope="module")
+def on_scatter(scatter: dict[str, Any]) -> Section:
+    return SCATTER.report(scatter)
+
+
+@pytest.fixture(scope="module")
+def on_auc(ranking: dict[str, Any]) -> Section:
+    return AUC.report(ranking)
+
+
+def test_the_verdicts_on_scatter(on_scatter: Section) -> None:
+    assert verdicts(on_scatter) == {f"{k}-scatter": v for k, v in VERDICTS.items()}
+
+
+def test_the_verdicts_on_the_auc(on_auc: Section) -> None:
+    assert verdicts(on_auc) == {f"{k}-auc": v for k, v in VERDICTS.items()}
+
+
+def test_the_scatter_is_twice_the_variance_within_classes(scatter: dict[str, Any]) -> None:
+    X, y = breast_cancer_wisconsin()
+    by_class = [(np.mean(y == c), X[y == c].var(axis=0).sum()) for c in (0, 1)]
+    expected = sum(2 * share**2 * variance for share, variance in by_class)
+    assert scatter["targets"]["complete"]["value"] == pytest.approx(expected)
+    assert scatter["complete-gosta-sync"].target == pytest.approx(expected)
+
+
+def test_the_auc_is_that_of_scikit_learn(ranking: dict[str, Any]) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    X, y = breast_cancer_wisconsin()
+    target = ranking["targets"]["complete"]
+    expected = metrics.roc_auc_score(y, X.sum(axis=1))
+    assert target["value"] / target["compared"] == pytest.approx(expected)
+    assert ranking["complete-u2"].target == pytest.approx(target["value"])
+
+
+@pytest.mark.parametrize("statistic", ["scatter", "ranking"])
+def test_row_means_are_as_far_as_the_package_says(
+    statistic: str, request: pytest.FixtureRequest
+) -> None:
+    results = request.getfixturevalue(statistic)
+    X, y = breast_cancer_wisconsin()
+    rows = deal_rows(X, y, 676, PLAN.seed)
+    if statistic == "scatter":
+        means = row_means(rows.X, within_cluster_scatter(), labels=rows.y)
+    else:
+        means = row_means(rows.X.sum(axis=1), auc().numerator, labels=rows.y)
+    target = results["targets"]["torus"]
+    assert target["value"] == pytest.approx(means.mean())
+    assert target["row_distance"] == pytest.approx(means.std() / means.mean())
+    np.testing.assert_allclose(results["torus-u1"].target, means)
+
+
+def test_u2_sends_twice_the_messages(on_scatter: Section) -> None:
+    rows = on_scatter.tables[0].rows
+    sent = {(row[0], row[1]): row[2] for row in rows}
+    for graph in GRAPHS:
+        assert sent[graph, "u2"] == 400_000
+        assert {sent[graph, m] for m in METHODS if m != "u2"} == {200_000}
+
+
+def test_swapped_methods_change_the_verdicts(scatter: dict[str, Any]) -> None:
+    swapped = dict(scatter)
+    for graph in GRAPHS:
+        swapped[f"{graph}-u2"] = scatter[f"{graph}-gosta-sync"]
+        for clock in ("sync", "async"):
+            swapped[f"{graph}-gosta-{clock}"] = scatter[f"{graph}-u2"]
+    changed = verdicts(SCATTER.report(swapped))
+    assert changed["equal-messages-scatter"] == "does not hold"
+
+
+def test_swapped_graphs_change_the_verdicts(scatter: dict[str, Any]) -> None:
+    swapped = dict(scatter)
+    for method in METHODS:
+        swapped[f"complete-{method}"] = scatter[f"torus-{method}"]
+        swapped[f"torus-{method}"] = scatter[f"complete-{method}"]
+    assert verdicts(SCATTER.report(swapped))["connected-scatter"] == "does not hold"
+
+
+def test_an_error_above_the_bound_changes_the_verdict(scatter: dict[str, Any]) -> None:
+    targets = {
+        graph: target | {"bound": [b / 1000 for b in target["bound"]]}
+        for graph, target in scatter["targets"].items()
+    }
+    changed = verdicts(SCATTER.report(scatter | {"targets": targets}))
+    assert changed["bound-scatter"] == "does not hold"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_error_of_gosta_that_falls_slowly_changes_the_verdict(
+    scatter: dict[str, Any], method: str
+) -> None:
+    """The paper's sentence is about GoSta-sync, whatever the other methods do."""
+    changed = dict(scatter)
+    for graph in GRAPHS:
+        run = scatter[f"{graph}-{method}"]
+        slower = run.trial_error * run.iterations
+        changed[f"{graph}-{method}"] = replace(run, trial_error=slower)
+    verdict = verdicts(SCATTER.report(changed))["slope-scatter"]
+    assert verdict == ("does not hold" if method == "gosta-sync" else "holds")
+
+
+def test_costs_of_graphs_are_those_of_final_errors(
+    scatter: dict[str, Any], on_scatter: Section
+) -> None:
+    *rows, bound = on_scatter.tables[2].rows
+    for method, power, ratio in rows:
+        best, worst = (scatter[f"{graph}-{method}"].error[-1] for graph in ("complete", "torus"))
+        values = [scatter["targets"][graph]["value"] for graph in ("complete", "torus")]
+        assert ratio == pytest.approx(worst / best * values[0] / values[1])
+        assert isinstance(power, float) and -0.5 < power < 0
+    gaps = [scatter["targets"][graph]["gap"] for graph in ("complete", "torus")]
+    assert bound[2] == pytest.approx(np.sqrt(gaps[0] / gaps[1]), rel=0.02)
+
+
+def test_rows_say_how_sure_they_are(scatter: dict[str, Any], on_scatter: Section) -> None:
+    X, y = breast_cancer_wisconsin()
+    expected = exact(X, "within-cluster-scatter", labels=y, interval=0.95)
+    graph, value, interval, error, gossip = on_scatter.tables[3].rows[0]
+    assert graph == "complete" and value == pytest.approx(expected.value)
+    assert interval == f"{expected.low:.4g} to {expected.high:.4g}"
+    assert error == pytest.approx(expected.error / expected.value)
+    finals = [scatter[f"complete-{method}"].error[-1] / expected.value for method in METHODS]
+    assert gossip == pytest.approx(min(finals))
+
+
+def test_one_trial_writes_no_nan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "_LENGTHS", (2_000, 2_000))
+    results = results_of(SCATTER, tmp_path, Plan(quick=True, trials=1, seed=0))
+    assert "nan" not in texts(SCATTER.report(results))
+
+
+@pytest.fixture
+def power_law() -> Measured:
+    """What a run measures whose relative error is t^(-1/2)."""
+    run = estimate([1.0, 2.0, 4.0], "gini", iterations=10_000, checkpoints=41, record="summary")
+    error = float(np.mean(run.target)) / np.sqrt(run.iterations, dtype=np.float64)
+    return Measured(replace(run, trial_error=error[None]), float(np.mean(run.target)), gap=0.01)
+
+
+def test_the_slope_of_a_power_is_its_exponent(power_law: Measured) -> None:
+    assert power_law.slope == pytest.approx(-0.5)
+
+
+def test_messages_until_a_level_are_interpolated(power_law: Measured) -> None:
+    assert price(power_law.needed(0.1)) == pytest.approx(200, rel=0.01)
+    assert price(power_law.needed(0.001)) == "not reached"
+    assert price(power_law.needed(2.0)) == 2

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip_paper.experiments.messages import MESSAGES, _Gain, _headline, networks
+from pairgossip_paper.experiments.messages.networks import WAYS, Curve
+from pairgossip_paper.framework import Section
+from tests.paper.running import PLAN, results_of, texts, verdicts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+SIZES = {"complete": 36, "watts-strogatz": 36, "torus": 36, "cycle": 20}
+SIZES |= {"grid": 24, "geometric": 40, "star": 24}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(networks, "_SIZES", {name: (0, n) for name, n in SIZES.items()})
+        patch.setattr(networks, "_SIDES", {24: (4, 6)})
+        patch.setattr(networks, "_CHECKPOINTS", (0, 16))
+        networks._build.cache_clear()
+        found = results_of(MESSAGES, tmp_path_factory.mktemp("messages"))
+        networks._build.cache_clear()
+        return found
+
+
+@pytest.fixture(scope="module")
+def section(results: dict[str, Any]) -> Section:
+    return MESSAGES.report(results)
+
+
+def curve(results: dict[str, Any], network: str, way: str) -> Curve:
+    return Curve(results[f"{network}-{way}"], results["facts"][network]["value"])
+
+
+def test_the_verdicts(section: Section) -> None:
+    found = verdicts(section)
+    # Two trials of networks so small are noisy, and all of their rows fit into a few messages.
+    for noisy in ("tracking", "theory", "bytes", "range", "continuized"):
+        del found[f"messages-{noisy}"]
+    assert set(found.values()) == {"holds"}
+    assert len(found) == 5
+
+
+def test_the_headline_says_what_was_sent_or_that_it_takes_more(results: dict[str, Any]) -> None:
+    by = {way: curve(results, "torus", way) for way in WAYS}
+    sent = by["gosta"].needed(0.01)
+    assert sent is not None
+    found = _headline(by, 36)
+    assert f"method sends {round(sent):,} messages" in found
+    assert found.endswith("a sketch along a tree 70.")  # 2n - 2, the fewest there can be
+    value = 1e-3 * results["facts"]["torus"]["value"]
+    far = {way: Curve(one.run, value) for way, one in by.items()}
+    # All but collected rows, which are exact, are then too far off.
+    assert _headline(far, 36).count("more than") == 2
+
+
+def test_every_way_runs_everywhere_but_sweeps_where_they_give_way(results: dict[str, Any]) -> None:
+    swept = {"tracking-ordered", "sketch-ordered", "sketch-flooded"}
+    for network in SIZES:
+        found = {way for way in WAYS if f"{network}-{way}" in results}
+        missing = {"complete": swept, "star": swept - {"sketch-ordered"}}.get(network, set())
+        assert found == set(WAYS) - missing
+
+
+def test_settings_given_once_are_those_of_the_front_door(results: dict[str, Any]) -> None:
+    for way in ("sketch-flooded", "tracking-ordered"):
+        saved = results[f"grid-{way}"]
+        place = networks._Network("grid", 24, PLAN.seed)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(networks, "_SIDES", {24: (4, 6)})
+            how: dict[str, Any] = {"method": way.partition("-")[0], "schedule": "ordered"}
+            run = pg.estimate(place.incomes, "gini", place.graph, iterations=100, seed=0, **how)
+        assert saved.relaxation == run.relaxation
+        assert saved.schedule == run.schedule == "ordered"
+
+
+def test_prices_count_whole_messages_from_when_all_nodes_know(results: dict[str, Any]) -> None:
+    tree = curve(results, "torus", "sketch-tree")
+    assert tree.needed(0.01) == tree.messages[-1] == 2 * 36 - 2
+    flooded = curve(results, "torus", "sketch-flooded")
+    assert np.isnan(flooded.run.trial_error[:, 0]).all()  # nobody knows the range yet
+    assert np.isfinite(flooded.error).all()
+    assert len(flooded.messages) < len(flooded.run.iterations)
+    price = flooded.needed(0.01)
+    assert price is not None and price > flooded.messages[0]
+    assert flooded.needed(0.5 * flooded.final) is None
+
+
+def test_prices_of_exact_answers_are_numbers(results: dict[str, Any]) -> None:
+    run = results["grid-collect"]
+    exact = replace(run, trial_error=np.where(run.trial_error < 0.01, 0.0, run.trial_error))
+    price = Curve(exact, results["facts"]["grid"]["value"]).needed(0.001)
+    assert price is not None and 2 * 24 - 2 <= price <= run.messages[-1]
+
+
+def test_theory_is_at_the_checkpoints_of_the_runs(results: dict[str, Any]) -> None:
+    for network, fact in results["facts"].items():
+        assert len(fact["random"]) == len(curve(results, network, "sketch").error)
+        assert fact["random"][-1] >= fact["sketch_error"]
+        if "ordered" in fact:
+            assert len(fact["ordered"]) == len(curve(results, network, "sketch-ordered").error)
+
+
+def doctored(results: dict[str, Any], **factors: float) -> Section:
+    """Report on errors that are for some ways this many times as large."""
+    changed = dict(results)
+    for name in SIZES:
+        for way, factor in factors.items():
+            key = f"{name}-{way.replace('_', '-')}"
+            if key in results:
+                changed[key] = replace(results[key], trial_error=factor * results[key].trial_error)
+    return MESSAGES.report(changed)
+
+
+def test_other_errors_are_noticed(results: dict[str, Any]) -> None:
+    behind = verdicts(doctored(results, sketch_ordered=30.0, sketch_tree=1.01, gosta=1e-3))
+    assert behind["messages-sketch"] == "does not hold"
+    assert behind["messages-continuized"] == "holds"
+    assert behind["messages-theory"] == "holds in part"
+    assert behind["messages-tree"] == "holds in part"
+    assert behind["messages-wall"] == "does not hold"
+    far_off = {"sketch_flooded": 100.0, "tracking_ordered": 30.0, "sketch_continuized": 100.0}
+    late = verdicts(section := doctored(results, **far_off))
+    assert late["messages-range"] == "does not hold"
+    assert "times as many exchanges" in texts(section) and "e+" not in texts(section)
+    assert late["messages-tracking"] == "does not hold"
+    assert late["messages-continuized"] == "does not hold"
+
+
+def test_errors_that_stay_are_noticed(results: dict[str, Any]) -> None:
+    changed = dict(results)
+    for key in [key for key in results if key.endswith(("-collect", "-tree"))]:
+        run = results[key]
+        changed[key] = replace(run, trial_error=run.trial_error + abs(float(run.target)))
+    found = verdicts(MESSAGES.report(changed))
+    assert found["messages-collect"] == found["messages-bytes"] == "does not hold"
+
+
+def test_a_sweep_that_does_not_give_way_is_noticed(results: dict[str, Any]) -> None:
+    facts = {name: fact | {"is_ordered": True} for name, fact in results["facts"].items()}
+    found = verdicts(MESSAGES.report(results | {"facts": facts}))
+    assert found["messages-star"] == "holds in part"
+
+
+def test_nothing_is_written_as_nan(section: Section) -> None:
+    assert "nan" not in texts(section)
+    assert "inf" not in texts(section).split()
+    assert len(section.pictures) == 4
+
+
+def test_what_did_not_get_there_takes_no_known_number() -> None:
+    assert str(_Gain(0.0, is_bound=False)) == "an unknown number of"
+    assert str(_Gain(8.0, is_bound=True)) == "more than 8"

@@ -1,0 +1,207 @@
+"""Metric learning by gossip: the claims of small runs, and the pieces against slow twins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.engine.descent.engines import Snapshot
+from pairgossip.losses import risks
+from pairgossip.results import Fit
+from pairgossip_paper.experiments.metric_learning import (
+    DIGITS,
+    MIXTURE,
+    _digits_claim,
+    _informative_share,
+    _paired_difference,
+)
+from pairgossip_paper.experiments.metric_learning.metrics import (
+    _JUDGED,
+    HELD_OUT,
+    INFORMATIVE,
+    Measures,
+    _accuracy,
+    _best_metric,
+    diagonal_risks,
+    images,
+    mixture,
+)
+from pairgossip_paper.framework import Experiment, Section
+from pairgossip_paper.paper_setup import GRAPHS
+from tests.paper.running import PLAN, results_of, texts, verdicts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+LOSS = "metric-diagonal-logistic"
+
+
+def _ran(experiment: Experiment, folder: Path) -> tuple[dict[str, Any], Section]:
+    results = results_of(experiment, folder)
+    return results, experiment.report(results)
+
+
+@pytest.fixture(scope="module")
+def of_mixture(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Section]:
+    return _ran(MIXTURE, tmp_path_factory.mktemp("mixture"))
+
+
+@pytest.fixture(scope="module")
+def of_digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Section]:
+    return _ran(DIGITS, tmp_path_factory.mktemp("digits"))
+
+
+def test_verdicts_on_the_mixture(of_mixture: tuple[dict[str, Any], Section]) -> None:
+    assert verdicts(of_mixture[1]) == {
+        "converges-mixture": "holds",
+        "faster-mixture": "holds",
+        "dispersion-mixture": "holds",
+        "concentration": "holds",
+        "accuracy-mixture": "holds",
+    }
+
+
+def test_verdicts_on_digits(of_digits: tuple[dict[str, Any], Section]) -> None:
+    assert verdicts(of_digits[1]) == {
+        "converges-digits": "holds",
+        "faster-digits": "holds in part",
+        "dispersion-digits": "holds",
+        "accuracy-digits": "holds in part",
+    }
+
+
+def test_sections_are_complete(
+    of_mixture: tuple[dict[str, Any], Section], of_digits: tuple[dict[str, Any], Section]
+) -> None:
+    for _, section in (of_mixture, of_digits):
+        assert len(section.pictures) == 3
+        (table,) = section.tables
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_table_agrees_with_all_pairs(of_mixture: tuple[dict[str, Any], Section]) -> None:
+    results, section = of_mixture
+    fit = results["torus"]
+    split = mixture(fit.nodes, PLAN.seed)
+    nodes = np.linspace(0, fit.nodes - 1, _JUDGED).astype(int)
+    slow = [risks(trial[nodes], split.X, LOSS, split.y).mean() for trial in fit.models]
+    assert section.tables[0].rows[2][1] == pytest.approx(np.mean(slow), rel=1e-12)
+    together = risks(fit.models.mean(axis=1), split.X, LOSS, split.y)
+    assert section.tables[0].rows[2][2] == pytest.approx(together.mean(), rel=1e-12)
+    kept = fit.models[..., :INFORMATIVE].sum(axis=2) / fit.models.sum(axis=2)
+    assert _informative_share(fit.models).mean(axis=1) == pytest.approx(kept.mean(axis=1))
+    assert (fit.models >= 0).all()
+
+
+def test_quick_risk_is_that_of_the_loss() -> None:
+    split = mixture(70, 1)
+    models = np.random.default_rng(0).exponential(0.1, (3, split.X.shape[1]))
+    models[0] = 0.0
+    fast = diagonal_risks(models, np.column_stack(split[:2]))
+    assert fast == pytest.approx(risks(models, split.X, LOSS, split.y), rel=1e-12)
+
+
+def test_diverged_models_have_no_risk() -> None:
+    split = mixture(20, 1)
+    assert np.isnan(diagonal_risks(np.full((1, 40), np.inf), np.column_stack(split[:2]))[0])
+
+
+def test_best_metric_is_a_minimum() -> None:
+    split = mixture(80, 2)
+    model, objective = _best_metric(split.X, split.y)
+    assert objective == pytest.approx(risks(model[None], split.X, LOSS, split.y)[0])
+    moved = np.maximum(model + np.random.default_rng(0).normal(0, 0.01, (50, len(model))), 0.0)
+    assert (risks(moved, split.X, LOSS, split.y) > objective).all()
+
+
+def test_accuracy_counts_votes_of_neighbors() -> None:
+    split = images(100, 3)
+    weights = np.random.default_rng(0).standard_exponential((1, split.X.shape[1]))[0]
+    right = 0
+    for x, label in zip(split.X_held_out, split.y_held_out, strict=True):
+        nearest = np.argsort((weights * (split.X - x) ** 2).sum(axis=1))[:5]
+        right += np.bincount(split.y[nearest].astype(int)).argmax() == label
+    assert _accuracy(weights, split) == pytest.approx(right / HELD_OUT)
+
+
+def test_held_out_points_are_not_on_nodes() -> None:
+    split = images(1200, 0)
+    assert len(split.X) + len(split.X_held_out) == 1797
+    assert split.X.std(axis=0).max() == pytest.approx(1.0)
+    known = {row.tobytes() for row in split.X}
+    assert not any(row.tobytes() in known for row in split.X_held_out)
+
+
+def test_differences_are_paired_as_in_the_test_of_mcnemar() -> None:
+    hits, rival = np.array([1, 1, 1, 0, 1, 0]), np.array([1, 0, 0, 1, 1, 0], dtype=bool)
+    ahead, behind, points = 2, 1, 6
+    variance = (ahead + behind - (ahead - behind) ** 2 / points) / (points - 1)
+    assert _paired_difference(hits, rival) == pytest.approx((1 / 6) / np.sqrt(variance / points))
+    assert _paired_difference(rival.astype(float), rival) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("scaled", "unscaled", "verdict"),
+    [
+        (0.8, 0.8, "holds"),
+        (0.8, 0.9, "holds in part"),
+        (0.9, 0.9, "does not hold"),
+        (0.8, 0.99, "does not hold"),
+    ],
+)
+def test_digits_are_judged_by_clear_differences(
+    scaled: float, unscaled: float, verdict: str
+) -> None:
+    points = np.arange(HELD_OUT)
+
+    def right(share: float) -> Any:
+        return points < share * HELD_OUT
+
+    central = {"euclidean": scaled, "unscaled": unscaled, "accuracy": 0.9}
+    rivals = {"scaled data": right(scaled), "data as they are": right(unscaled)}
+    measured = Measures(
+        {},
+        central,
+        dict.fromkeys(GRAPHS, np.full(2, 0.9)),
+        dict.fromkeys(GRAPHS, right(0.9).astype(float)),
+        rivals,
+        {},
+    )
+    assert _digits_claim(measured).verdict == verdict
+
+
+def test_swapped_graphs_change_the_verdicts(of_mixture: tuple[dict[str, Any], Section]) -> None:
+    results, _ = of_mixture
+    swapped = results | {"complete": results["torus"], "torus": results["complete"]}
+    changed = verdicts(MIXTURE.report(swapped))
+    assert changed["dispersion-mixture"] == "does not hold"
+    assert changed["faster-mixture"] == "does not hold"
+
+
+def test_other_dimensions_change_the_verdict(of_mixture: tuple[dict[str, Any], Section]) -> None:
+    results, _ = of_mixture
+    turned = {}
+    for name in GRAPHS:
+        state = results[name].state
+        mean = state.mean[..., ::-1]
+        turned[name] = replace(results[name], state=state._replace(mean=mean))
+    changed = verdicts(MIXTURE.report(results | turned))
+    assert changed["concentration"] == "does not hold"
+    assert changed["accuracy-mixture"] == "does not hold"
+
+
+def test_one_trial_writes_no_nan(of_digits: tuple[dict[str, Any], Section]) -> None:
+    results, _ = of_digits
+    single = {name: _first_trial(results[name]) for name in GRAPHS}
+    said = texts(DIGITS.report(results | single))
+    assert "1 trials of" in said
+    assert "nan" not in said
+
+
+def _first_trial(fit: Fit) -> Fit:
+    curves = ("trial_objective", "trial_spread", "trial_disagreement", "times", "trial_numbers")
+    first = {name: getattr(fit, name)[:1] for name in curves}
+    return replace(fit, **first, state=Snapshot._make(part[:1] for part in fit.state))

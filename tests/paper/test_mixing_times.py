@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip_paper.experiments import mixing_times
+from pairgossip_paper.experiments.mixing_times import MIXING
+from pairgossip_paper.framework import Section
+from pairgossip_paper.paper_setup import network
+from tests.paper.running import PLAN, results_of, verdicts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+NODES, OTHERS = 25, 16
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixing_times, "_QUICK_NODES", NODES)
+        patch.setattr(mixing_times, "_OTHER_NODES", (OTHERS, OTHERS))
+        return results_of(MIXING, tmp_path_factory.mktemp("mixing"))
+
+
+@pytest.fixture(scope="module")
+def section(results: dict[str, Any]) -> Section:
+    return MIXING.report(results)
+
+
+def test_the_verdicts(section: Section) -> None:
+    assert verdicts(section) == {
+        "printed-mixing-time": "does not hold",
+        "corrected-mixing-time": "holds",
+        "bipartite": "holds",
+    }
+
+
+def test_exact_times_are_those_of_matrix_powers(section: Section) -> None:
+    for name, nodes, _, exact, *_ in section.tables[0].rows:
+        graph = network(str(name), int(str(nodes)), PLAN.seed)
+        walk = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
+        assert isinstance(exact, int)
+        before, at = (
+            0.5 * np.abs(np.linalg.matrix_power(walk, t) - 1 / graph.n).sum(axis=1).max()
+            for t in (exact - 1, exact)
+        )
+        assert at <= mixing_times._EPSILON < before
+
+
+def test_printed_times_are_negative_and_corrected_ones_enough(section: Section) -> None:
+    for *_, exact, printed, corrected, ratio in section.tables[0].rows:
+        assert isinstance(exact, int) and isinstance(corrected, int)
+        assert isinstance(printed, float) and printed < 0 < exact <= corrected
+        assert ratio == corrected / exact
+
+
+def test_the_picture_has_a_panel_per_graph(section: Section) -> None:
+    (picture,) = section.pictures
+    assert len(picture.sheet.panels) == len(mixing_times._GRAPHS)
+
+
+def test_other_times_would_change_the_verdicts(results: dict[str, Any]) -> None:
+    enough = {name: item | {"printed": item["exact"] + 1.0} for name, item in results.items()}
+    assert verdicts(MIXING.report(enough))["printed-mixing-time"] == "holds"
+    short = results | {"path": results["path"] | {"corrected": results["path"]["exact"] - 1}}
+    assert verdicts(MIXING.report(short))["corrected-mixing-time"] == "does not hold"
+    above = results["star"] | {"bound": [b / 100 for b in results["star"]["bound"]]}
+    assert verdicts(MIXING.report(results | {"star": above}))["corrected-mixing-time"] == (
+        "does not hold"
+    )
+    stuck = {
+        name: item | {"variation": [*item["variation"][:-1], 0.5]} if item["bipartite"] else item
+        for name, item in results.items()
+    }
+    assert verdicts(MIXING.report(stuck))["bipartite"] == "does not hold"
+
+
+def test_the_printed_time_is_judged_where_the_paper_states_it(results: dict[str, Any]) -> None:
+    """On graphs that are not bipartite: others cannot count against it."""
+    inside = {
+        name: item if item["bipartite"] else item | {"printed": item["exact"] + 1.0}
+        for name, item in results.items()
+    }
+    claim = MIXING.report(inside).claims[0]
+    assert (claim.name, claim.verdict) == ("printed-mixing-time", "holds")
+    graphs = sum(not item["bipartite"] for item in results.values())
+    assert 0 < graphs < len(results)
+    assert f"on {graphs} of the {graphs} graphs here that are not bipartite" in claim.evidence

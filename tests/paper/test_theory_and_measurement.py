@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.kernels import Pairs
+from pairgossip_paper.experiments.theory_and_measurement import THEORY, _agreement_claim
+from pairgossip_paper.experiments.theory_and_measurement import simulations as theory_cases
+from pairgossip_paper.framework import Section
+from pairgossip_paper.paper_setup import incomes, network
+from tests.paper.running import PLAN, results_of, verdicts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(theory_cases, "_LENGTHS", (2_000, 2_000))
+        return results_of(THEORY, tmp_path_factory.mktemp("theory"))
+
+
+@pytest.fixture(scope="module")
+def section(results: dict[str, Any]) -> Section:
+    return THEORY.report(results)
+
+
+def test_the_verdicts(section: Section) -> None:
+    assert verdicts(section) == {
+        "exact-expectation": "holds",
+        "printed-gosta": "holds",
+        "printed-u1": "does not hold",
+        "printed-u2": "holds",
+        "corrected-bounds": "holds",
+        "printed-deviation": "holds",
+        "sharper-deviation": "holds",
+    }
+
+
+def test_hard_cases_have_the_known_numbers(section: Section) -> None:
+    gosta, u1 = section.tables[1].rows
+    assert gosta[2] is None  # the paper's bound is for symmetric kernels
+    assert (gosta[1], gosta[3]) == pytest.approx((182.886, 183.886), abs=1e-3)
+    assert u1[1:4] == pytest.approx((26.19, 14.50, 26.40), abs=1e-2)
+
+
+def test_printed_bounds_are_judged_within_their_hypotheses(results: dict[str, Any]) -> None:
+    data, kernel, graph = theory_cases._hard_problem("u1").values()
+    H = Pairs(data, kernel).matrix()
+    assert np.array_equal(H, H.T) and not graph.is_bipartite()
+    data = incomes(theory_cases._NODES, PLAN.seed)
+    H = Pairs(data, theory_cases._KERNEL).matrix()
+    assert np.array_equal(H, H.T)
+
+
+def test_a_larger_bias_would_change_the_verdict(results: dict[str, Any]) -> None:
+    cycle = copy.deepcopy(results["exact-cycle"])
+    cycle["algorithms"]["gosta"]["ratio_printed"][3] = 1.1
+    changed = verdicts(THEORY.report(results | {"exact-cycle": cycle}))
+    assert changed["printed-gosta"] == "does not hold"
+
+
+@pytest.mark.parametrize("name", ["gosta", "u1"])
+def test_simulations_show_the_hard_cases_too(results: dict[str, Any], name: str) -> None:
+    run, exact = results[f"example-{name}"], results["examples"][name]
+    nodes = slice(-1, None) if name == "u1" else slice(None)
+    mean = (run.history.mean(axis=0) - run.target)[:, nodes]
+    error = run.history.std(axis=0)[:, nodes] / np.sqrt(run.trials)
+    measured, noise = (run.iterations[-1] * np.linalg.norm(v[-1]) for v in (mean, error))
+    reached = np.interp(run.iterations[-1], results["examples"]["iterations"], exact["bias"])
+    assert abs(measured - reached) < 4 * noise
+
+
+def test_saved_expectations_are_those_of_matrix_powers(results: dict[str, Any]) -> None:
+    graph = network("cycle", theory_cases._NODES, PLAN.seed)
+    data = incomes(graph.n, PLAN.seed)
+    H = np.abs(data[:, None] - data[None, :])
+    walk = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
+    total, power = np.zeros(graph.n), np.eye(graph.n)
+    t = int(results["u1-cycle"].iterations[0])
+    for _ in range(t):
+        power = power @ walk
+        total += (H * power).sum(axis=1)
+    saved = results["exact-cycle"]["algorithms"]["u1"]["expected"][0]
+    np.testing.assert_allclose(saved, total / t, rtol=1e-10)
+
+
+def test_a_wrong_expectation_is_noticed(results: dict[str, Any]) -> None:
+    run = results["gosta-complete"]
+    expected = np.array(results["exact-complete"]["algorithms"]["gosta"]["expected"])
+    found = theory_cases.agree(run, 1.2 * expected)
+    assert found.beyond > 0.1 * found.scores.size
+    assert _agreement_claim({("gosta", "complete"): found}).verdict == "does not hold"
