@@ -15,8 +15,7 @@ from matplotlib import pyplot
 
 import pairgossip as pg
 from pairgossip import InputError
-from pairgossip.results.plots import layout
-from tests.problems import SMALL_GRAPHS, rows
+from tests.problems import rows
 
 GRAPH = pg.graphs.torus(3, 4)
 
@@ -179,13 +178,6 @@ def test_the_graph_picture_checks_what_it_is_asked() -> None:
         run(record="summary").plot_graph(checkpoint=0)
 
 
-@pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
-def test_layouts_put_every_node_somewhere_of_its_own(graph: pg.Graph) -> None:
-    places = layout(graph)
-    assert places.shape == (graph.n, 2)
-    assert len(np.unique(np.round(places, 9), axis=0)) == graph.n
-
-
 def test_a_run_with_unknown_errors_draws_its_estimates() -> None:
     unknown = run(reference=None)
     object.__setattr__(unknown, "trial_error", np.full_like(unknown.trial_error, np.nan))
@@ -212,8 +204,3 @@ def test_constant_data_and_single_checkpoints_draw_without_warnings(what: str) -
     ax = single.plot(what)
     ax.figure.canvas.draw()
     assert curve(ax, "mean over" if what == "estimate" else "measured").get_marker() == "o"
-
-
-def test_a_label_alone_does_not_make_a_torus() -> None:
-    mislabeled = pg.Graph(12, pg.graphs.cycle(12).edges, family="torus")
-    assert layout(mislabeled).shape == (12, 2)

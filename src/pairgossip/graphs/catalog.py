@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError, canonical
 from pairgossip.graphs import random_families
@@ -87,6 +88,10 @@ class Family:
     """Parameters whose default depends on n."""
     takes_n: bool = True
     """False where the parameters themselves fix the number of nodes (rows and cols)."""
+    layout: str | Callable[[Graph], FloatArray] = "springs"
+    """The shape of its pictures, a name in `layout.LAYOUTS` or a function that places nodes."""
+    wraps: bool = False
+    """Whether edges lead around the picture; those are not drawn."""
     also_called: tuple[str, ...] = ()
     """Other names people know it by: they are not taken, but answered with its own."""
 
@@ -97,16 +102,19 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "complete": Family(complete, "every two nodes are joined", also_called=("clique", "full")),
-    "cycle": Family(cycle, "a ring", also_called=("ring", "circle")),
-    "path": Family(path, "a row", also_called=("line", "chain")),
-    "star": Family(star, "node 0 joined to all others"),
+    "complete": Family(
+        complete, "every two nodes are joined", layout="disk", also_called=("clique", "full")
+    ),
+    "cycle": Family(cycle, "a ring", layout="ring", also_called=("ring", "circle")),
+    "path": Family(path, "a row", layout="row", also_called=("line", "chain")),
+    "star": Family(star, "node 0 joined to all others", layout="hub"),
     "grid": Family(
         grid,
         "a rectangle of nodes with open borders",
         ("rows", "cols"),
         derived_from_n=("rows", "cols"),
         takes_n=False,
+        layout="rectangle",
         also_called=("lattice", "mesh"),
     ),
     "torus": Family(
@@ -115,12 +123,15 @@ FAMILIES: Mapping[str, Family] = {
         ("rows", "cols"),
         derived_from_n=("rows", "cols"),
         takes_n=False,
+        layout="rectangle",
+        wraps=True,
     ),
     "watts-strogatz": Family(
         random_families.watts_strogatz,
         "a small world: a ring of k neighbors, a fraction p of the edges rewired",
         ("k", "p", "seed"),
         lambda n: {"k": 4, "p": 0.3},
+        layout="ring",
         also_called=("small-world", "newman-watts"),
     ),
     "erdos-renyi": Family(

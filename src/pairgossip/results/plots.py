@@ -10,6 +10,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import Graph
+from pairgossip.graphs.layout import place_nodes, visible_edges
 from pairgossip.results.curves import (
     EXACT,
     ROUNDS,
@@ -39,7 +40,6 @@ LARGEST_UNASKED_THEORY = 1_000
 """Up to this many nodes a plot adds theory unasked: it takes seconds."""
 LARGEST_PICTURE = 20_000
 _MOST_EDGES_DRAWN = 20_000
-_LARGEST_SPECTRAL_LAYOUT = 3_000
 _COLORED_SHARE = 0.95
 _FEW_POINTS = 20
 """Up to this many points each is marked: rounds are few, and a line alone hides them."""
@@ -318,7 +318,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
             f"A picture of {graph.n:,} nodes shows nothing: it is limited to {LARGEST_PICTURE:,}."
         )
     estimates = run.by_site(_estimates_at(run, trial, checkpoint))
-    positions = layout(graph)
+    positions = place_nodes(graph)
     center = float(np.mean(run.target))
     if not np.isfinite(center):
         center = float(np.nanmean(estimates))
@@ -355,45 +355,10 @@ def _reach(deviations: FloatArray) -> float:
     return float(np.quantile(known, _COLORED_SHARE)) or 1.0 if known.size else 1.0
 
 
-def layout(graph: Graph) -> FloatArray:
-    """Place the nodes: where the graph says, by its family's shape, or by its spectrum."""
-    if graph.positions is not None:
-        return graph.positions
-    rows, columns = (int(graph.parameters.get(side, 0)) for side in ("rows", "cols"))
-    if graph.family in ("grid", "torus") and rows * columns == graph.n:
-        row, column = np.divmod(np.arange(rows * columns), columns)
-        return np.stack([column, -row], axis=1).astype(np.float64)
-    if graph.family == "path":  # an open arc: in a straight line nothing would be seen
-        angle = np.pi * np.linspace(1, 0, graph.n)
-        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    round_families = ("complete", "cycle", "star", "watts-strogatz")
-    if graph.family in round_families or graph.n > _LARGEST_SPECTRAL_LAYOUT or graph.n < 4:
-        return _circle(graph.n, hub=graph.family == "star")
-    return _spectral(graph)
-
-
-def _circle(n: int, hub: bool) -> FloatArray:
-    around = n - 1 if hub else n
-    angle = np.pi / 2 - 2 * np.pi * np.arange(around) / max(around, 1)
-    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.concatenate([np.zeros((1, 2)), ring]) if hub else ring
-
-
-def _spectral(graph: Graph) -> FloatArray:
-    """The two slowest modes as coordinates, by rank so that no cluster collapses to a point."""
-    _, vectors = np.linalg.eigh(graph.laplacian_dense())
-    ranks = vectors[:, 1:3].argsort(axis=0).argsort(axis=0) / (graph.n - 1)
-    spread: FloatArray = vectors[:, 1:3] / np.abs(vectors[:, 1:3]).max(axis=0)
-    return 0.5 * spread + (ranks - 0.5)
-
-
 def _draw_edges(ax: Axes, positions: FloatArray, graph: Graph) -> None:
     from matplotlib.collections import LineCollection
 
-    edges = graph.edges
-    if graph.family == "torus":  # the edges that wrap around would cross the whole picture
-        length = np.abs(positions[edges[:, 0]] - positions[edges[:, 1]]).max(axis=1)
-        edges = edges[length < 1.5]
+    edges = visible_edges(graph, positions)
     # Many edges overlap: drawn faintly, their density still shows.
     alpha = float(np.clip(400 / max(len(edges), 1), 0.03, 0.6))
     lines = LineCollection(list(positions[edges]), colors="#777777", linewidths=0.6, alpha=alpha)

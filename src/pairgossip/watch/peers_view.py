@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
+from pairgossip.graphs.layout import fit_square, ring
 from pairgossip.peer.reading import PeerReading, RoundReading, SwarmReading
 from pairgossip.watch.peers import Swarm, SwarmHistory, estimates_in
 from pairgossip.watch.server.requests import Board, format_event, make_route, stream_answer
@@ -23,10 +24,8 @@ from pairgossip.watch.simulation.frames import (
     MOST_DRAWN_EDGES,
     color_levels,
     color_reach,
-    fit_square,
     layout,
     pack,
-    ring,
 )
 
 _SECONDS_BETWEEN_READINGS = 1.0
@@ -159,6 +158,7 @@ def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
         "family": swarm.family,
         "positions": pack(_places(swarm) * 65_535),
         "edges": pack(np.array(links)),
+        "longest_edge": None,
         "pixels": False,
         "note": note,
     }
@@ -170,9 +170,7 @@ def _places(swarm: Swarm) -> FloatArray:
     if swarm.positions is not None:
         return fit_square(np.array(swarm.positions, dtype=np.float64))
     if len(swarm.links) >= count - 1 > 0:
-        # A grid's sides are not known: by its links it is placed as well.
-        family = swarm.family if swarm.family not in ("grid", "torus") else None
         with contextlib.suppress(ValueError):  # in several parts, as seen from here
-            graph = Graph(count, np.array(swarm.links), family=family)
-            return layout(graph, (count, family, *map(tuple, swarm.links)))
+            graph = Graph(count, np.array(swarm.links), family=swarm.family)
+            return layout(graph, (count, swarm.family, *map(tuple, swarm.links)))
     return fit_square(ring(count))

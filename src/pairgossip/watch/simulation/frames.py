@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.graphs import Graph
+from pairgossip.graphs.layout import (
+    LARGEST_DRAWN,
+    fit_square,
+    longest_visible,
+    place_nodes,
+    visible_edges,
+)
 from pairgossip.watch.simulation.places import Follower
 from pairgossip.watch.simulation.runs import WatchedRun
 
-LARGEST_DRAWN = 2_000
-"""Beyond this many nodes, nodes are pixels and edges are left out."""
 MOST_DRAWN_EDGES = 12_000
 """More lines than this are one gray blot."""
-_SPRING_ROUNDS = 60
-_RINGS = ("cycle", "watts-strogatz", "complete")
-_NODES_PER_ROW, _ROW_WIDTH = 150, 0.035
-_LEAST_SHAPE, _MOST_APART = 0.4, 4.0
-"""A thin rectangle is this high, relative to its length, or its rows are this many steps apart."""
+_PAGE = 65_535
+"""Width and height of the page's pictures, in its units."""
 _REMEMBERED = 16
 UNKNOWN, _MIDDLE = 255, 127
 """The level of a node that knows nothing yet, and of one at the middle of the colors."""
@@ -37,106 +39,17 @@ def layout(graph: Graph, key: tuple[object, ...]) -> FloatArray:
     """Place the nodes in the unit square; the key says which layouts are the same."""
     places = _known.get(key)
     if places is None:
-        places = _known[key] = fit_square(_place(graph))
+        places = _known[key] = fit_square(place_nodes(graph))
         while len(_known) > _REMEMBERED:
             _known.popitem(last=False)
     return places
 
 
-def _drawn_edges(graph: Graph) -> IntArray | None:
+def _drawn_edges(graph: Graph, places: FloatArray) -> PairArray | None:
     """Return the edges to draw, or None if there are too many of them."""
     if graph.n > LARGEST_DRAWN or graph.edge_count > MOST_DRAWN_EDGES:
         return None
-    edges: IntArray = np.asarray(graph.edges)
-    if graph.family == "torus":  # those that wrap around would cross the whole picture
-        columns = int(graph.parameters["cols"])
-        row, column = np.divmod(edges, columns)
-        near = np.abs(row[:, 0] - row[:, 1]) + np.abs(column[:, 0] - column[:, 1]) == 1
-        edges = edges[near]
-    return edges
-
-
-def _place(graph: Graph) -> FloatArray:
-    n = graph.n
-    if graph.positions is not None:
-        return graph.positions
-    if graph.family in ("grid", "torus"):
-        return _rectangle(n, int(graph.parameters["cols"]))
-    if n > LARGEST_DRAWN:
-        return _spiral(n) if graph.family in ("path", *_RINGS[:2]) else _sunflower(n)
-    if graph.family == "path":  # folded: in a straight line nothing would be seen
-        return _fold(n)
-    if graph.family == "star":
-        return np.concatenate([np.zeros((1, 2)), ring(n - 1)])
-    if graph.family in _RINGS or n < 4:
-        return ring(n)
-    return _springs(graph)
-
-
-def _rectangle(n: int, columns: int) -> FloatArray:
-    """Rows and columns; the rows of a thin rectangle stand apart so that it is not a mere line."""
-    row, column = np.divmod(np.arange(n), columns)
-    rows = n // columns
-    apart = np.clip(_LEAST_SHAPE * np.array([rows / columns, columns / rows]), 1, _MOST_APART)
-    return np.stack([column * apart[0], row * apart[1]], axis=1)
-
-
-def _fold(n: int) -> FloatArray:
-    """A path that turns back at the end of every row, so that it fills a square."""
-    columns = int(np.ceil(np.sqrt(n)))
-    row, column = np.divmod(np.arange(n), columns)
-    column = np.where(row % 2, columns - 1 - column, column)
-    return np.stack([column, row], axis=1).astype(np.float64)
-
-
-def _circle(angle: FloatArray) -> FloatArray:
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
-def ring(n: int) -> FloatArray:
-    """Place nodes on a ring, of several rows where one has no room for them."""
-    rows = -(-n // _NODES_PER_ROW)
-    reach = 1 - _ROW_WIDTH * (np.arange(n) % rows)
-    return reach[:, None] * _circle(np.linspace(0, 2 * np.pi, n, endpoint=False) - np.pi / 2)
-
-
-def _spiral(n: int) -> FloatArray:
-    """Neighbors in the row stay neighbors, and the disk is filled evenly."""
-    turns = np.sqrt(n / np.pi)
-    reach = np.sqrt(np.linspace(0.0, 1.0, n))
-    return reach[:, None] * _circle(2 * np.pi * turns * reach)
-
-
-def _sunflower(n: int) -> FloatArray:
-    order = np.arange(n)
-    golden = np.pi * (3 - np.sqrt(5))
-    return np.sqrt((order + 0.5) / n)[:, None] * _circle(golden * order)
-
-
-def _springs(graph: Graph) -> FloatArray:
-    """Let edges pull and all pairs push (Fruchterman and Reingold), from a fixed start."""
-    n, edges = graph.n, np.asarray(graph.edges)
-    x = _sunflower(n)[np.random.default_rng(0).permutation(n)].astype(np.float32)
-    length = np.float32(1.6 / np.sqrt(n))
-    for heat in np.linspace(0.2, 0.004, _SPRING_ROUNDS, dtype=np.float32):
-        horizontal = x[:, 0][:, None] - x[:, 0]
-        vertical = x[:, 1][:, None] - x[:, 1]
-        push = length**2 / (horizontal**2 + vertical**2 + np.float32(1e-6))
-        force = np.stack([(horizontal * push).sum(axis=1), (vertical * push).sum(axis=1)], axis=1)
-        along = x[edges[:, 0]] - x[edges[:, 1]]
-        pull = along * np.linalg.norm(along, axis=1, keepdims=True) / length
-        np.add.at(force, edges[:, 0], -pull)
-        np.add.at(force, edges[:, 1], pull)
-        size = np.linalg.norm(force, axis=1, keepdims=True)
-        x = x + force / np.maximum(size, np.float32(1e-9)) * np.minimum(size, heat)
-    return x.astype(np.float64)
-
-
-def fit_square(positions: FloatArray) -> FloatArray:
-    """Scale into the unit square, keeping proportions, in the middle."""
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    largest = float((high - low).max()) or 1.0
-    return (positions - (low + high) / 2) / largest + 0.5
+    return visible_edges(graph, places)
 
 
 def color_levels(deviations: FloatArray, reach: float | None) -> str:
@@ -158,18 +71,19 @@ def color_reach(deviations: FloatArray) -> float | None:
 
 def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     """Return what stays the same all along: the picture, and the names of the curves."""
-    places = run.places
-    graph = places.network
-    edges = _drawn_edges(graph)
+    graph, held = run.places.network, run.places
+    places = layout(graph, key)
+    edges, longest = _drawn_edges(graph, places), longest_visible(graph, places)
     return {
         "title": run.title,
         "nodes": graph.n,
-        "sites": None if places.names is None else {"names": places.names, "rows": places.sizes},
+        "sites": None if held.names is None else {"names": held.names, "rows": held.sizes},
         "edge_count": graph.edge_count,
         "family": graph.family,
         "parameters": {name: value for name, value in graph.parameters.items() if name != "seed"},
-        "positions": pack(layout(graph, key) * 65_535),
+        "positions": pack(places * _PAGE),
         "edges": None if edges is None else pack(edges),
+        "longest_edge": None if longest is None else longest * _PAGE,
         "pixels": graph.n > LARGEST_DRAWN,
         "note": " ".join(filter(None, (run.remark, _note(graph, edges is not None)))),
         "checkpoints": run.checkpoints,

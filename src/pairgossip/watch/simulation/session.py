@@ -16,8 +16,9 @@ from typing import Any
 
 from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.errors import InputError, PairgossipError
+from pairgossip.graphs.layout import LARGEST_DRAWN
 from pairgossip.watch.server.requests import Board, format_event
-from pairgossip.watch.simulation.frames import LARGEST_DRAWN, make_frames, make_setup
+from pairgossip.watch.simulation.frames import make_frames, make_setup
 from pairgossip.watch.simulation.runs import Pace, WatchedRun
 from pairgossip.watch.simulation.settings import RunChoice, Settings, read_speed
 

@@ -197,10 +197,10 @@ export class NetworkPicture {
     context.globalAlpha = 1;
   }
 
-  // An edge around a torus would cross the whole picture.
+  // An edge that leads around the picture would cross all of it.
   wraps(first, second) {
-    const jump = Math.hypot(this.x[first] - this.x[second], this.y[first] - this.y[second]);
-    return this.run.family === "torus" && jump > this.canvas.width / 3;
+    const length = (axis) => this.positions[2 * first + axis] - this.positions[2 * second + axis];
+    return (this.run.longest_edge ?? []).some((most, axis) => Math.abs(length(axis)) > most);
   }
 
   drawTrail(context) {
