@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pairgossip as pg
 from pairgossip.arguments.argument import Argument, argument, declared
+from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH, MinimizeArguments
 from pairgossip.errors import InputError
+from pairgossip.estimation_request import EstimationRequest
+from pairgossip.minimization import LearningRequest
+from tests.cli.running import CommandLine
 
 LAW = Argument(name="law", noun="edge law", choices=("uniform-edges", "node-clocks"))
 COUNT = Argument(name="bins", noun="number of bins", kind=int, default=8, least=2, most=99)
@@ -60,3 +69,94 @@ def test_a_front_door_declares_its_arguments_as_fields() -> None:
     assert list(declared(Door)) == ["law", "bins"]
     assert declared(Door)["law"].default == Door().law
     assert declared(Door)["law"].kind is str
+
+
+DOORS: list[tuple[Any, Any, Any]] = [
+    (pg.estimate, EstimateArguments, EstimationRequest),
+    (pg.minimize, MinimizeArguments, LearningRequest),
+]
+
+
+@pytest.mark.parametrize(("function", "door", "_"), DOORS)
+def test_signatures_and_docstrings_are_as_declared(function: Any, door: Any, _: Any) -> None:
+    parameters = inspect.signature(function).parameters
+    defaults = {each.name: each.default for each in fields(door)}
+    assert set(parameters) == set(defaults)
+    assert parameters["data"].default is inspect.Parameter.empty
+    written = {name: each.default for name, each in parameters.items() if name != "data"}
+    assert {"data": None, **written} == defaults
+    text = inspect.getdoc(function) or ""
+    heads = re.findall(r"^(\w+(?:, \w+)*)$", text.partition("Parameters\n")[2], re.MULTILINE)
+    assert {name for head in heads for name in head.split(", ")} >= set(parameters)
+
+
+@pytest.mark.parametrize(("function", "_", "request_type"), DOORS)
+def test_every_argument_reaches_the_request(
+    monkeypatch: pytest.MonkeyPatch, function: Any, _: Any, request_type: Any
+) -> None:
+    monkeypatch.setattr(request_type, "__post_init__", lambda self: None)
+    monkeypatch.setattr(request_type, "execute", lambda self: self)
+    values = {name: object() for name in inspect.signature(function).parameters}
+    if request_type is LearningRequest:
+        values["method"] = DUAL_AVERAGING
+    request = function(**values)
+    assert {name: getattr(request, name) for name in values} == values
+
+
+def wrong_value(one: Argument) -> Any:
+    """Return a value that the declaration does not allow; None if it allows any."""
+    if one.choices:
+        return "nonsense"
+    if one.kind is int and one.least > -float("inf"):
+        return int(one.least) - 1
+    return 2 * one.most + 1 if one.least > -float("inf") else None
+
+
+REFUSALS = [
+    (function, one, wrong_value(one))
+    for function, door, _ in DOORS
+    for one in declared(door).values()
+    if wrong_value(one) is not None
+]
+
+
+def begins(one: Argument, value: Any) -> str:
+    noun = one.noun or one.name
+    return f"Unknown {noun} 'nonsense'" if one.choices else f"The {noun} must be"
+
+
+@pytest.mark.parametrize(("function", "one", "value"), REFUSALS)
+def test_python_refuses_what_is_not_declared(function: Any, one: Argument, value: Any) -> None:
+    what: dict[str, Any] = {"kernel": "gini"} if function is pg.estimate else {"labels": [0, 0, 1]}
+    if one.belongs_to == SKETCH:
+        what["method"] = SKETCH
+    with pytest.raises(InputError) as caught:
+        function([1.0, 2.0, 4.0], **{**what, one.name: value})
+    assert str(caught.value).startswith(begins(one, value))
+
+
+@pytest.mark.parametrize(("function", "one", "value"), [each for each in REFUSALS if each[1].help])
+def test_the_command_line_refuses_it_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, function: Any, one: Argument, value: Any
+) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("x,class\n1,0\n2,0\n4,1\n", encoding="utf-8")
+    words: list[Any] = ["estimate", file, "--column", "x", "--kernel", "gini"]
+    if function is pg.minimize:
+        words = ["train", file, "--label", "class", "--model", tmp_path / "model.json"]
+    if one.belongs_to == SKETCH:
+        words += ["--method", SKETCH]
+    option = one.option or f"--{one.name}"
+    assert CommandLine(capsys).error(*words, option, value).startswith(begins(one, value))
+
+
+@pytest.mark.parametrize(
+    "one", [each for each in declared(MinimizeArguments).values() if each.belongs_to]
+)
+def test_an_argument_of_another_method_is_refused(one: Argument) -> None:
+    other = DUAL_AVERAGING if one.belongs_to == SKETCH else SKETCH
+    value = "async" if one.name == "clock" else next(iter(one.choices), 0.5e-3)
+    with pytest.raises(InputError, match=f"leave ({one.name}=|it) out") as caught:
+        asked: dict[str, Any] = {"method": other, one.name: value}
+        pg.minimize([1.0, 2.0, 4.0], [0, 0, 1], **asked)
+    assert caught.value.argument == one.name

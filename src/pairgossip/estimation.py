@@ -11,8 +11,6 @@ from pairgossip.graphs import Graph
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show
-from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
-from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 
 
@@ -157,16 +155,38 @@ def estimate(
     >>> run.site_estimates.shape
     (1, 2)
     """
-    return carry_out(EstimationRequest(**locals()))  # its fields are the arguments
-
-
-def carry_out(request: EstimationRequest) -> Run:
-    """Run what a network is asked for, and tell the caller what it lacks."""
-    setup = request.setup()
-    fingerprint = estimation_fingerprint(setup.problem)
-    outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
-    run = Run.from_records(setup, outcome, request.entropy, fingerprint)
-    warn_if_not_enough(run)
-    warn_if_unsettled(run)
-    warn_if_coarse(run, setup)
-    return request.finish(run, setup.iterations)
+    request = EstimationRequest(
+        data=data,
+        kernel=kernel,
+        graph=graph,
+        groups=groups,
+        construction=construction,
+        missing=missing,
+        classes=classes,
+        positive=positive,
+        privacy=privacy,
+        method=method,
+        clock=clock,
+        order=order,
+        law=law,
+        schedule=schedule,
+        relaxation=relaxation,
+        sketch=sketch,
+        iterations=iterations,
+        checkpoints=checkpoints,
+        trials=trials,
+        target=target,
+        labels=labels,
+        reference=reference,
+        interval=interval,
+        until=until,
+        weights=weights,
+        within=within,
+        between=between,
+        seed=seed,
+        record=record,
+        engine=engine,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return request.execute()

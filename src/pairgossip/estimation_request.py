@@ -1,4 +1,4 @@
-"""The arguments of `estimate`: checked, and made into all that a trial needs."""
+"""A run of `estimate`: its arguments checked, and made into all that a trial needs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pairgossip.algorithms.methods import Method, find_method
+from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
-from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
+from pairgossip.checks import WHOLE_SETS
+from pairgossip.engine.estimation.trial import LARGEST_COLLECTION, Setup, check_engine
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.graphs import Graph
@@ -26,7 +27,10 @@ from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, Randomiz
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.privacy.moments import rows_for_interval
 from pairgossip.progress import in_steps, progress_bar
-from pairgossip.requests import Request
+from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
+from pairgossip.results.provenance import estimation_fingerprint
+from pairgossip.results.run import Run
+from pairgossip.run_request import Request
 from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28
@@ -43,37 +47,34 @@ _LARGEST_BLOCKED_TARGET = 20_000
 
 
 @dataclass(kw_only=True)
-class EstimationRequest(Request):
-    """The arguments of `estimate`, which documents them."""
+class EstimationRequest(EstimateArguments, Request):
+    """A run of `estimate`, which documents the arguments."""
 
-    engines: ClassVar[Sequence[str]] = ENGINES
     columns: ClassVar[Sequence[str]] = (*Request.columns, "weights", "within", "between")
     tests: ClassVar[bool] = False
     """Whether nodes learn the p of a test."""
-
-    kernel: Any = None
-    method: str = "gosta"
-    order: str | None = None
-    schedule: str = RANDOM
-    relaxation: float | None = None
-    sketch: Any = None
-    target: str = "v"
-    reference: Any = None
-    record: str | None = None
-    interval: float | None = None
-    until: str | None = None
-    weights: Any = None
-    within: Any = None
-    between: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._method = self._find_method()
         self._order = _choose_order(self.order, self._method, self.clock)
-        self.schedule = choice("schedule", self.schedule, SCHEDULES)
         self._method.check_schedule(self.schedule)
         self._check_statistic()
         self._check_interval()
+
+    def execute(self) -> Run:
+        """Run what the network is asked for, and tell the caller what the run lacks."""
+        setup = self.setup()
+        fingerprint = estimation_fingerprint(setup.problem)
+        outcome = self.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
+        run = Run.from_records(setup, outcome, self.entropy, fingerprint)
+        self._warn(run, setup)
+        return self.finish(run, setup.iterations)
+
+    def _warn(self, run: Run, setup: Setup) -> None:
+        warn_if_not_enough(run)
+        warn_if_unsettled(run)
+        warn_if_coarse(run, setup)
 
     def setup(self) -> Setup:
         """Check the rest and return all that a trial needs besides its seed."""
@@ -90,7 +91,7 @@ class EstimationRequest(Request):
         grid = self.grid(problem.n, timetable.length)
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
-            keep_history = choice("record", self.record, ("nodes", "summary")) == "nodes"
+            keep_history = self.record == "nodes"
         target, freedom = self._exact(problem), self._freedom(rows, problem)
         if self.interval is not None:
             self._check_errors(rows, problem, target, freedom)
@@ -145,7 +146,6 @@ class EstimationRequest(Request):
 
     def _check_statistic(self) -> None:
         """Raise `InputError` unless the method is given what it estimates."""
-        self.target = choice("target", self.target, STATISTICS)
         if self.sketch is not None and (not self._method.sketches or self.privacy is not None):
             why = (
                 "takes no sketch of the rows: leave {argument} out, or use method 'sketch'."
@@ -166,7 +166,6 @@ class EstimationRequest(Request):
     def _check_interval(self) -> None:
         """Raise `InputError` unless nodes can learn the errors that are asked for."""
         if self.until is not None:
-            self.until = choice("end", self.until, ("enough",))
             self.interval = 0.95 if self.interval is None else self.interval
         if self.interval is None:
             return
@@ -375,7 +374,7 @@ def _choose_order(order: str | None, method: Method, clock: str) -> str:
             "leave {argument} out.",
             "order",
         )
-    chosen = choice("order", "update-first" if order is None else order, ORDERS)
+    chosen = "update-first" if order is None else order
     if chosen != "update-first" and method.updates != "either":
         raise InputError(
             f"Method '{method.name}' knows one order of update and exchange only: leave "

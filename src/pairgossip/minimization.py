@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from pairgossip.arguments.minimize import METHODS, SKETCH, MinimizeArguments
 from pairgossip.arrays import IntArray
 from pairgossip.checks import WHOLE_SETS, choice, whole
 from pairgossip.engine.descent.engines import (
-    DESCENT_ENGINES,
     Descent,
     Snapshot,
     check_descent_engine,
@@ -37,19 +37,13 @@ from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeS
 from pairgossip.losses.steps import AdaptiveStep, AnyStep, adaptive
 from pairgossip.privacy import PrivateLearning, RandomizedResponse
 from pairgossip.progress import Show
-from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
 from pairgossip.results.notices import warn_if_short, warn_if_slow
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
-from pairgossip.solving import (
-    METHODS,
-    OF_SKETCHES,
-    SolvingRequest,
-    refuse_sketch_arguments,
-    solve,
-)
+from pairgossip.run_request import Request
+from pairgossip.sketched_minimization import SketchedRequest
 
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
@@ -157,49 +151,67 @@ def minimize(
     >>> bool(fit.model[0] > 0)
     True
     """
-    request = check_arguments(locals())
-    if isinstance(request, SolvingRequest):
-        rounds = request.setup()
-        return request.finish(solve(request, rounds), rounds.iterations)
-    setup = request.setup()
-    fingerprint = learning_fingerprint(setup.descent)
-    request.starting_point.check_same(setup, fingerprint)
-    warn_if_short(setup.descent, int(setup.checkpoints[-1]))
-    warn_if_slow(setup.descent, setup.iterations)
-    loss_name = setup.descent.problem.loss.name
-    outcome = request.run(setup, f"{loss_name} on {setup.graph.n:,} nodes")
-    later = Fit.from_records(setup, outcome, request.entropy, fingerprint)
-    fit = request.starting_point.join(later)
-    return request.finish(fit, int(setup.checkpoints[-1]))
+    request = find_request(method)(
+        data=data,
+        labels=labels,
+        loss=loss,
+        graph=graph,
+        method=method,
+        schedule=schedule,
+        groups=groups,
+        construction=construction,
+        weights=weights,
+        missing=missing,
+        classes=classes,
+        positive=positive,
+        privacy=privacy,
+        clock=clock,
+        law=law,
+        iterations=iterations,
+        checkpoints=checkpoints,
+        step=step,
+        constraint=constraint,
+        penalty=penalty,
+        trials=trials,
+        seed=seed,
+        bias=bias,
+        judged=judged,
+        start=start,
+        tolerance=tolerance,
+        accuracy=accuracy,
+        engine=engine,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return request.execute()
 
 
-def check_arguments(arguments: Mapping[str, Any]) -> LearningRequest | SolvingRequest:
-    """Check what arguments of `minimize` can be without looking at the data."""
-    if choice("method", arguments.get("method", METHODS[0]), METHODS) == "sketch":
-        return SolvingRequest.from_arguments(arguments)
-    refuse_sketch_arguments(arguments)
-    others = {name: arguments[name] for name in arguments.keys() - {"method", *OF_SKETCHES}}
-    return LearningRequest(**others)  # its fields are the other arguments
+def find_request(method: str) -> type[LearningRequest | SketchedRequest]:
+    """Return what checks and runs a method of `minimize`."""
+    is_sketch = choice("method", method, METHODS) == SKETCH
+    return SketchedRequest if is_sketch else LearningRequest
 
 
 @dataclass(kw_only=True)
-class LearningRequest(Request):
-    """The arguments of `minimize`, which documents them."""
-
-    engines: ClassVar[Sequence[str]] = DESCENT_ENGINES
-
-    loss: Any = "auc-logistic"
-    step: Any = None
-    constraint: Proximal | None = None
-    penalty: Proximal | None = None
-    bias: bool | None = None
-    judged: int | None = None
-    start: Fit | str | Path | None = None
+class LearningRequest(MinimizeArguments, Request):
+    """A run of dual averaging; `minimize` documents the arguments."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.starting_point = _Start(self.start)
         self.starting_point.seed(self)
+
+    def execute(self) -> Fit:
+        """Run what the network is asked for, from the start on if there is one."""
+        setup = self.setup()
+        fingerprint = learning_fingerprint(setup.descent)
+        self.starting_point.check_same(setup, fingerprint)
+        warn_if_short(setup.descent, int(setup.checkpoints[-1]))
+        warn_if_slow(setup.descent, setup.iterations)
+        loss = setup.descent.problem.loss.name
+        outcome = self.run(setup, f"{loss} on {setup.graph.n:,} nodes")
+        later = Fit.from_records(setup, outcome, self.entropy, fingerprint)
+        return self.finish(self.starting_point.join(later), int(setup.checkpoints[-1]))
 
     def setup(self) -> DescentSetup:
         """Check the rest and return all that a trial needs besides its seed."""

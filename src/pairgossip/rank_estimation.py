@@ -11,6 +11,7 @@ import numpy as np
 from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, choice, whole
+from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
@@ -28,7 +29,6 @@ from pairgossip.order_statistics.statistics import (
     WinsorizedMean,
 )
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
-from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.sketches.grids import check_range
 from pairgossip.sketches.samples import Sample, SketchedSample
@@ -317,22 +317,8 @@ class _Asked:
     def run_request(self, kind: type[EstimationRequest], **how: Any) -> Run:
         """Run what a network is asked for."""
         request = kind(data=self.sample.data, **how, **self._options)
-        request.positive_class = self._positive
-        return run_request(request, self._dropped)
-
-
-def run_request(request: EstimationRequest, dropped: int) -> Run:
-    """Run what a network is asked for, of whose rows some were left out before."""
-    request.rows_dropped = dropped
-    setup = request.setup()
-    fingerprint = estimation_fingerprint(setup.problem)
-    outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
-    run = Run.from_records(setup, outcome, request.entropy, fingerprint)
-    warn_if_not_enough(run)
-    if setup.tests or (isinstance(request, BinsRequest) and request.sample.labels is not None):
-        warn_if_unsettled(run)
-    warn_if_coarse(run, setup)
-    return request.finish(run, setup.iterations)
+        request.positive_class, request.rows_dropped = self._positive, self._dropped
+        return request.execute()
 
 
 @dataclass(kw_only=True)
@@ -349,14 +335,18 @@ class BinsRequest(EstimationRequest):
 
     def _check_interval(self) -> None:
         """Accept a level that was checked: bins tell every interval."""
-        if self.until is not None:
-            self.until = choice("end", self.until, ("enough",))
-            if self.interval is None:
-                raise InputError(
-                    "Nodes have enough by their sampling errors, and ranks, or numbers alone, have "
-                    "none: leave {argument} out.",
-                    "until",
-                )
+        if self.until is not None and self.interval is None:
+            raise InputError(
+                "Nodes have enough by their sampling errors, and ranks, or numbers alone, have "
+                "none: leave {argument} out.",
+                "until",
+            )
+
+    def _warn(self, run: Run, setup: Setup) -> None:
+        warn_if_not_enough(run)
+        if self.tests or self.sample.labels is not None:
+            warn_if_unsettled(run)
+        warn_if_coarse(run, setup)
 
     def _exact_error(self, rows: Any) -> float:
         """Return the sampling error of all rows, by which bins are judged."""

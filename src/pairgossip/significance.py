@@ -16,7 +16,6 @@ from pairgossip.checks import REFUSE, WHOLE_SETS, choice
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError, canonical
-from pairgossip.estimation import carry_out
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Law, check_level, judge
@@ -48,7 +47,7 @@ from pairgossip.kernels.rows import Rows, name_positive, prepare_rows
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.privacy import PrivatePairs
-from pairgossip.rank_estimation import BinsRequest, check_options, run_request
+from pairgossip.rank_estimation import BinsRequest, check_options
 from pairgossip.results.notices import warn_if_ties_unseen
 from pairgossip.results.provenance import null_mark
 from pairgossip.results.run import Run
@@ -161,7 +160,7 @@ def test(
     on_graph["interval"] = level
     asked = {"kernel": measured, "target": kind, **rows, **chosen, **on_graph}
     request = _KernelRequest(null=null, alternative=side, **asked)
-    run = carry_out(request)
+    run = request.execute()
     fingerprint = {**run.fingerprint, "test": null_mark(without, side)}
     return replace(request.judge(run, without), fingerprint=fingerprint)
 
@@ -206,7 +205,8 @@ def _test_ranks(
         data=data, sample=sample, statistic=statistic, bins=bins, declared=None, **on_graph, **how
     )
     request.positive_class = _name_positive(name, rows)
-    return run_request(request, rows.dropped)
+    request.rows_dropped = rows.dropped
+    return request.execute()
 
 
 def _name_positive(kernel: Kernel | Combination | PairFunction | str, rows: Rows) -> str | None:

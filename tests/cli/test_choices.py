@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import pairgossip as pg
-from pairgossip import checks, solving
+from pairgossip import checks
 from pairgossip.algorithms.methods import METHODS
-from pairgossip.engine.descent.engines import DESCENT_ENGINES
-from pairgossip.engine.estimation.trial import ENGINES
+from pairgossip.arguments import minimize
+from pairgossip.arguments.estimate import ENGINES
 from pairgossip.inference.questions import ALTERNATIVES
 from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.results.result import AGAINST
@@ -34,14 +34,14 @@ REGISTRIES: list[tuple[str, int, Iterable[str]]] = [
     ("graph", 0, pg.graphs.FAMILIES),
     ("construction", 0, checks.CONSTRUCTIONS),
     ("method", 0, METHODS),
-    ("method", 1, solving.METHODS),
+    ("method", 1, minimize.METHODS),
     ("clock", 0, checks.CLOCKS),
     ("order", 0, (*checks.ORDERS, "gosta")),
     ("law", 0, checks.LAWS),
     ("schedule", 0, checks.SCHEDULES),
-    ("schedule", 1, (*solving.SCHEDULES, "sketch")),
+    ("schedule", 1, (*minimize.SCHEDULES, "sketch")),
     ("loss", 0, pg.losses.CATALOG),
-    ("engine", 0, {*ENGINES, *DESCENT_ENGINES}),
+    ("engine", 0, {*ENGINES, *minimize.DESCENT_ENGINES}),
     ("against", 0, AGAINST),
 ]
 """An argument, which of its rows, and all names there are (and other names that the row has)."""

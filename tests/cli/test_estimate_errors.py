@@ -15,7 +15,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the run has started")
 
-    monkeypatch.setattr("pairgossip.requests.run_trials", refuse)
+    monkeypatch.setattr("pairgossip.run_request.run_trials", refuse)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -82,18 +82,11 @@ def test_gaps_of_all_columns_are_listed_at_once(
         (["--method", "gost"], "Unknown method 'gost': did you mean 'gosta'?"),
         (["--clock", "asynch"], "Unknown clock 'asynch': did you mean 'async'?"),
         (["--law", "node-clock"], "Unknown edge law 'node-clock': did you mean 'node-clocks'?"),
-        (["--order", "update"], "Unknown order 'update': did you mean 'update-first'?"),
         (["--engine", "plane"], "Unknown engine 'plane': did you mean 'plain'?"),
-        (
-            ["--clock", "async", "--order", "update-first"],
-            "The order of update and exchange is a choice of the synchronous clock only: "
-            "leave --order out.",
-        ),
         (
             ["--clock", "async", "--method", "u2"],
             "Method 'u2' has no asynchronous form: use --clock sync, or method 'gosta'.",
         ),
-        (["--record", "node"], "Unknown record 'node': did you mean 'nodes'?"),
         (["--reference", "nan"], "The reference must be one finite number."),
         (["--against", "exchange"], "Unknown axis 'exchange': did you mean 'exchanges'?"),
         (["--against", "time"], "A synchronous run has no clock times: use --clock async."),
@@ -198,8 +191,6 @@ _SKETCH = ("--kernel", "gini", "--method", "sketch")
             ("--kernel", "variance", "--method", "sketch", "--sketch-bins", "3"),
             "The sketch of kernel 'variance', Moments, takes no bins: leave --sketch-bins out.",
         ),
-        ((*_SKETCH, "--relaxation", "2"), "A relaxation is a number between 0 and 1"),
-        (("--kernel", "gini", "--relaxation", "0.6"), "Method 'gosta' takes no relaxation: leave"),
         ((*_SKETCH, "--schedule", "tre"), "Unknown schedule 'tre': did you mean 'tree'?"),
         (("--kernel", "gini", "--schedule", "tree"), "Method 'gosta' cannot follow schedule"),
     ],

@@ -259,7 +259,7 @@ class TestMistakes:
         def refuse(*_: object) -> None:
             raise AssertionError("the run has started")
 
-        monkeypatch.setattr("pairgossip.requests.run_trials", refuse)
+        monkeypatch.setattr("pairgossip.run_request.run_trials", refuse)
 
     @pytest.mark.parametrize("command", ["estimate", "train"])
     @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_bash_finishes_words(bash_script: str, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = subprocess.run(["bash", script], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("estimate\n--graph --graph-file --graph-seed\n", "")
+    assert (done.stdout, done.stderr) == ("estimate\n--graph --graph-file\n", "")
 
 
 @pytest.mark.parametrize(

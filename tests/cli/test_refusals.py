@@ -19,7 +19,7 @@ def test_whole_numbers_have_several_spellings(
     assert answer.json()["iterations"] == 1000
 
 
-@pytest.mark.parametrize("option", ["--seed", "--jobs", "--graph-seed", "--trials"])
+@pytest.mark.parametrize("option", ["--seed", "--jobs", "--trials"])
 def test_nothing_is_rounded(cli: CommandLine, single: Path, option: str) -> None:
     answer = cli("estimate", single, "--kernel", "gini", option, "1.5")
     assert answer.code != 0

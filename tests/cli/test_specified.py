@@ -120,7 +120,6 @@ def test_options_that_say_the_same_are_welcome(
         ("--method", "gosta", "--method weighted-gosta"),
         ("--clock", "sync", "--clock async"),
         ("--schedule", "ordered", "--schedule random"),
-        ("--relaxation", "0.7", "no --relaxation"),
     ],
 )
 def test_options_that_contradict(

@@ -1,10 +1,10 @@
 """One argument: its values, its check, and its spelling on the command line and the page.
 
-A front door declares its arguments as the fields of a dataclass, one `argument(...)` each.
-Its request inherits the fields, so type checkers and editors see plain attributes; the command
-line's options, the page's settings, the code that the page shows and the refusals are loops over
-`declared(...)`. Public signatures stay written out, and a test holds them equal to the
-declarations.
+A front door declares its arguments as the fields of a dataclass, those with a rule or a spelling
+by `argument(...)`. Its request inherits the fields, so type checkers and editors see plain
+attributes; the command line's options, the page's settings, the code that the page shows and the
+refusals are loops over `declared(...)`. Public signatures stay written out, and a test holds them
+equal to the declarations.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pairgossip.checks import LARGEST_NUMBER, choice, real, whole
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _Value = TypeVar("_Value")
 
@@ -37,25 +41,53 @@ class Argument:
     noun: str = ""
     """The name in refusals, such as "edge law"; the argument's own if empty."""
     choices: Collection[str] = ()
-    """The names it may have; any text if empty."""
+    """The names it may have, any text if empty; a mapping also says what the page calls them."""
     least: float = -math.inf
     most: float = math.inf
-    """The limits of a number, which belong to it."""
+    """The limits of a number, which belong to it; without the least one it is checked elsewhere."""
+    belongs_to: str = ""
+    """The only method that takes it; any if empty."""
+    reason: str = ""
+    """Why other methods take none, such as "chooses its steps itself"."""
+
     help: str = ""
     """The sentence of ``--help``; the command line has no such option if it is empty."""
+    option: str = ""
+    """The option's name, if it is not the argument's."""
+    shown: Any = None
+    """The option's default, shown by ``--help``; None if the help says what happens without it."""
+    is_needed: bool = False
+    """Whether ``--help`` lists it among what is needed most."""
+    label: str = ""
+    """What the page calls its field; the page has none if it is empty."""
+    placeholder: str = ""
+    """What stands in the page's field unless something is given."""
 
     def check(self, value: Any) -> Any:
         """Return the value as it is used; raise `InputError` unless it is a possible one."""
+        noun = self.noun or self.name
         if value is None and self.default is None:
             return None
-        noun = self.noun or self.name
         if self.choices:
             return choice(noun, value, self.choices)
+        if self.least == -math.inf or self.kind not in (int, float):
+            return value
         if self.kind is int:
             return whole(f"The {noun}", value, int(self.least), int(min(self.most, LARGEST_NUMBER)))
-        if self.kind is float:
-            return real(f"The {noun}", value, self.least, self.most)
-        return value
+        return real(f"The {noun}", value, self.least, self.most)
+
+    def refuse_other_method(self, method: str, value: Any) -> None:
+        """Raise `InputError` if a checked value is given that the method has no use for."""
+        is_default = value is None or (isinstance(value, str) and value == self.default)
+        if is_default or self.belongs_to in ("", method):
+            return
+        raise InputError(
+            f"Method '{method}' {self.reason}: leave {{argument}} out."
+            if self.reason
+            else f"{{argument}} belongs to method '{self.belongs_to}': leave it out, or choose "
+            "that method.",
+            self.name,
+        )
 
 
 def argument(default: _Value, **facts: Any) -> _Value:
@@ -66,10 +98,19 @@ def argument(default: _Value, **facts: Any) -> _Value:
 
 
 @cache
-def declared(door: type) -> Mapping[str, Argument]:
-    """Return the arguments that a dataclass declares, by name and in their order."""
+def declared(door: type[DataclassInstance]) -> Mapping[str, Argument]:
+    """Return the arguments with a rule or a spelling, by name and in the order of the fields."""
     return {
         each.name: replace(each.metadata["argument"], name=each.name)
         for each in fields(door)
         if "argument" in each.metadata
     }
+
+
+def check_declared(request: Any) -> None:
+    """Replace every argument by the value that is used; raise `InputError` for a wrong one."""
+    door: type[DataclassInstance] = type(request)
+    for name, one in declared(door).items():
+        value = one.check(getattr(request, name))
+        one.refuse_other_method(request.method, value)
+        setattr(request, name, value)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data.observations import PairOptions, check_kernel, read_observations
@@ -28,15 +29,13 @@ from pairgossip.cli.options import (
     SketchOptions,
     TableFiles,
     TargetName,
-    given,
+    arguments_among,
 )
 from pairgossip.cli.outputs.files import RunOutputs
 from pairgossip.errors import InputError
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
 """By what a specification calls mixing."""
-_ARGUMENTS = ("kernel", "target", "reference", "interval", "construction")
-"""The options of the statistic and the groups that are arguments of `estimate`."""
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -105,8 +104,7 @@ def estimate_command(
             print_result(result, json=outputs.json)
             return 0
         statistic, how = _apply_spec(specified, statistic, how)
-    asked = given(statistic, groups)
-    arguments = given(how) | {name: asked[name] for name in _ARGUMENTS if name in asked}
+    arguments = arguments_among(EstimateArguments, statistic, groups, how)
     request = EstimationRequest(data=None, **arguments)
     arguments["sketch"] = sketch.recipe(how.method, statistic.kernel)
     outputs.check([*files, network.graph_file, statistic.spec], request.clock)
@@ -166,5 +164,5 @@ def _apply_spec(
         target=spec.target,
     )
     method = _METHODS[str(spec.algorithm.mixing)]
-    peers = {"method": method, "clock": "async", "schedule": RANDOM, "relaxation": None}
+    peers = {"method": method, "clock": "async", "schedule": RANDOM}
     return statistic, specified.fill_in(how, **peers)

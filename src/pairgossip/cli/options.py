@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from pairgossip.checks import LARGEST_NUMBER, UNIFORM_EDGES
+from pairgossip.arguments.argument import Argument, declared
+from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.minimize import MinimizeArguments
+from pairgossip.checks import LARGEST_NUMBER
 from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
@@ -131,59 +135,41 @@ def given(*options: DataclassInstance) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-@Parameter(name="*", group=METHOD)
-@dataclass(frozen=True)
-class _RunOptions:
-    """How a run goes, and for how long; by the names of the arguments of `estimate`."""
-
-    method: Annotated[str | None, NEEDED] = None
-    """How it is found."""
-    iterations: Annotated[Whole | None, NEEDED] = None
-    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
-    schedule: str | None = None
-    """Which exchanges follow each other."""
-    clock: str | None = None
-    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
-    trials: Whole = 1
-    """Independent repetitions."""
-    seed: Seed = 0
-    """Seed of all randomness: the same seed gives the same numbers."""
-    law: str = UNIFORM_EDGES
-    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
-    checkpoints: Whole | None = None
-    """How many points the curves have, log-spaced; 12 per decade unless given."""
-    n_jobs: Annotated[Whole, Parameter(name="--jobs")] = -1
-    """How many trials run at once; -1 for one per core."""
+def arguments_among(door: type[DataclassInstance], *options: DataclassInstance) -> dict[str, Any]:
+    """Return by name the options that were given and are arguments of a front door."""
+    names = {each.name for each in fields(door)}
+    return {name: value for name, value in given(*options).items() if name in names}
 
 
-@Parameter(name="*", group=METHOD)
-@dataclass(frozen=True)
-class MethodOptions(_RunOptions):
-    """How it is estimated, and for how long."""
+def make_options(door: type[DataclassInstance]) -> Any:
+    """Return as a group of options the arguments of a front door that have a help."""
+    options = [
+        (name, _option_type(one), field(default=one.shown))
+        for name, one in declared(door).items()
+        if one.help
+    ]
+    name, here = door.__name__.replace("Arguments", "Options"), {"__module__": __name__}
+    made = make_dataclass(name, options, frozen=True, namespace=here)
+    return Parameter(name="*", group=METHOD)(made)
 
-    trials: Whole = 20
-    """Independent repetitions."""
-    method: Annotated[str | None, NEEDED] = None
-    """gosta (unless given), weighted-gosta (async only; what peers run), u1 or u2 of the paper;
-    sketch (few messages, no row travels), tracking (any kernel) or collect (all rows to all);
-    or averaging (the mean of one column, no pairs)."""
-    schedule: str | None = None
-    """Which exchanges follow each other: random (unless given), ordered, or for sketch and
-    averaging also continuized or tree."""
-    relaxation: float | None = None
-    """How far two nodes move toward each other's averages, from 0 to 1. Unless given 0.5, their
-    mean, and with --schedule ordered what suits the graph."""
-    order: str | None = None
-    """Whether a synchronous node updates before the exchange (update-first, unless given) or
-    after it (exchange-first)."""
-    until: Annotated[str | None, NEEDED] = None
-    """enough: end a trial when every node's gossip error is a tenth of its sampling error, if that
-    is before --iterations."""
-    engine: str = "auto"
-    """auto, fused, tokens or plain: the same numbers at different speeds."""
-    record: str | None = None
-    """nodes: keep every node's estimate at every checkpoint, for --save; summary: only the curves
-    and the final estimates. Chosen by size unless given."""
+
+def _option_type(one: Argument) -> Any:
+    """Return the type of an option, annotated for the parser."""
+    kind: Any = one.kind
+    if kind is int:
+        largest = LARGEST_NUMBER if math.isinf(one.most) else int(one.most)
+        kind = Annotated[int, Parameter(converter=_read_whole(largest))]
+    group = MOST if one.is_needed else METHOD
+    how = Parameter(help=one.help, group=group, name=one.option or None)
+    return Annotated[kind if one.shown is not None else kind | None, how]
+
+
+if TYPE_CHECKING:  # the options that are not given are None, or the default that --help shows
+    MethodOptions = EstimateArguments
+    DescentOptions = MinimizeArguments
+else:
+    MethodOptions = make_options(EstimateArguments)
+    DescentOptions = make_options(MinimizeArguments)
 
 
 @Parameter(name="*", group=METHOD)
@@ -247,36 +233,6 @@ def read_limits(text: str, option: str = "--range") -> tuple[float, float]:
         raise InputError(f"'{text}' are not numbers: give them as in 0,1.") from None
 
 
-@Parameter(name="*", group=METHOD)
-@dataclass(frozen=True)
-class DescentOptions(_RunOptions):
-    """How it is learned, and for how long."""
-
-    method: Annotated[str | None, NEEDED] = None
-    """dual-averaging (unless given): rows and gradients travel; or sketch: nodes average sums, from
-    which each computes the gradient over all pairs, and it ends at the optimum."""
-    schedule: str | None = None
-    """With --method sketch, along which exchanges nodes average: tree (unless given; exact, the
-    fewest messages), ordered or random."""
-    tolerance: float | None = None
-    """With --method sketch: end when a round promises to gain less than this part of the zero
-    model's loss; 1e-7 unless given."""
-    accuracy: float | None = None
-    """With --method sketch, how much averages along ordered or random exchanges shrink differences
-    between nodes; 1e-6 unless given."""
-    iterations: Annotated[Whole | None, NEEDED] = None
-    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method sketch
-    the most rounds; 200 unless given."""
-    checkpoints: Whole | None = None
-    """How many points the curves have, log-spaced; 12 per decade unless given, or every round of
-    --method sketch."""
-    trials: Whole = 1
-    """Independent repetitions, whose models are averaged."""
-    step: float | None = None
-    """Step size c of the paper's c/sqrt(t); unless given, the adaptive step, which needs no tuning,
-    or with privacy one chosen by the steepness of the loss."""
-
-
 DEFAULT_FAMILY = "complete"
 
 
@@ -320,20 +276,17 @@ class NetworkOptions:
     graph_file: Path | None = None
     """A network of your own: GraphML (.graphml, .xml) or an edge list; row k goes to its
     k-th node."""
-    graph_seed: Seed | None = None
-    """Seed of a random network; the run's seed unless given."""
 
     def build(
         self,
         n: int,
         parameters: FamilyParameters,
-        seed: int,
+        seed: int | None,
         names: tuple[str, ...] | None = None,
     ) -> Graph:
         """Build the network of n nodes; a family's nodes take the names, a file has its own."""
         if self.graph_file is None:
-            chosen = seed if self.graph_seed is None else self.graph_seed
-            graph = build_family(self.graph or DEFAULT_FAMILY, n, parameters, chosen)
+            graph = build_family(self.graph or DEFAULT_FAMILY, n, parameters, seed)
             return graph if names is None else _name_nodes(graph, names)
         if self.graph is not None:
             raise InputError("Give --graph or --graph-file, not both.")
@@ -376,7 +329,7 @@ class GroupOptions:
             )
 
 
-def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: int) -> Graph:
+def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: int | None) -> Graph:
     """Build a graph by its family's name; the seed is for the random ones."""
     from pairgossip.graphs import FAMILIES, build
 

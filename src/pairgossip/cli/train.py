@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH
 from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data.observations import (
@@ -116,8 +117,7 @@ def train_command(
     """
     import numpy as np
 
-    from pairgossip.minimization import check_arguments, minimize
-    from pairgossip.solving import SolvingRequest
+    from pairgossip.minimization import find_request, minimize
 
     # Everything that can be wrong is found out before a run that may take hours.
     check_figures([outputs.plot])
@@ -134,8 +134,9 @@ def train_command(
     arguments = _arguments(what, how)
     if groups.construction is not None:
         arguments["construction"] = groups.construction
-    request = check_arguments({"data": None, "privacy": privacy.epsilon} | arguments | rows.factors)
-    has_rounds = isinstance(request, SolvingRequest)
+    checked = {"privacy": privacy.epsilon, **arguments, **rows.factors}
+    request = find_request(arguments.get("method", DUAL_AVERAGING))(**checked)
+    has_rounds = request.method == SKETCH
     if has_rounds:
         _check_rounds(groups, outputs)
     check_axis(outputs.against, request.clock)

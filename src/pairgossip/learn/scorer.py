@@ -13,7 +13,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.learn.base import GossipEstimator, different
 from pairgossip.losses import Loss, as_proximal
-from pairgossip.solving import MOST_GRADES
+from pairgossip.sketched_minimization import MOST_GRADES
 
 SKETCH, DUAL_AVERAGING, AUTO = "sketch", "dual-averaging", "auto"
 _BELONGS = {"schedule": SKETCH, "tol": SKETCH, "clock": DUAL_AVERAGING, "step": DUAL_AVERAGING}

@@ -61,9 +61,6 @@ class Snapshot(NamedTuple):
     numbers of each node with the adaptive step, and none otherwise."""
 
 
-DESCENT_ENGINES = ("auto", "vectors", "plain")
-
-
 class DescentEngine(Protocol):
     """A network in motion."""
 

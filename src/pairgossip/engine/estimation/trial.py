@@ -38,7 +38,6 @@ from pairgossip.privacy.moments import PrivacyError
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.samples import SketchedSample
 
-ENGINES = ("auto", "fused", "tokens", "plain")
 MESSAGES_OF_COLLECTING = 3
 """Per exchange: what one knows; what the other knows, with the rows the one lacks; the others."""
 LARGEST_COLLECTION = 4_000

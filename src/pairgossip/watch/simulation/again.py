@@ -6,10 +6,11 @@ import shlex
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from pairgossip.arguments.minimize import DUAL_AVERAGING
 from pairgossip.datasets import CATALOG
 from pairgossip.graphs import FAMILIES
 from pairgossip.watch.simulation.observations import TWO_NORMALS, Observations
-from pairgossip.watch.simulation.settings import DUAL_AVERAGING, RunChoice, Settings
+from pairgossip.watch.simulation.settings import RunChoice, Settings
 
 _DEFAULTS = {
     "method": ("gosta", "dual-averaging"),

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from pairgossip.algorithms.methods import find_method
+from pairgossip.arguments.minimize import DUAL_AVERAGING
 from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
@@ -16,12 +17,12 @@ from pairgossip.inference.questions import exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
-from pairgossip.requests import Request
-from pairgossip.solving import SolvingRequest
+from pairgossip.run_request import Request
+from pairgossip.sketched_minimization import SketchedRequest
 from pairgossip.watch.simulation.again import tell_again
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.runs import WatchedEstimation, WatchedLearning, WatchedRun
-from pairgossip.watch.simulation.settings import DUAL_AVERAGING, MOST_NODES, RunChoice, Settings
+from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
 from pairgossip.watch.simulation.solver_run import WatchedSolving
 
 _LARGEST_COLLECTION = 1_000
@@ -177,7 +178,7 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
         "progress": False,
     }
     if run.method != DUAL_AVERAGING:
-        rounds = SolvingRequest(**shared, schedule=run.schedule)
+        rounds = SketchedRequest(**shared, schedule=run.schedule)
         solving = WatchedSolving(rounds.setup(), rounds.root, rows.columns[0], rows.groups)
         return _remark_positive(solving, rounds)
     request = LearningRequest(

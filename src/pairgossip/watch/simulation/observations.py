@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.algorithms.methods import METHODS, Method
+from pairgossip.arguments.minimize import DUAL_AVERAGING
+from pairgossip.arguments.minimize import SCHEDULES as LEARNING_SCHEDULES
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CLOCKS, RANDOM, SCHEDULES
 from pairgossip.datasets import CATALOG, Dataset
@@ -25,9 +27,8 @@ from pairgossip.kernels import as_kernel, describe
 from pairgossip.losses import CATALOG as LOSSES
 from pairgossip.losses.learning import is_ordering
 from pairgossip.sketches import default_sketch
-from pairgossip.solving import SCHEDULES as LEARNING_SCHEDULES
 from pairgossip.tables import DELIMITERS, Table, column_name, parse_columns
-from pairgossip.watch.simulation.settings import DUAL_AVERAGING, MOST_NODES, Settings
+from pairgossip.watch.simulation.settings import MOST_NODES, Settings
 
 _UPLOADED = "upload-"
 _MOST_UPLOADS = 8

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pairgossip.algorithms.methods import METHODS, find_method
+from pairgossip.arguments.minimize import DUAL_AVERAGING
+from pairgossip.arguments.minimize import METHODS as LEARNING_METHODS
+from pairgossip.arguments.minimize import SCHEDULES as LEARNING_SCHEDULES
 from pairgossip.checks import CLOCKS, LAWS, RANDOM, SCHEDULES, TREE, choice
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import CATALOG as KERNELS
 from pairgossip.losses import CATALOG as LOSSES
-from pairgossip.solving import METHODS as LEARNING_METHODS
-from pairgossip.solving import SCHEDULES as LEARNING_SCHEDULES
 
 Fields = Mapping[str, str | list[str]]
 """The fields of an address: one text for each name, several for columns."""
 
-DUAL_AVERAGING = LEARNING_METHODS[0]
 MOST_NODES = 20_000
 _MOST_ITERATIONS = 10**9
 _LARGEST_SEED = 2**53 - 1

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pairgossip.algorithms.methods import find_method
+from pairgossip.arguments.minimize import SKETCH, MinimizeArguments
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import (
-    ORDERED,
-    RANDOM,
-    TREE,
-    WHOLE_SETS,
-    checkpoint_grid,
-    choice,
-    real,
-    whole,
-)
+from pairgossip.checks import TREE, WHOLE_SETS, checkpoint_grid, choice, whole
 from pairgossip.engine.solver_trials.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, NotEnough, notify
@@ -29,85 +21,49 @@ from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
 from pairgossip.losses.learning import LearningProblem, is_ordering
 from pairgossip.losses.loss import Phi
 from pairgossip.losses.proximal import Unconstrained
-from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
 from pairgossip.results.provenance import solving_fingerprint
+from pairgossip.run_request import Request
 
-METHODS = ("dual-averaging", "sketch")
-SCHEDULES = (TREE, ORDERED, RANDOM)
 _ROUNDS, _MOST_ROUNDS = 200, 1_000_000
 """How many there are at most by default, and at all: every one of them may be a checkpoint."""
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged."""
 MOST_GRADES = 32
 """Up to this many grades a sketch of the scores of each is short enough to send."""
-_MATERIAL = 1e-4
-"""What a run may leave to gain without a word, relative to the zero model's objective."""
-_COARSE = 0.1
-"""How far slopes may be off without a word, relative to their mean."""
-_FAR = 200.0
-"""How many quartile distances a value may be from the others of its feature without a word."""
+_WARN_GAIN = 1e-4
+"""Gain that a run may leave, relative to the zero model's objective; a warning is given above."""
+_WARN_SLOPE_ERROR = 0.1
+"""Error of slopes, relative to their mean; a warning is given above."""
+_WARN_OUTLIER_IQR = 200.0
+"""Distance of a value from its feature's median, in quartile distances; above it, a warning."""
 _ROWS_LOOKED_AT = 500
-_OF_DUAL_AVERAGING = {
-    "step": "chooses its steps itself",
-    "start": "begins from averages of the rows",
-    "bias": "takes gradients over all pairs, which have no bias",
-    "privacy": "averages sums of raw rows",
-}
-"""Arguments that mean something for dual averaging only, and why."""
-OF_SKETCHES = ("schedule", "tolerance", "accuracy", "weights")
-"""Arguments that mean something for sketches only."""
-
-
-def solve(request: SolvingRequest, setup: SolverSetup) -> Fit:
-    """Minimize by L-BFGS on sketched gradients."""
-    loss = setup.problem.learning.loss.name
-    outcome = request.run(setup, f"{loss} on {setup.graph.n:,} nodes")
-    fit = Fit.from_solver(setup, outcome, request.entropy, solving_fingerprint(setup))
-    _warn_if_unfinished(fit, setup, max(record.promised for record in outcome.records))
-    if not _warn_if_separated(fit, setup):
-        _warn_if_coarse(fit, setup)
-    return fit
-
-
-def refuse_sketch_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise `InputError` if dual averaging is given what belongs to sketches."""
-    for name in OF_SKETCHES:
-        if arguments.get(name) is not None:
-            raise InputError(
-                "{argument} belongs to method 'sketch': leave it out, or choose that method.", name
-            )
+_TOLERANCE, _ACCURACY = 1e-7, 1e-6
+"""The tolerance and the accuracy unless given."""
 
 
 @dataclass(kw_only=True)
-class SolvingRequest(Request):
-    """The arguments of `minimize` that mean something for method "sketch"."""
+class SketchedRequest(MinimizeArguments, Request):
+    """A run of L-BFGS on sketched gradients; `minimize` documents the arguments."""
 
-    engines: ClassVar[Sequence[str]] = ("auto", "plain")
-    columns: ClassVar[Sequence[str]] = ("data", "labels", "groups", "weights")
+    columns: ClassVar[Sequence[str]] = (*Request.columns, "weights")
 
-    loss: Any = "auc-logistic"
-    schedule: str = TREE
-    tolerance: float = 1e-7
-    accuracy: float = 1e-6
-    weights: Any = None
-    constraint: Proximal | None = None
-    penalty: Proximal | None = None
-    judged: int | None = None
+    method: str = SKETCH
 
-    @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> SolvingRequest:
-        """Check the arguments of `minimize`, of which those that are not given may be missing."""
-        for name, why in _OF_DUAL_AVERAGING.items():
-            if arguments.get(name) is not None:
-                raise InputError(f"Method 'sketch' {why}: leave {{argument}} out.", name)
-        if arguments.get("clock", "sync") != "sync":
-            raise InputError(
-                "Method 'sketch' has rounds and no clock: leave {argument} out.", "clock"
-            )
-        unused = (*_OF_DUAL_AVERAGING, "clock", "method")
-        given = {name: value for name, value in arguments.items() if value is not None}
-        return cls(data=given.pop("data", None), **{n: given[n] for n in given.keys() - {*unused}})
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("engine", self.engine, ("auto", "plain"))
+
+    def execute(self) -> Fit:
+        """Run what the network is asked for, and tell the caller what the run lacks."""
+        setup = self.setup()
+        loss = setup.problem.learning.loss.name
+        outcome = self.run(setup, f"{loss} on {setup.graph.n:,} nodes")
+        fit = Fit.from_solver(setup, outcome, self.entropy, solving_fingerprint(setup))
+        _warn_if_unfinished(fit, setup, max(record.promised for record in outcome.records))
+        if not _warn_if_separated(fit, setup):
+            _warn_if_coarse(fit, setup)
+        return self.finish(fit, setup.iterations)
 
     def setup(self) -> SolverSetup:
         """Check the rest and return all that a trial needs besides its seed."""
@@ -128,14 +84,13 @@ class SolvingRequest(Request):
             timetable=self._timetable(graph),
             checkpoints=self._rounds(),
             judged=np.unique(evenly_spaced.astype(np.int64)),
-            tolerance=real("The tolerance", self.tolerance, 1e-15, 1.0),
-            accuracy=real("The accuracy", self.accuracy, 1e-12, 1e-3),
+            tolerance=_TOLERANCE if self.tolerance is None else self.tolerance,
+            accuracy=_ACCURACY if self.accuracy is None else self.accuracy,
             engine=self.engine,
         )
 
     def _timetable(self, graph: Graph) -> Timetable:
-        schedule = choice("schedule of averaging", self.schedule, SCHEDULES)
-        return settle_timetable(schedule, graph, self.law, find_method("sketch"))
+        return settle_timetable(self.schedule or TREE, graph, self.law, find_method(SKETCH))
 
     def _proximal(self, learning: LearningProblem) -> Proximal:
         if isinstance(self.constraint, PSD):
@@ -184,7 +139,7 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
             "iterations",
             4 * setup.iterations,
         )
-    elif promised > _MATERIAL and fit.schedule != TREE:
+    elif promised > _WARN_GAIN and fit.schedule != TREE:
         notice = NotEnough(
             "The run ended while some nodes expected to gain, since nodes' averages differ by too "
             "much to tell: use {argument} or less.",
@@ -199,7 +154,7 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
 def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
     """Tell the caller of `minimize` that scores are too far apart for a sketch to tell slopes."""
     assert fit.gradient_error is not None
-    is_coarse = (fit.gradient_error[:, -1] > _COARSE).any()
+    is_coarse = (fit.gradient_error[:, -1] > _WARN_SLOPE_ERROR).any()
     # At the optimum of the hinge many pairs may be at its kink, where slopes are any.
     if (is_coarse and setup.phi is not Phi.HINGE) or _is_far(setup):
         notify(
@@ -224,7 +179,7 @@ def _is_far(setup: SolverSetup) -> bool:
         return False
     low, middle, high = np.quantile(some[:, unsure], (0.25, 0.5, 0.75), axis=0)
     reach = np.maximum(highest[unsure] - middle, middle - lowest[unsure])
-    return bool(((reach > _FAR * (high - low)) & (high > low)).any())
+    return bool(((reach > _WARN_OUTLIER_IQR * (high - low)) & (high > low)).any())
 
 
 def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
@@ -233,7 +188,7 @@ def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
     More than a quarter of the values is well above the mean, and so many are well below.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        center, apart = some.mean(axis=0), (highest - lowest) / _FAR
+        center, apart = some.mean(axis=0), (highest - lowest) / _WARN_OUTLIER_IQR
         counts = (some > center + apart).sum(axis=0), (some < center - apart).sum(axis=0)
     return np.minimum(*counts) > len(some) / 4 + 1
 

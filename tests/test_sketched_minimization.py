@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 
 import pairgossip as pg
-from pairgossip import solving
+from pairgossip import sketched_minimization
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.solver_trials.trial import SolverTrial
 from pairgossip.errors import NotEnough, RowsDropped, SlowSchedule
@@ -333,7 +333,7 @@ def test_warnings_are_of_the_line_that_calls() -> None:
 
 
 def test_averages_too_coarse_to_tell_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "_MATERIAL", 0.0)  # whatever is left to gain
+    monkeypatch.setattr(sketched_minimization, "_WARN_GAIN", 0.0)  # whatever is left to gain
     with pytest.warns(NotEnough, match="use accuracy=1e-05 or less"):
         fit(schedule="random", accuracy=1e-3)
     fit()  # exact averages say nothing
@@ -406,7 +406,7 @@ def test_features_are_near_without_quartiles_only_where_quartiles_say_so() -> No
     low, middle, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
     ends = rows.min(axis=0), rows.max(axis=0)
     is_far = np.maximum(ends[1] - middle, middle - ends[0]) > 200.0 * (high - low)
-    near = solving._are_near(rows, *ends)
+    near = sketched_minimization._are_near(rows, *ends)
     assert is_far.any()
     assert near[-5:].all()
     assert not (near & is_far).any()

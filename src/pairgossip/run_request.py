@@ -1,37 +1,23 @@
-"""What `estimate` and `minimize` have in common: their arguments, the checks, and the run."""
+"""Runs of `estimate` and `minimize`: the checks of their arguments, their rows, their trials."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
+from pairgossip.arguments.argument import check_declared
+from pairgossip.arguments.run import RunArguments
 from pairgossip.arrays import IntArray
-from pairgossip.checks import (
-    CLOCKS,
-    CONSTRUCTIONS,
-    ITERATIONS_PER_NODE,
-    LAWS,
-    LEXICOGRAPHIC,
-    MISSING,
-    REFUSE,
-    UNIFORM_EDGES,
-    check_jobs,
-    checkpoint_grid,
-    choice,
-    trial_numbers,
-    whole,
-)
+from pairgossip.checks import ITERATIONS_PER_NODE, check_jobs, checkpoint_grid, trial_numbers
 from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
 from pairgossip.errors import InputError, InterruptedRun, MissingExtra, notify
-from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.kernels.rows import check_classes, prepare_rows
-from pairgossip.privacy import RandomizedResponse
-from pairgossip.progress import Advance, LateBar, Show, progress_bar
+from pairgossip.progress import Advance, LateBar, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
 from pairgossip.text import format_count
@@ -40,31 +26,12 @@ Kind = TypeVar("Kind", bound=Run | Fit)
 
 
 @dataclass(kw_only=True)
-class Request:
+class Request(RunArguments):
     """The arguments of a run; creating one checks those that need no data."""
 
-    engines: ClassVar[Sequence[str]]
     columns: ClassVar[Sequence[str]] = ("data", "labels", "groups")
     """The arguments that have an entry for every row."""
 
-    data: Any
-    labels: Any = None
-    graph: Graph | str = "complete"
-    groups: Any = None
-    construction: str = LEXICOGRAPHIC
-    missing: str = REFUSE
-    classes: Any = None
-    positive: Any = None
-    privacy: RandomizedResponse | None = None
-    clock: str = "sync"
-    law: str = UNIFORM_EDGES
-    iterations: int | None = None
-    checkpoints: int | Sequence[int] | IntArray | None = None
-    trials: int | Iterable[int] = 1
-    seed: int | None = None
-    engine: str = "auto"
-    n_jobs: int | None = -1
-    progress: Show = None
     rows_dropped: int = field(default=0, init=False)
     positive_class: str | None = field(default=None, init=False)
     """What results call the positive one of two classes, where there is one."""
@@ -72,11 +39,7 @@ class Request:
     """What the higher one of two labels is called, whether it matters or not."""
 
     def __post_init__(self) -> None:
-        self.clock = choice("clock", self.clock, CLOCKS)
-        self.law = choice("edge law", self.law, LAWS)
-        self.engine = choice("engine", self.engine, self.engines)
-        self.construction = choice("construction", self.construction, CONSTRUCTIONS)
-        self.missing = choice("treatment of missing values", self.missing, MISSING)
+        check_declared(self)
         self.trial_numbers = trial_numbers(self.trials)
         check_jobs(self.n_jobs)
         self.root = root_seed(self.seed)
@@ -121,7 +84,7 @@ class Request:
     def grid(self, nodes: int, most: int | None = None) -> IntArray:
         """Return the checkpoints; the last is the number of iterations, which may end sooner."""
         longest = ITERATIONS_PER_NODE * nodes if most is None else most
-        last = whole("The number of iterations", self.iterations, default=longest)
+        last = longest if self.iterations is None else self.iterations
         return checkpoint_grid(last if most is None else min(last, most), self.checkpoints)
 
     def run(self, experiment: Experiment[R], title: str) -> Outcome[R]:

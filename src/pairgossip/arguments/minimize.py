@@ -1,0 +1,121 @@
+"""The arguments of `minimize`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.arguments.argument import argument
+from pairgossip.arguments.run import RunArguments
+from pairgossip.checks import CLOCKS, ORDERED, RANDOM, TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from pairgossip.arrays import IntArray
+    from pairgossip.losses import Proximal
+    from pairgossip.privacy import RandomizedResponse
+    from pairgossip.results.fit import Fit
+
+DUAL_AVERAGING, SKETCH = "dual-averaging", "sketch"
+METHODS = (DUAL_AVERAGING, SKETCH)
+SCHEDULES = (TREE, ORDERED, RANDOM)
+"""The exchanges along which sketches are averaged."""
+DESCENT_ENGINES = ("auto", "vectors", "plain")
+
+
+@dataclass(kw_only=True)
+class MinimizeArguments(RunArguments):
+    """The arguments of `minimize`, which documents them."""
+
+    loss: Any = "auc-logistic"
+    method: str = argument(
+        DUAL_AVERAGING,
+        choices=METHODS,
+        is_needed=True,
+        help="dual-averaging (unless given): rows and gradients travel; or sketch: nodes average "
+        "sums, from which each computes the gradient over all pairs, and it ends at the optimum.",
+    )
+    schedule: str | None = argument(
+        None,
+        noun="schedule of averaging",
+        choices=SCHEDULES,
+        belongs_to=SKETCH,
+        help="With --method sketch, along which exchanges nodes average: tree (unless given; "
+        "exact, the fewest messages), ordered or random.",
+    )
+    weights: Any = argument(None, kind=object, belongs_to=SKETCH)
+    privacy: RandomizedResponse | None = argument(
+        None, kind=object, belongs_to=DUAL_AVERAGING, reason="averages sums of raw rows"
+    )
+    iterations: int | None = argument(
+        None,
+        kind=int,
+        noun="number of iterations",
+        least=1,
+        is_needed=True,
+        help="How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method "
+        "sketch the most rounds; 200 unless given.",
+        label="iterations",
+        placeholder="200 per node",
+    )
+    clock: str = argument(
+        "sync",
+        choices=CLOCKS,
+        belongs_to=DUAL_AVERAGING,
+        reason="has rounds and no clock",
+        help="sync (unless given): all nodes update at every exchange; async: only the two that "
+        "meet.",
+    )
+    trials: int | Iterable[int] = argument(
+        1, help="Independent repetitions, whose models are averaged.", shown=1
+    )
+    checkpoints: int | Sequence[int] | IntArray | None = argument(
+        None,
+        kind=int,
+        help="How many points the curves have, log-spaced; 12 per decade unless given, or every "
+        "round of --method sketch.",
+    )
+    engine: str = argument("auto", choices=DESCENT_ENGINES)
+    tolerance: float | None = argument(
+        None,
+        kind=float,
+        least=1e-15,
+        most=1.0,
+        belongs_to=SKETCH,
+        help="With --method sketch: end when a round promises to gain less than this part of the "
+        "zero model's loss; 1e-7 unless given.",
+    )
+    accuracy: float | None = argument(
+        None,
+        kind=float,
+        least=1e-12,
+        most=1e-3,
+        belongs_to=SKETCH,
+        help="With --method sketch, how much averages along ordered or random exchanges shrink "
+        "differences between nodes; 1e-6 unless given.",
+    )
+    step: Any = argument(
+        None,
+        kind=float,
+        belongs_to=DUAL_AVERAGING,
+        reason="chooses its steps itself",
+        help="Step size c of the paper's c/sqrt(t); unless given, the adaptive step, which needs "
+        "no tuning, or with privacy one chosen by the steepness of the loss.",
+    )
+    constraint: Proximal | None = None
+    penalty: Proximal | None = None
+    bias: bool | None = argument(
+        None,
+        kind=object,
+        belongs_to=DUAL_AVERAGING,
+        reason="takes gradients over all pairs, which have no bias",
+    )
+    judged: int | None = None
+    start: Fit | str | Path | None = argument(
+        None,
+        kind=object,
+        belongs_to=DUAL_AVERAGING,
+        reason="begins from averages of the rows",
+    )

@@ -1,0 +1,95 @@
+"""The arguments that `estimate` and `minimize` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.arguments.argument import argument
+from pairgossip.checks import (
+    CLOCKS,
+    CONSTRUCTIONS,
+    LEXICOGRAPHIC,
+    MISSING,
+    NODE_CLOCKS,
+    REFUSE,
+    UNIFORM_EDGES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pairgossip.arrays import IntArray
+    from pairgossip.graphs import Graph
+    from pairgossip.privacy import RandomizedResponse
+    from pairgossip.progress import Show
+
+_LARGEST_SEED = 2**128 - 1
+"""The seeds that Python draws for a run without one have 128 bits; larger ones are refused."""
+
+
+@dataclass(kw_only=True)
+class RunArguments:
+    """The arguments of a run; options of the command line are in the order of ``--help``."""
+
+    data: Any = None
+    """None while only the other arguments are checked."""
+    labels: Any = None
+    graph: Graph | str = "complete"
+    groups: Any = None
+    construction: str = argument(LEXICOGRAPHIC, choices=CONSTRUCTIONS)
+    weights: Any = None
+    missing: str = argument(REFUSE, noun="treatment of missing values", choices=MISSING)
+    classes: Sequence[Any] | None = None
+    positive: Any = None
+    privacy: RandomizedResponse | None = None
+    method: str | None = None
+    iterations: int | None = argument(
+        None,
+        kind=int,
+        noun="number of iterations",
+        least=1,
+        is_needed=True,
+        help="How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given.",
+        label="iterations",
+        placeholder="200 per node",
+    )
+    schedule: str | None = None
+    clock: str = argument(
+        "sync",
+        choices=CLOCKS,
+        help="sync (unless given): all nodes update at every exchange; async: only the two that "
+        "meet.",
+    )
+    trials: int | Iterable[int] = argument(1, help="Independent repetitions.", shown=1)
+    seed: int | None = argument(
+        None,
+        kind=int,
+        most=_LARGEST_SEED,
+        help="Seed of all randomness: the same seed gives the same numbers.",
+        shown=0,
+    )
+    law: str = argument(
+        UNIFORM_EDGES,
+        noun="edge law",
+        choices={
+            UNIFORM_EDGES: "every edge equally often",
+            NODE_CLOCKS: "a node calls a neighbor",
+        },
+        help="Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor).",
+        shown=UNIFORM_EDGES,
+        label="which exchange comes next",
+    )
+    checkpoints: int | Sequence[int] | IntArray | None = argument(
+        None,
+        kind=int,
+        help="How many points the curves have, log-spaced; 12 per decade unless given.",
+    )
+    n_jobs: int | None = argument(
+        -1,
+        help="How many trials run at once; -1 for one per core.",
+        option="--jobs",
+        shown=-1,
+    )
+    engine: str = "auto"
+    progress: Show = None
