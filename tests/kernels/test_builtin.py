@@ -17,13 +17,14 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import (
     CATALOG,
     Combination,
-    Formula,
     Kernel,
     Summary,
     describe,
     exact,
-    functions,
 )
+from pairgossip.kernels.builtin.spread import euclidean_distance, squared_distance
+from pairgossip.kernels.builtin.survival import comparable, concordant
+from pairgossip.kernels.kernel import FORMULAS, Formula
 
 from .reference import COMBINE, SCALARS, brute_force, random_data, rows_of, samples
 
@@ -159,7 +160,15 @@ def test_squared_scatter_is_k_means_inertia() -> None:
 def test_formulas_are_distinct_and_complete() -> None:
     made = [part for name in NAMES for part in CATALOG[name]().components]
     made.append(kernels.within_cluster_scatter(squared=False))
-    assert {part.formula for part in made} == set(Formula)
+    assert {part.formula for part in made} == set(FORMULAS.values())
+
+
+def test_a_formula_keeps_its_name_and_number() -> None:
+    with pytest.raises(InputError, match=r"^<Formula.OTHER: 1> has the name or the number of "):
+        Formula("OTHER", 1, np.subtract)
+    gini = FORMULAS["GINI"]
+    assert pickle.loads(pickle.dumps(gini)) is gini
+    assert vars(Formula)["GINI"] is gini
 
 
 def test_parameters_reach_compiled_code() -> None:
@@ -207,12 +216,10 @@ def test_blocks_are_pairs_side_by_side(name: str) -> None:
 
 
 def test_distance_of_one_and_of_several_columns() -> None:
-    np.testing.assert_array_equal(
-        functions.euclidean_distance(np.array([1.0]), np.array([-2.0])), [3.0]
-    )
+    np.testing.assert_array_equal(euclidean_distance(np.array([1.0]), np.array([-2.0])), [3.0])
     first, second = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
-    np.testing.assert_array_equal(functions.euclidean_distance(first, second), [5.0])
-    np.testing.assert_array_equal(functions.squared_distance(first[:, 0], second[:, 0]), [9.0])
+    np.testing.assert_array_equal(euclidean_distance(first, second), [5.0])
+    np.testing.assert_array_equal(squared_distance(first[:, 0], second[:, 0]), [9.0])
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
@@ -227,19 +234,19 @@ def test_inputs_are_left_alone(name: str) -> None:
 
 def test_censored_pairs_are_compared_only_from_the_event() -> None:
     early_censored, late = np.array([[1.0, 5.0, 0.0]]), np.array([[2.0, 9.0, 1.0]])
-    np.testing.assert_array_equal(functions.comparable(early_censored, late), [0.0])
+    np.testing.assert_array_equal(comparable(early_censored, late), [0.0])
     early_event = np.array([[1.0, 5.0, 1.0]])
-    np.testing.assert_array_equal(functions.comparable(early_event, late), [1.0])
-    np.testing.assert_array_equal(functions.concordant(late, early_event, ties=0.5), [1.0])
+    np.testing.assert_array_equal(comparable(early_event, late), [1.0])
+    np.testing.assert_array_equal(concordant(late, early_event, ties=0.5), [1.0])
 
 
 def test_at_equal_times_an_event_comes_before_what_is_censored() -> None:
     event, censored = np.array([[1.0, 5.0, 1.0]]), np.array([[2.0, 5.0, 0.0]])
     for first, second in ((event, censored), (censored, event)):
-        assert functions.comparable(first, second) == 1.0
-        assert functions.concordant(first, second, ties=0.5) == 1.0
+        assert comparable(first, second) == 1.0
+        assert concordant(first, second, ties=0.5) == 1.0
     for row in (event, censored):
-        assert functions.comparable(row, row + np.array([1.0, 0.0, 0.0])) == 0.0
+        assert comparable(row, row + np.array([1.0, 0.0, 0.0])) == 0.0
 
 
 LIFELINES = [

@@ -17,7 +17,6 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import (
     CATALOG,
-    Formula,
     Kernel,
     Ratio,
     distance,
@@ -33,6 +32,7 @@ from pairgossip.kernels.blocks import (
     tile_side,
     tiles,
 )
+from pairgossip.kernels.builtin.spread import GINI
 from pairgossip.kernels.exact import probe, scattered_pairs
 
 from .reference import SCALARS, Row, brute_force, random_data, rows_of, without_closed_forms
@@ -246,7 +246,7 @@ def test_built_in_kernels_pass(name: str, n: int) -> None:
             "'numpy.ndarray' object has no attribute 'nothing'.",
         ),
         (
-            Kernel(lambda a, b: (a - b) ** 2, name="square", formula=Formula.GINI),
+            Kernel(lambda a, b: (a - b) ** 2, name="square", formula=GINI),
             "Kernel 'square' says formula=Formula.GINI, but its function gives other values: "
             "leave formula= out.",
         ),

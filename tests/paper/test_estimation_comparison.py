@@ -9,8 +9,7 @@ import pytest
 
 from pairgossip import estimate, exact
 from pairgossip.datasets import breast_cancer_wisconsin
-from pairgossip.kernels import row_means
-from pairgossip.kernels.builtin import auc, within_cluster_scatter
+from pairgossip.kernels import auc, row_means, within_cluster_scatter
 from pairgossip_paper.experiments.estimation_comparison import AUC, SCATTER, methods
 from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, Measured
 from pairgossip_paper.framework import Plan, Section

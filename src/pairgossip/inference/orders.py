@@ -16,7 +16,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED
+from pairgossip.kernels.builtin.ranks import BOTH_APART, FIRST_APART, KENDALL, SECOND_APART
 from pairgossip.kernels.orders import order_both, order_column
 from pairgossip.kernels.weighing import are_frequencies
 from pairgossip.order_statistics.laws import map_law
@@ -37,11 +39,11 @@ TIES_BY_CELLS, TIES_UNKNOWN = "null variance, ties by cells", "null variance, ti
 """Where p comes from: Wald's z; nodes that see ties as far as cells tell, or that see none, whose
 error is then too large and never too small."""
 ORDER_KERNELS = {
-    "auc": (Formula.AUC_ORDERED, Formula.AUC_COMPARED),
-    "kendall": (Formula.KENDALL,),
-    "kendall-b": (Formula.KENDALL, Formula.FIRST_APART, Formula.SECOND_APART),
-    "somers-d": (Formula.KENDALL, Formula.FIRST_APART),
-    "goodman-kruskal-gamma": (Formula.KENDALL, Formula.BOTH_APART),
+    "auc": (AUC_ORDERED, AUC_COMPARED),
+    "kendall": (KENDALL,),
+    "kendall-b": (KENDALL, FIRST_APART, SECOND_APART),
+    "somers-d": (KENDALL, FIRST_APART),
+    "goodman-kruskal-gamma": (KENDALL, BOTH_APART),
 }
 """The statistics of order, and of which averages each is made."""
 _WHOLE = 0.01

@@ -13,8 +13,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels.builtin.spread import euclidean_distance
 from pairgossip.kernels.data import column_count
-from pairgossip.kernels.functions import euclidean_distance
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION
 from pairgossip.order_statistics.comparisons import TestResult
 

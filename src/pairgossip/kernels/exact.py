@@ -18,8 +18,7 @@ from pairgossip.kernels.blocks import (
     diagonal_total,
     infinite_value,
 )
-from pairgossip.kernels.functions import formula_function
-from pairgossip.kernels.kernel import CATALOG, Combination, Kernel, evaluate
+from pairgossip.kernels.kernel import CATALOG, Combination, Formula, Kernel, evaluate
 from pairgossip.kernels.orders import sharing_orders
 
 # The table of built-in kernels.
@@ -144,9 +143,9 @@ def distinct_rows(data: FloatArray) -> FloatArray:
 def _check_formula(
     kernel: Kernel, first: FloatArray, second: FloatArray, values: FloatArray
 ) -> None:
-    known = formula_function(kernel.formula, kernel.parameter)
-    if known is None:
+    if kernel.formula is Formula.NONE:
         return
+    known = kernel.formula.bind(kernel.formula.function, kernel.parameter)
     with np.errstate(all="ignore"):
         expected = evaluate(replace(kernel, function=known), first, second)
     if not np.allclose(values, expected, rtol=1e-5, atol=1e-9):

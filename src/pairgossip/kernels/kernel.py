@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -23,41 +22,84 @@ Scale = Literal["plain", "log", "logit", "fisher"]
 them, the logarithm; of shares the logit; of correlations Fisher's z."""
 
 
-class Formula(IntEnum):
-    """The numbers by which compiled code recognizes the built-in pair functions.
+@dataclass(frozen=True, eq=False, repr=False)
+class Formula:
+    """A built-in pair function: its number in compiled code, and its sums in closed form.
 
-    Those that take a number find it in `Kernel.parameter`: the weight of ties or the threshold.
+    Parameters
+    ----------
+    name, number
+        What messages and compiled code call it; no two formulas share either.
+    function
+        The pair function in NumPy, as for `Kernel`.
+    total, row_totals, column_totals
+        Its closed forms, as for `Kernel`; those of rows and columns take weights.
+    takes
+        The keyword by which the function and all closed forms take `Kernel.parameter`, such as
+        "ties" or "threshold"; None if they take no parameter.
+    is_bounded
+        Whether values are between -1 and 1, whatever the rows.
     """
 
-    NONE = -1
-    VARIANCE = 0
-    GINI = 1
-    DISTANCE = 2
-    KENDALL = 3
-    CONCORDANT = 4
-    COMPARABLE = 5
-    AUC_ORDERED = 6
-    AUC_COMPARED = 7
-    RANKING_RISK = 8
-    SCATTER_SQUARED = 9
-    SCATTER_PLAIN = 10
-    METRIC_LEARNING_RISK = 11
-    MIDPOINT = 12
-    FIRST_APART = 13
-    SECOND_APART = 14
-    BOTH_APART = 15
-    SECOND_AUC_ORDERED = 16
+    NONE: ClassVar[Formula]
+    """Stands for any other function."""
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether values are between -1 and 1, whatever the rows."""
-        return self in _BOUNDED
+    name: str
+    number: int
+    function: Callable[..., FloatArray]
+    total: Callable[..., float] | None = None
+    row_totals: Callable[..., FloatArray] | None = None
+    column_totals: Callable[..., FloatArray] | None = None
+    takes: str | None = None
+    is_bounded: bool = True
+
+    def __post_init__(self) -> None:
+        for other in FORMULAS.values():
+            if other.name == self.name or other.number == self.number:
+                raise InputError(f"{self!r} has the name or the number of {other!r}.")
+        FORMULAS[self.name] = self
+        setattr(Formula, self.name, self)  # `Formula.GINI`, for kernels made outside this package
+
+    def __int__(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        return f"<Formula.{self.name}: {self.number}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # There is one object of each formula, in other processes too.
+        return _find_formula, (self.name,)
+
+    def bind(self, part: Callable[..., Any], parameter: float) -> Callable[..., Any]:
+        """Return the function, or a closed form, with its parameter if it takes one."""
+        return part if self.takes is None else partial(part, **{self.takes: parameter})
+
+    def kernel(self, parameter: float = 0.0, **facts: Any) -> Kernel:
+        """Make a kernel of the formula: symmetric and 0 at own pairs unless facts say otherwise."""
+        closed_forms = {
+            role: self.bind(form, parameter)
+            for role in ("total", "row_totals", "column_totals")
+            if (form := getattr(self, role)) is not None
+        }
+        defaults = {"symmetric": True, "zero_diagonal": True, "weighs": True}
+        function = self.bind(self.function, parameter)
+        known = defaults | closed_forms | facts
+        return Kernel(function, formula=self, parameter=parameter, **known)
 
 
-_BOUNDED = frozenset(Formula) - {
-    *(Formula.NONE, Formula.VARIANCE, Formula.GINI, Formula.DISTANCE, Formula.MIDPOINT),
-    *(Formula.SCATTER_SQUARED, Formula.SCATTER_PLAIN, Formula.METRIC_LEARNING_RISK),
-}
+FORMULAS: dict[str, Formula] = {}
+"""All formulas by name; each enters itself."""
+
+
+def _find_formula(name: str) -> Formula:
+    return FORMULAS[name]
+
+
+def _no_value(first: FloatArray, second: FloatArray) -> FloatArray:
+    raise AssertionError("this stands for functions that are not built in")
+
+
+Formula.NONE = Formula("NONE", -1, _no_value, is_bounded=False)
 
 
 @dataclass(frozen=True)
@@ -350,7 +392,18 @@ def _quotient_slopes(averages: FloatArray) -> FloatArray:
 
 
 CATALOG: dict[str, Callable[[], Kernel | Combination]] = {}
-"""The built-in kernels by name, filled in by `pairgossip.kernels.builtin`."""
+"""All kernels by name; `register` enters them."""
+Factory = TypeVar("Factory", bound=Callable[..., "Kernel | Combination"])
+
+
+def register(factory: Factory) -> Factory:
+    """Enter a function that makes a kernel: command line and page then know it by its name.
+
+    The kernel is called like the function, with hyphens for underscores. All arguments of the
+    function have defaults.
+    """
+    CATALOG[factory.__name__.replace("_", "-")] = factory
+    return factory
 
 
 def as_kernel(kernel: Any) -> Kernel | Combination:

@@ -190,3 +190,27 @@ def weigh_ascents(
             for part in (row, place)
         )
     return larger[missing:], smaller[missing:]
+
+
+# Sums over ordered pairs of two columns, of which closed forms are made.
+
+
+def weights_or_ones(data: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Return how often each row counts: once without weights."""
+    return np.ones(len(data)) if weights is None else weights
+
+
+def count_ascending_pairs(first: FloatArray, second: FloatArray, marked: BoolArray) -> int:
+    """Count the pairs (i, j) with first[i] < first[j], second[i] < second[j] and i marked."""
+    order, ranks = lay_out(first, second)
+    return count_ascents(ranks, marked[order])
+
+
+def weigh_beyond(
+    first: FloatArray, second: FloatArray, above: FloatArray, below: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Weigh for every i the j larger in both columns by `above`, the smaller ones by `below`."""
+    order, ranks = lay_out(first, second)
+    larger, smaller = np.empty(len(first)), np.empty(len(first))
+    larger[order], smaller[order] = weigh_ascents(ranks, above[order], below[order])
+    return larger, smaller

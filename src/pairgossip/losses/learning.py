@@ -11,7 +11,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
-from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
+from pairgossip.kernels.builtin.classes import higher_label_and_score_total, higher_label_total
 from pairgossip.kernels.data import (
     check_columns,
     check_data,

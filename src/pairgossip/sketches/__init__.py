@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.kernels.builtin.spread import DISTANCE, SCATTER_SQUARED, VARIANCE
 from pairgossip.sketches.bins import OF_ONE_COLUMN, OF_SCORES, Bins
 from pairgossip.sketches.moments import Moments
 from pairgossip.sketches.sketch import BracketingSketch, Recipe, Sketch, formulas
@@ -23,13 +24,13 @@ __all__ = [
 ]
 
 _DEFAULTS: tuple[tuple[frozenset[Formula], Recipe], ...] = (
-    (frozenset({Formula.VARIANCE}), Moments()),
-    (frozenset({Formula.SCATTER_SQUARED}), Moments()),
+    (frozenset({VARIANCE}), Moments()),
+    (frozenset({SCATTER_SQUARED}), Moments()),
     (OF_ONE_COLUMN, Bins()),
     (OF_SCORES, Bins()),
     (OF_ORDER, TwoWayBins()),
     (OF_SURVIVAL, TwoWayBins()),
-    (frozenset({Formula.DISTANCE}), Directions()),
+    (frozenset({DISTANCE}), Directions()),
 )
 """Of which kernels' averages each sketch tells a function."""
 

@@ -11,6 +11,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
+from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
 from pairgossip.sketches.grids import Grid, Labels, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,
@@ -22,8 +24,8 @@ from pairgossip.sketches.sketch import (
 )
 from pairgossip.sketches.tables import AucPair, AucTable, JointAucPair
 
-OF_ONE_COLUMN = frozenset({Formula.GINI, Formula.MIDPOINT})
-OF_SCORES = frozenset({Formula.AUC_ORDERED, Formula.SECOND_AUC_ORDERED, Formula.AUC_COMPARED})
+OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
+OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
 
@@ -121,7 +123,7 @@ class GiniBins:
     n: float
     scale: float
 
-    statistic: ClassVar[tuple[Formula, ...]] = (Formula.GINI,)
+    statistic: ClassVar[tuple[Formula, ...]] = (GINI,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return counts, offsets and squared offsets per bin."""
@@ -200,7 +202,7 @@ class GiniLabels:
     labels: Labels
     scale: float
 
-    statistic: ClassVar[tuple[Formula, ...]] = (Formula.GINI,)
+    statistic: ClassVar[tuple[Formula, ...]] = (GINI,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return a 1 in the place of each number."""
@@ -226,10 +228,10 @@ def _points_of_column(
 ) -> Points:
     middles = weights @ places
     known = {
-        Formula.GINI: 2 * weights @ np.abs(np.subtract.outer(places, places)),
-        Formula.MIDPOINT: places + middles[:, None],
+        GINI: 2 * weights @ np.abs(np.subtract.outer(places, places)),
+        MIDPOINT: places + middles[:, None],
     }
-    own = {Formula.GINI: np.zeros(len(places)), Formula.MIDPOINT: 2 * places}
+    own = {GINI: np.zeros(len(places)), MIDPOINT: 2 * places}
     return Points(
         weights,
         np.stack([known[formula] for formula in wanted], axis=-1),
@@ -240,5 +242,5 @@ def _points_of_column(
 def _mean_differences(
     differences: FloatArray, middles: FloatArray, wanted: tuple[Formula, ...]
 ) -> FloatArray:
-    known = {Formula.GINI: differences, Formula.MIDPOINT: middles}
+    known = {GINI: differences, MIDPOINT: middles}
     return np.stack([known[formula] for formula in wanted], axis=-1)

@@ -9,6 +9,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
+from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
 from pairgossip.sketches.sketch import (
     Points,
@@ -43,9 +44,9 @@ class Moments:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of a variance, or of the squared scatter within clusters."""
-        if set(formulas(pairs.kernel)) == {Formula.VARIANCE}:
+        if set(formulas(pairs.kernel)) == {VARIANCE}:
             sketch = sketch_variance(self.center, pairs.scale, errors=self.errors)
-        elif set(formulas(pairs.kernel)) == {Formula.SCATTER_SQUARED}:
+        elif set(formulas(pairs.kernel)) == {SCATTER_SQUARED}:
             clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
             sketch = Scatter(self.center, columns, clusters, 2 * pairs.scale)
         else:
@@ -96,7 +97,7 @@ class Scatter:
     @property
     def statistic(self) -> tuple[Formula, ...]:
         """Which kernel it is about."""
-        return (Formula.VARIANCE if self.clusters is None else Formula.SCATTER_SQUARED,)
+        return (VARIANCE if self.clusters is None else SCATTER_SQUARED,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return distances from the center and their squared length, per cluster."""

@@ -14,9 +14,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs, Ratio
+from pairgossip.kernels.builtin.classes import AUC_ORDERED, SECOND_AUC_ORDERED
+from pairgossip.kernels.builtin.survival import CONCORDANT
 from pairgossip.text import join_names
 
-_COUNT_TIES = (Formula.CONCORDANT, Formula.AUC_ORDERED, Formula.SECOND_AUC_ORDERED)
+_COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)
 
 
 @runtime_checkable

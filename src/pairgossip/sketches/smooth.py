@@ -12,6 +12,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.sketches.bins import GiniBins
 from pairgossip.sketches.grids import Extent, Grid, Range, check_range, flooded_rows
@@ -137,7 +138,7 @@ class Directions:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of the mean distance."""
-        if set(formulas(pairs.kernel)) != {Formula.DISTANCE}:
+        if set(formulas(pairs.kernel)) != {DISTANCE}:
             raise wrong_kernel("Directions", pairs.kernel, ("distance",))
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
@@ -171,7 +172,7 @@ class Projections:
     axes: FloatArray
     parts: tuple[GiniBins, ...]
 
-    statistic: ClassVar[tuple[Formula, ...]] = (Formula.DISTANCE,)
+    statistic: ClassVar[tuple[Formula, ...]] = (DISTANCE,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of every projection, side by side."""

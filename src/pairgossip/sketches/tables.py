@@ -16,6 +16,15 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
+from pairgossip.kernels.builtin.ranks import (
+    BOTH_APART,
+    FIRST_APART,
+    KENDALL,
+    RANKING_RISK,
+    SECOND_APART,
+)
+from pairgossip.kernels.builtin.survival import COMPARABLE, CONCORDANT
 from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,
@@ -28,17 +37,17 @@ from pairgossip.sketches.sketch import (
 
 _SIGNS = ("signs", "signs")
 _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
-    Formula.KENDALL: ((1.0, _SIGNS),),
-    Formula.RANKING_RISK: ((0.5, ("apart", "apart")), (-0.5, _SIGNS)),
-    Formula.FIRST_APART: ((1.0, ("apart", "whole")),),
-    Formula.SECOND_APART: ((1.0, ("whole", "apart")),),
-    Formula.BOTH_APART: ((1.0, ("apart", "apart")),),
-    Formula.AUC_ORDERED: ((0.25, ("whole", "apart")), (0.25, _SIGNS)),
-    Formula.AUC_COMPARED: ((0.5, ("whole", "apart")),),
+    KENDALL: ((1.0, _SIGNS),),
+    RANKING_RISK: ((0.5, ("apart", "apart")), (-0.5, _SIGNS)),
+    FIRST_APART: ((1.0, ("apart", "whole")),),
+    SECOND_APART: ((1.0, ("whole", "apart")),),
+    BOTH_APART: ((1.0, ("apart", "apart")),),
+    AUC_ORDERED: ((0.25, ("whole", "apart")), (0.25, _SIGNS)),
+    AUC_COMPARED: ((0.5, ("whole", "apart")),),
 }
 """What kernels average, both ways of a pair: forms of the first column times the second's."""
-OF_ORDER = frozenset(_FORMS) - {Formula.AUC_ORDERED, Formula.AUC_COMPARED}
-_SIGNED = {Formula.KENDALL, Formula.RANKING_RISK, Formula.AUC_ORDERED}
+OF_ORDER = frozenset(_FORMS) - {AUC_ORDERED, AUC_COMPARED}
+_SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
 _TINY = 1e-300
 _ROUNDING = 1e-13
@@ -200,7 +209,7 @@ def _apart_and_shared(axis: Grid | Labels) -> tuple[FloatArray, FloatArray]:
 class _KendallTable(Table):
     """Kendall's tau-a."""
 
-    statistic = (Formula.KENDALL,)
+    statistic = (KENDALL,)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return an interval that holds the statistic."""
@@ -212,7 +221,7 @@ class _KendallTable(Table):
 class _RiskTable(Table):
     """The share of pairs whose scores and labels are in opposite order."""
 
-    statistic = (Formula.RANKING_RISK,)
+    statistic = (RANKING_RISK,)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return an interval that holds the statistic."""
@@ -225,7 +234,7 @@ class _RiskTable(Table):
 class AucTable(Table):
     """The AUC: of the pairs of different labels, how many are in order."""
 
-    statistic = (Formula.AUC_ORDERED, Formula.AUC_COMPARED)
+    statistic = (AUC_ORDERED, AUC_COMPARED)
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
@@ -293,8 +302,8 @@ class AucPair:
 
     def _table(self, formula: Formula) -> tuple[int, AucTable, Formula]:
         """Return which of the tables knows a kernel, and what the kernel is there."""
-        if formula is Formula.SECOND_AUC_ORDERED:
-            return 1, self.second, Formula.AUC_ORDERED
+        if formula is SECOND_AUC_ORDERED:
+            return 1, self.second, AUC_ORDERED
         return 0, self.first, formula
 
     def split(self, mean: FloatArray) -> list[FloatArray]:
@@ -332,7 +341,7 @@ class _ConcordanceTable(Table):
 
     events: bool = False
 
-    statistic: ClassVar[tuple[Formula, ...]] = (Formula.CONCORDANT, Formula.COMPARABLE)
+    statistic: ClassVar[tuple[Formula, ...]] = (CONCORDANT, COMPARABLE)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of all rows and of those with an event."""
@@ -355,7 +364,7 @@ class _ConcordanceTable(Table):
         compared = self._form_of_compared(everyone, x.whole, failed) - own
         agreeing = (compared + self._form_of_compared(everyone, x.signs, failed)) / 2
         compared = np.where(compared > 0, compared, np.nan)
-        known = {Formula.CONCORDANT: agreeing, Formula.COMPARABLE: compared}
+        known = {CONCORDANT: agreeing, COMPARABLE: compared}
         return self.scale * np.stack([known[formula] for formula in wanted], axis=-1)
 
     def _form_of_compared(
@@ -390,7 +399,7 @@ class _ConcordanceTable(Table):
         whole, signs = x @ self.x.whole, x @ self.x.signs
         compared = _turn(failed, whole, earlier) + outliving(whole)
         ordered = _turn(failed, signs, earlier) - outliving(signs)
-        known = {Formula.CONCORDANT: compared + ordered, Formula.COMPARABLE: 2 * compared}
+        known = {CONCORDANT: compared + ordered, COMPARABLE: 2 * compared}
         return np.stack([known[formula] for formula in wanted], axis=-1)
 
 

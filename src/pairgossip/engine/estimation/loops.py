@@ -22,27 +22,27 @@ import numpy as np
 from numba import njit
 
 from pairgossip.algorithms import row_products
-from pairgossip.kernels import Formula
+from pairgossip.kernels.builtin import classes, ranks, spread, survival
 
 loop = njit(cache=True, nogil=True, error_model="numpy")
 inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 inlined_by_llvm = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-VARIANCE = int(Formula.VARIANCE)
-GINI = int(Formula.GINI)
-DISTANCE = int(Formula.DISTANCE)
-KENDALL = int(Formula.KENDALL)
-CONCORDANT = int(Formula.CONCORDANT)
-COMPARABLE = int(Formula.COMPARABLE)
-AUC_ORDERED = int(Formula.AUC_ORDERED)
-AUC_COMPARED = int(Formula.AUC_COMPARED)
-RANKING_RISK = int(Formula.RANKING_RISK)
-SCATTER_SQUARED = int(Formula.SCATTER_SQUARED)
-SCATTER_PLAIN = int(Formula.SCATTER_PLAIN)
-MIDPOINT = int(Formula.MIDPOINT)
-FIRST_APART = int(Formula.FIRST_APART)
-SECOND_APART = int(Formula.SECOND_APART)
-BOTH_APART = int(Formula.BOTH_APART)
-SECOND_AUC_ORDERED = int(Formula.SECOND_AUC_ORDERED)
+VARIANCE = spread.VARIANCE.number
+GINI = spread.GINI.number
+DISTANCE = spread.DISTANCE.number
+KENDALL = ranks.KENDALL.number
+CONCORDANT = survival.CONCORDANT.number
+COMPARABLE = survival.COMPARABLE.number
+AUC_ORDERED = classes.AUC_ORDERED.number
+AUC_COMPARED = classes.AUC_COMPARED.number
+RANKING_RISK = ranks.RANKING_RISK.number
+SCATTER_SQUARED = spread.SCATTER_SQUARED.number
+SCATTER_PLAIN = spread.SCATTER_PLAIN.number
+MIDPOINT = spread.MIDPOINT.number
+FIRST_APART = ranks.FIRST_APART.number
+SECOND_APART = ranks.SECOND_APART.number
+BOTH_APART = ranks.BOTH_APART.number
+SECOND_AUC_ORDERED = classes.SECOND_AUC_ORDERED.number
 
 
 @loop

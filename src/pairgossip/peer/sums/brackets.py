@@ -13,7 +13,10 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.inference.answer import Law, interval
-from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels.builtin.ranks import KENDALL, RANKING_RISK
+from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
+from pairgossip.kernels.builtin.survival import COMPARABLE, CONCORDANT
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.distribution import Distribution
@@ -31,7 +34,7 @@ from pairgossip.sketches.samples import RankTable, SampleReadout
 from pairgossip.sketches.sketch import Combined, formulas
 from pairgossip.sketches.tables import AucPair, AucTable, Table
 
-_OF_SURVIVAL = (Formula.CONCORDANT, Formula.COMPARABLE)
+_OF_SURVIVAL = (CONCORDANT, COMPARABLE)
 _HALVINGS = 60
 POSSIBLE: dict[Scale, Ends] = {
     "logit": (0.0, 1.0),
@@ -83,10 +86,10 @@ def _as_ends(ends: tuple[FloatArray, FloatArray]) -> Ends:
 def _of_one_column(part: GiniBins, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
     asked = formulas(kernel)
     ends = np.repeat(part.averages(mean, asked)[None], 2, axis=0)
-    ends[:, asked.index(Formula.GINI)] = _count_differences(part, mean)
-    if Formula.MIDPOINT in asked:  # the lowest value has the highest mean
+    ends[:, asked.index(GINI)] = _count_differences(part, mean)
+    if MIDPOINT in asked:  # the lowest value has the highest mean
         shares = _shares(part, mean)
-        ends[:, asked.index(Formula.MIDPOINT)] = (
+        ends[:, asked.index(MIDPOINT)] = (
             shares @ part.grid.edges[1:],
             shares @ part.grid.edges[:-1],
         )
@@ -116,12 +119,12 @@ def _of_order(part: Table, kernel: Kernel | Combination, mean: FloatArray) -> En
     asked = formulas(kernel)
     if asked == _OF_SURVIVAL:
         return _of_survival(part, mean)
-    if asked == (Formula.RANKING_RISK,):
+    if asked == (RANKING_RISK,):
         return _as_ends(part.bracket(mean))  # type: ignore[attr-defined]
     cells, ends = part.cells(mean), np.repeat(part.averages(mean, asked)[None], 2, axis=0)
     known, unknown = float(part.known(cells)), float(part.unknown(cells))
     agreement = np.clip([known - unknown, known + unknown], -1.0, 1.0)
-    ends[:, asked.index(Formula.KENDALL)] = part.scale * agreement
+    ends[:, asked.index(KENDALL)] = part.scale * agreement
     low, high = kernel.combine(ends)
     return float(low), float(high)
 

@@ -8,7 +8,8 @@ from abc import abstractmethod
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels.builtin.spread import DISTANCE, SCATTER_SQUARED, VARIANCE
 from pairgossip.order_statistics.statistics import Statistic
 from pairgossip.peer.sums.cells import Axis, Block, Cells, Columns, lay_cells, rounding_step
 from pairgossip.peer.sums.readings import OrderReading, PairReading, SpreadReading
@@ -230,11 +231,11 @@ def cells_of_kernel(columns: Columns, kernel: Kernel | Combination) -> Cells:
     """Return what is added up for a kernel that has a sketch."""
     asked = set(formulas(kernel))
     for kind, parts in (
-        (_Variances, {Formula.VARIANCE}),
-        (_Variances, {Formula.SCATTER_SQUARED}),
+        (_Variances, {VARIANCE}),
+        (_Variances, {SCATTER_SQUARED}),
         (_OneColumn, OF_ONE_COLUMN),
         (_Scores, OF_SCORES),
-        (_Distances, {Formula.DISTANCE}),
+        (_Distances, {DISTANCE}),
     ):
         if asked <= parts:
             return kind(columns, kernel)

@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import checkpoint_grid
 from pairgossip.estimation import estimate
 from pairgossip.inference.questions import exact
-from pairgossip.kernels.builtin import auc, within_cluster_scatter
+from pairgossip.kernels import auc, within_cluster_scatter
 from pairgossip.theory.bounds import constants, gosta_deviation_bound
 from pairgossip_paper.framework import Case, Computation, Plan, fit_power_law
 from pairgossip_paper.paper_setup import (

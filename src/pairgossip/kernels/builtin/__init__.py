@@ -1,0 +1,1 @@
+"""The built-in kernels: a file of this room holds all that numpy needs to know of each."""
