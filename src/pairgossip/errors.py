@@ -53,7 +53,8 @@ class Notice(Exception):
         return sentence if self.place is None else f"{self.place}: {sentence}"
 
     def at(self, place: object) -> Self:
-        """Return the same notice about a place, such as the file that was read."""
+        """Return the same notice with a place before its own, such as the file that was read."""
+        place = place if self.place is None else f"{place}: {self.place}"
         return type(self)(
             self.message, self.argument, self.value, place=place, subject=self.subject
         )

@@ -142,7 +142,7 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
     elif promised > _WARN_GAIN and fit.schedule != TREE:
         notice = NotEnough(
             "The run ended while some nodes expected to gain, since nodes' averages differ by too "
-            "much to tell: use {argument} or less.",
+            "much to tell: use {argument}.",
             "accuracy",
             setup.accuracy / 100,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ MOST_NAMED = 10
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
 LARGEST_PORT = 65_535
+TLS = "tls/"
+"""The scheme of addresses at which peers reach each other."""
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def printable(text: str) -> str:
@@ -92,12 +96,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def parse_address(text: str) -> tuple[str, int] | None:
-    """Read ``host:port`` or ``[host]:port``; None for any other text."""
-    host, _, port = text.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or len(port) > len(str(LARGEST_PORT)):
+def parse_address(text: str, scheme: str = "") -> tuple[str, int] | None:
+    """Read ``host:port`` or ``[host]:port`` after the scheme; None for any other text."""
+    match = _ADDRESS.fullmatch(text.removeprefix(scheme)) if text.startswith(scheme) else None
+    if match is None or int(match[2]) > LARGEST_PORT:
         return None
-    return (host.strip("[]"), int(port)) if int(port) <= LARGEST_PORT else None
+    return match[1].strip("[]"), int(match[2])
 
 
 def format_bytes(number: float) -> str:

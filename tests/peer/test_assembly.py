@@ -302,8 +302,8 @@ def test_a_certificate_that_is_not_valid_yet_keeps_no_peer_from_running(
     assembly.close()
     assert assembly.problems == (), "the reporter asks the clock anew"
     own, theirs = assembly_module.untimely_certificates(assembly.context)
-    assert own.startswith("This peer's own certificate is valid from ")
-    assert theirs.startswith("The certificate of 'bob' is valid from ")
+    assert own.sentence.startswith("This peer's own certificate is valid from ")
+    assert theirs.sentence.startswith("The certificate of 'bob' is valid from ")
     evicted = {member.id for member in assembly.members.listed}
     assert assembly_module.untimely_certificates(assembly.context, evicted) == [own]
 

@@ -164,7 +164,7 @@ def _read_signed_model(path: Path) -> Model:
     try:
         return signed_model(checked.result, {"members": len(checked.signed)})
     except InputError as problem:
-        raise InputError(f"{path}: {problem}") from None
+        raise problem.at(path) from None
 
 
 def _is_sound(content: dict[str, Any]) -> bool:

@@ -203,8 +203,7 @@ def _minimize(*data: Any, **how: Any) -> Fit:
     for warning in caught:
         notice = warning.message
         if isinstance(notice, NotEnough) and notice.argument in _ADVICE:
-            message = notice.message.replace(" or less", "")
-            notice = NotEnough(message, *_ADVICE[notice.argument])
+            notice = NotEnough(notice.message, *_ADVICE[notice.argument])
         assert isinstance(notice, Warning)
         notify(notice)
     return fit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,28 +20,25 @@ from pairgossip.peer.reading import (
 )
 from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import RoundsStatus
-from pairgossip.text import clean_text, is_loopback
+from pairgossip.text import clean_text, is_loopback, parse_address
 
 _LONGEST_ANSWER = 2.0
 _LARGEST_ANSWER = 1 << 20
-_METRICS_ADDRESS = re.compile(
-    r"(?:http://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})(?:/metrics)?"
-)
 _Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 def parse_metrics_address(text: str) -> tuple[str, int] | None:
     """Return the host and port of an address; None if the text is not one, but a folder's name."""
-    match = _METRICS_ADDRESS.fullmatch(text)
-    if match is None:
+    address = text.removeprefix("http://").removesuffix("/metrics")
+    if ":" not in address or "/" in address:
         return None
-    host, port = match[1].strip("[]"), int(match[2])
-    if not 0 < port < 1 << 16 or not is_loopback(host):
+    parsed = parse_address(address)
+    if parsed is None or parsed[1] == 0 or not is_loopback(parsed[0]):
         raise InputError(
             f"Metrics cannot be read from '{text[:80]}': peers serve them on their own machine "
             "only; give a port of this one, such as 127.0.0.1:9464, or set up a tunnel."
         )
-    return host, port
+    return parsed
 
 
 @dataclass

@@ -73,6 +73,7 @@ _SHOWS = {
     "collect": "all rows to all nodes",
     "sketch": "a row's features to its node's first partner, then means of several rows",
 }
+_SITE_SHOWS = "a site's summed features to its first partner, then means of several rows"
 _TREE_SHOWS = "sums of subtrees to the parent, a leaf's own features among them"
 
 
@@ -171,9 +172,9 @@ def _predict_sketch(
     case: Case, row: PlannedMethod, setup: Setup, problem: SketchedPairs
 ) -> PlannedMethod:
     values, floor = problem.linearized()
-    shows = _TREE_SHOWS if row.schedule == TREE else row.shows
-    if problem.n < len(problem.data):
-        shows = shows.replace("a row's features to its node's", "a site's summed features to its")
+    shows = row.shows if problem.n == len(problem.data) else _SITE_SHOWS
+    if row.schedule == TREE:
+        shows = _TREE_SHOWS
     if len(problem.holders):
         shows += f"; {len(problem.holders)} numbers of the rows to all nodes"
     row = replace(row, shows=shows, remaining_error=floor / case.size)

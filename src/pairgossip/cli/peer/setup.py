@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, HomeFolder, Whole
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.text import format_count, join_names
+from pairgossip.text import TLS, format_count, join_names, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.invitations import Invitation
@@ -263,8 +263,8 @@ def invite_command(
 
 
 def _listening(listen: str) -> str:
-    host, _, port = listen.removeprefix("tls/").rpartition(":")
-    if host in ("0.0.0.0", "[::]"):
+    host, port = parse_address(listen, TLS) or ("", 0)
+    if host in ("0.0.0.0", "::"):
         raise InputError(
             f"This peer listens everywhere ({listen}): say where neighbors reach it, as in "
             f"--address tls/clinic-a.example:{port}, or give --unreachable."

@@ -82,7 +82,7 @@ def load_identity(folder: Path) -> Identity:
     try:
         its_id, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
     except InputError as problem:
-        raise InputError(f"{file}: {problem}") from None
+        raise problem.at(file) from None
     static = static_key(key)
     is_its_own = sealing_key == static.public_key().public_bytes_raw()
     if its_id != id_of_key(key.public_key()) or not is_its_own:

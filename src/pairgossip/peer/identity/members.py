@@ -5,7 +5,6 @@ The context is what a real peer exchanges by: signed with its key, checked again
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -36,7 +35,7 @@ from pairgossip.peer.protocol.messages import (
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.spec.spec import Spec, program_for, rule_for
-from pairgossip.text import format_count
+from pairgossip.text import TLS, format_count, parse_address
 
 KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
 """``keep(own, members, question, counts)``: what is added to counts in a sum over members."""
@@ -47,9 +46,9 @@ LEAST_ROWS = 10
 member."""
 
 _LARGEST_ADDRESS = 300
+"""Characters of an address; a longer one is refused."""
 _LARGEST_FILE = 1 << 26
 """Bytes of a list of members: those of some ten thousand."""
-_ADDRESS = re.compile(r"tls/(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +92,7 @@ class Members(msgspec.Struct, frozen=True):
                 ids.add(member.id)
                 names.add(member.name)
         except InputError as problem:
-            raise InputError(f"{path}: {problem}") from None
+            raise problem.at(path) from None
         return cls(given.members)
 
     def save(self, path: Path) -> None:
@@ -144,7 +143,7 @@ def check_member(member: Member) -> None:
         its_name = name_in_certificate(member.certificate)
         sealing_key_of(member.certificate)
     except InputError as problem:
-        raise InputError(f"Member '{member.name}': {problem}") from None
+        raise problem.at(f"Member '{member.name}'") from None
     if its_id != member.id:
         raise InputError(f"The certificate of member '{member.name}' is not that of its id.")
     if its_name != member.name:
@@ -162,8 +161,8 @@ def check_member(member: Member) -> None:
 
 def check_address(address: str) -> str:
     """Return an address where a peer listens, or say what addresses are like."""
-    match = _ADDRESS.fullmatch(address) if len(address) <= _LARGEST_ADDRESS else None
-    if match is None or not 0 < int(match[2]) < 2**16:
+    parsed = parse_address(address, TLS) if len(address) <= _LARGEST_ADDRESS else None
+    if parsed is None or parsed[1] == 0:
         raise InputError(
             f"{address[:64]!r} is not an address: write it as tls/HOST:PORT, such as "
             f"tls/192.168.1.5:7447."

@@ -14,6 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 
+from pairgossip.text import TLS, parse_address
+
 Resolve = Callable[[str], object]
 """``resolve(name)``: raise `OSError` if this machine cannot resolve a name."""
 
@@ -23,13 +25,13 @@ _SECONDS_BETWEEN_LOOKUPS = 60.0
 
 def host_name(address: str | None) -> str | None:
     """Return the name in ``tls/HOST:PORT``; None for a number, and for a member without address."""
-    if address is None:
+    parsed = None if address is None else parse_address(address, TLS)
+    if parsed is None:
         return None
-    host = address.removeprefix("tls/").rpartition(":")[0]
     try:
-        ipaddress.ip_address(host.strip("[]"))
+        ipaddress.ip_address(parsed[0])
     except ValueError:
-        return host
+        return parsed[0]
     return None
 
 

@@ -17,7 +17,7 @@ from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.state import Standing, State, SumsState
-from pairgossip.peer.service.status import Status, describe, read_ended, read_status
+from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.home import noise_ledger, rows_in_force
@@ -179,7 +179,7 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
     return problems
 
 
-def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -> list[str]:
+def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -> list[Problem]:
     """Say whose certificates are not valid by this machine's clock, this peer's own first.
 
     A certificate that is not valid yet keeps no peer from running: a device without a battery for
@@ -189,33 +189,40 @@ def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -
     listed = [one for one in context.members.listed if one.id not in evicted]
     early = [_early(one.name, one.certificate) for one in listed if is_early(one.certificate)]
     if (more := len(early) - _MOST_EARLY) > 0:
-        early[_MOST_EARLY:] = [f"And {more} more certificates are not valid yet by this clock."]
+        rest = f"And {more} more certificates are not valid yet by this clock."
+        early[_MOST_EARLY:] = [Problem(rest, ("more early certificates",))]
     own = context.identity.certificate
     if is_early(own):
         early.insert(0, _own_early(own))
     return early + [
-        f"The certificate of '{one.name}' expired on {expiry(one.certificate):%Y-%m-%d}, and this "
-        f"machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is right, let "
-        f"'{one.name}' join again from a new folder."
-        for one in listed
-        if is_expired(one.certificate)
+        _expired(one.name, one.certificate) for one in listed if is_expired(one.certificate)
     ]
 
 
-def _own_early(certificate: str) -> str:
-    return (
-        f"This peer's own certificate is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
-        f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine. "
-        "Nothing is lost, and the peer goes on by itself once the clock is right."
+def _expired(name: str, certificate: str) -> Problem:
+    return Problem(
+        f"The certificate of '{name}' expired on {expiry(certificate):%Y-%m-%d}, and this "
+        f"machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is right, let "
+        f"'{name}' join again from a new folder."
     )
 
 
-def _early(name: str, certificate: str) -> str:
-    return (
+def _own_early(certificate: str) -> Problem:
+    return Problem(
+        f"This peer's own certificate is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
+        f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine. "
+        "Nothing is lost, and the peer goes on by itself once the clock is right.",
+        ("own early certificate",),
+    )
+
+
+def _early(name: str, certificate: str) -> Problem:
+    return Problem(
         f"The certificate of '{name}' is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
         f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine, or "
         f"of '{name}', whichever is off. Nothing is lost, and the two connect by themselves once "
-        "the certificate is valid."
+        "the certificate is valid.",
+        ("early certificate", name),
     )
 
 

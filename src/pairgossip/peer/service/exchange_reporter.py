@@ -19,7 +19,7 @@ from pairgossip.peer.service.reporter import (
     Reporter,
     last_status,
 )
-from pairgossip.peer.service.status import Status, follow, status_of
+from pairgossip.peer.service.status import Problem, Status, follow, status_of
 
 
 class ExchangeReporter(Reporter):
@@ -80,9 +80,9 @@ class ExchangeReporter(Reporter):
 
     def _silences(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
-    ) -> list[str]:
+    ) -> list[Problem]:
         """Say which neighbors do not answer or have gone, and what that means."""
-        sentences = []
+        problems = []
         # An offer made just now freezes a row too, but is answered in a moment.
         overdue = sum(seconds > UNANSWERED for seconds in waiting.values())
         is_stuck = overdue >= len(self._exchange.state.nodes)
@@ -99,13 +99,17 @@ class ExchangeReporter(Reporter):
             )
             if waiting.get(neighbor, 0.0) > UNANSWERED:
                 said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s ({cause}): "
-                sentences.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
+                meaning = self._frozen(neighbor, is_stuck)
+                kind = ("no answer", neighbor, cause, meaning)
+                problems.append(Problem(f"{said}{meaning}. {advice}", kind))
             elif neighbor in versions:
                 continue  # it is there, and the version is what to look at
             elif since > (UNANSWERED if neighbor in self._exchange.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s ({cause}): "
-                sentences.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
-        return sentences
+                meaning = self._going_on(neighbor, is_stuck)
+                kind = ("away", neighbor, cause, meaning)
+                problems.append(Problem(f"{said}{meaning}. {advice}", kind))
+        return problems
 
     def _frozen(self, neighbor: str, is_stuck: bool) -> str:
         rows = len(self._exchange.state.nodes)

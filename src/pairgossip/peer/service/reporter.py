@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ from pairgossip.peer.service.assembly import Assembly, untimely_certificates
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.status import (
     NeighborStatus,
+    Problem,
     Status,
     ended_generation,
     keep_ended,
@@ -50,8 +50,6 @@ _MOST_UNANSWERED = 5
 _MOST_DIFFERENCES = 5
 _MOST_LOGGED = 8
 """Entries of an estimate in one line of the log."""
-_COUNT = re.compile(r"(?<= )(?:\d+|\d\d:\d\d)(?= )")
-"""A number of seconds or rows, or a time; digits in a name are not set off by spaces."""
 
 
 class Reporter(ABC):
@@ -70,7 +68,7 @@ class Reporter(ABC):
         self._started = time.time()
         self._started_at = time.monotonic()
         self._fatal: str | None = None
-        self._logged: set[str] = set()
+        self._logged: set[tuple[str, ...]] = set()
         self._agreed: set[str] = set()
         self._refused = 0
         self._connected: set[str] = set()
@@ -101,7 +99,7 @@ class Reporter(ABC):
     @abstractmethod
     def _silences(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
-    ) -> list[str]:
+    ) -> list[Problem]:
         """Say who does not answer or has gone, and what that means."""
 
     @property
@@ -186,7 +184,7 @@ class Reporter(ABC):
             neighbors=self._neighbors(connected, versions, now),
             staleness=None if self._changed_at is None else now - self._changed_at,
             counts={name: count for name, count in all_counts.items() if count},
-            problems=problems,
+            problems=tuple(problem.sentence for problem in problems),
             pid=os.getpid(),
             started=self._started,
             updated=time.time(),
@@ -240,31 +238,32 @@ class Reporter(ABC):
 
     def _problems(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
-    ) -> tuple[str, ...]:
-        problems = list(self._parts.problems)
+    ) -> list[Problem]:
+        problems = [Problem(sentence) for sentence in self._parts.problems]
         problems += untimely_certificates(self._context, self._protocol.state.evicted)
         problems += self._unresolved_names()
-        problems += [self._other_version(*one) for one in sorted(versions.items())]
+        problems += [Problem(self._other_version(*one)) for one in sorted(versions.items())]
         # A peer that ends on its own account waits for nobody.
         silences = [] if self._fatal is not None else self._silences(now, versions, waiting)
         problems += silences[:_MOST_UNANSWERED]
         if (more := len(silences) - _MOST_UNANSWERED) > 0:
-            problems.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
-        for neighbor, text in self._protocol.disagreeing.items():
-            problems.append(self._disagreement(neighbor, text))
-        problems += [self._unlisted(*one) for one in sorted(self._protocol.unlisted.items())]
+            rest = f"And {more} more neighbors do not answer: see the table of neighbors."
+            problems.append(Problem(rest, ("more neighbors",)))
+        disagreeing, unlisted = self._protocol.disagreeing, self._protocol.unlisted
+        problems += [Problem(self._disagreement(*one)) for one in disagreeing.items()]
+        problems += [Problem(self._unlisted(*one)) for one in sorted(unlisted.items())]
         last = max(self._heard_at.values(), default=self._started_at)
         is_alone = now - last > LONELY and not self._is_quiet and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
+            others = "other neighbor" if versions else "neighbor"
             lonely = (
-                f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
+                f"No {others} was heard of for {now - last:.0f} seconds: see that they run, that "
                 "they have joined this peer and not evicted it, and that the addresses in "
                 "members.json and the clocks of all machines are right."
             )
-            problems.append(lonely.replace("No ", "No other ", 1) if versions else lonely)
-        if self._unwritten is not None:
-            problems.append(self._unwritten)
-        return (*problems, *([] if self._fatal is None else [self._fatal]))
+            problems.append(Problem(lonely, ("alone", others)))
+        ends = (self._unwritten, self._fatal)
+        return problems + [Problem(sentence) for sentence in ends if sentence is not None]
 
     def _find_unresolved(self) -> dict[str, str]:
         """Find the neighbors that are not connected and have a name that does not resolve."""
@@ -277,15 +276,18 @@ class Reporter(ABC):
         unresolved = self._lookup.find_unresolved(set(names.values()))
         return {one: name for one, name in names.items() if name in unresolved}
 
-    def _unresolved_names(self) -> list[str]:
-        sentences = [
-            f"The name {name} in the address of '{self._names.get(one, one)}' does not resolve on "
-            "this machine: check the name in members.json, or this machine's name service."
+    def _unresolved_names(self) -> list[Problem]:
+        problems = [
+            Problem(
+                f"The name {name} in the address of '{self._names.get(one, one)}' does not resolve "
+                "on this machine: check the name in members.json, or this machine's name service."
+            )
             for one, name in self._unresolved.items()
         ]
-        if (more := len(sentences) - _MOST_UNANSWERED) > 0:
-            sentences[_MOST_UNANSWERED:] = [f"And {more} more names do not resolve."]
-        return sentences
+        if (more := len(problems) - _MOST_UNANSWERED) > 0:
+            rest = f"And {more} more names do not resolve."
+            problems[_MOST_UNANSWERED:] = [Problem(rest, ("more names",))]
+        return problems
 
     def _cause(self, member: str, versions: Mapping[str, int]) -> str:
         """Say in a few words what is known about a member that is waited for."""
@@ -334,18 +336,16 @@ class Reporter(ABC):
         name, why = self._names.get(neighbor, neighbor), clean_text(" ".join(reasons), 1000)
         return f"Neighbor '{name}' runs another specification: {why}"
 
-    def _log_news(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
+    def _log_news(self, problems: list[Problem], counts: Mapping[str, int]) -> None:
         """Log what is new since the last report."""
         for neighbor in self._protocol.agreed - self._agreed:
             name = self._names.get(neighbor, neighbor)
             self._log.info("neighbor has the same specification", neighbor=name)
         self._agreed = set(self._protocol.agreed)
-        # Two problems are the same although a number in them has changed.
-        kinds = {problem: _COUNT.sub("", problem) for problem in problems}
-        for problem, kind in kinds.items():
-            if problem != self._fatal and kind not in self._logged:
-                self._log.warning(problem)
-        self._logged = set(kinds.values())
+        for problem in problems:
+            if problem.sentence != self._fatal and problem.key not in self._logged:
+                self._log.warning(problem.sentence)
+        self._logged = {problem.key for problem in problems}
         refused = {name: count for name, count in counts.items() if "refused" in name and count}
         if sum(refused.values()) > self._refused:
             self._refused = sum(refused.values())

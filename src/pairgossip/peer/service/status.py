@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,20 @@ _LARGEST_STATUS = 8 << 20
 _LARGEST_ENDED = 1 << 26
 _MOST_ENDED = 32
 """Generations of which the results are kept."""
+
+
+class Problem(NamedTuple):
+    """Something that the operator should look at; it is logged when it is new."""
+
+    sentence: str
+    kind: tuple[str, ...] = ()
+    """The part that stays while a number or a time in the sentence changes; empty for a sentence
+    without such a part."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Equal for two problems that are the same one."""
+        return self.kind or (self.sentence,)
 
 
 class NeighborStatus(msgspec.Struct, frozen=True):

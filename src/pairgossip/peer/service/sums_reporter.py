@@ -16,7 +16,7 @@ from pairgossip.peer.service.assembly import Assembly
 from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import NEVER_AGAIN, UNANSWERED, Reporter
-from pairgossip.peer.service.status import Status, sums_status
+from pairgossip.peer.service.status import Problem, Status, sums_status
 from pairgossip.peer.signed_result import SignedResult, replay_rounds, sign_result
 from pairgossip.peer.storage.kept_results import keep_result
 from pairgossip.text import clean_text, join_first, join_names
@@ -94,7 +94,7 @@ class SumsReporter(Reporter):
 
     def _silences(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
-    ) -> list[str]:
+    ) -> list[Problem]:
         """Say why the rounds do not go on, if they do not."""
         sentences = [self._unwritable] if self._unkept else []
         if (refusal := self._rounds.refusal()) is not None:
@@ -105,14 +105,15 @@ class SumsReporter(Reporter):
             sentences.append(explain_halt(self._rounds.halt, self._name))
         sentences += [self._other_list(*one) for one in sorted(self._rounds.other_lists.items())]
         late = {one: since for one, since in waiting.items() if since > UNANSWERED}
-        if late and not sentences:
-            sentences.append(
-                f"Round {self._rounds.round} has waited for {self._quote(sorted(late))} for "
-                f"{max(late.values()):.0f} s ({self._causes(sorted(late), versions)}): nothing is "
-                "lost, and it goes on once they run; ask their operators, whose peer status may "
-                f"say more. {NEVER_AGAIN}"
-            )
-        return sentences
+        if sentences or not late:
+            return [Problem(sentence) for sentence in sentences]
+        names, causes = self._quote(sorted(late)), self._causes(sorted(late), versions)
+        waits = (
+            f"Round {self._rounds.round} has waited for {names} for {max(late.values()):.0f} s "
+            f"({causes}): nothing is lost, and it goes on once they run; ask their operators, "
+            f"whose peer status may say more. {NEVER_AGAIN}"
+        )
+        return [Problem(waits, ("a round waits", names, causes))]
 
     def _quote(self, members: list[str]) -> str:
         """Name members, and count those that are too many to name."""

@@ -41,6 +41,7 @@ from pairgossip.peer.identity.certificates import Opener, Sealer, is_expired, is
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.messages import VERSION
+from pairgossip.text import TLS
 
 if TYPE_CHECKING:
     from zenoh import Sample, Session
@@ -359,7 +360,7 @@ def _is_genuine(certificate: str, sender: str, to: str, content: bytes) -> bool:
 
 def _sentence(problem: str, site: Site) -> InputError:
     """Say what keeps Zenoh from opening."""
-    place = (site.listen or "").removeprefix("tls/")
+    place = (site.listen or "").removeprefix(TLS)
     known = {
         "Address already in use": f"{place} is in use by another program: stop it, or give another"
         " port in peer.toml",

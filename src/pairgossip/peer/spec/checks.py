@@ -284,7 +284,7 @@ def check_privacy(spec: Spec) -> None:
     try:
         debias_measure(spec)
     except InputError as problem:
-        raise InputError(f"[privacy]: {problem}") from None
+        raise problem.at("[privacy]") from None
 
 
 def _check_bins(spec: Spec, privacy: Privacy) -> None:

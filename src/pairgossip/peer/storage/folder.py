@@ -95,9 +95,9 @@ class Home:
         except UnicodeDecodeError:
             raise InputError(f"{self.peer} is not UTF-8 text: save it as TOML in UTF-8.") from None
         except msgspec.ValidationError as problem:
-            raise InputError(f"{self.peer}: {wrong_kind(problem)}") from None
+            raise wrong_kind(problem).at(self.peer) from None
         except InputError as problem:
-            raise InputError(f"{self.peer}: {problem}") from None
+            raise problem.at(self.peer) from None
         return change_by_environment(settings, os.environ)
 
     def read_spec(self) -> Spec:
@@ -209,9 +209,9 @@ def change_by_environment(
         )
         return check_settings(changed)
     except msgspec.ValidationError as problem:
-        raise InputError(f"Environment: {wrong_kind(problem)}") from None
+        raise wrong_kind(problem).at("Environment") from None
     except InputError as problem:
-        raise InputError(f"Environment: {problem}") from None
+        raise problem.at("Environment") from None
 
 
 class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -129,9 +129,9 @@ def _read_settings(home: Home, name: str) -> OperatorSettings:
     except UnicodeDecodeError:
         raise InputError(f"{home.peer} is not UTF-8 text: save it as TOML in UTF-8.") from None
     except msgspec.ValidationError as problem:
-        raise InputError(f"{home.peer}: {wrong_kind(problem)}") from None
+        raise wrong_kind(problem).at(home.peer) from None
     except InputError as problem:
-        raise InputError(f"{home.peer}: {problem}") from None
+        raise problem.at(home.peer) from None
 
 
 # The database
