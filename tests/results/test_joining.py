@@ -45,6 +45,14 @@ def test_trials_run_apart_equal_trials_run_together(
     assert pg.load(tmp_path / "joined.npz").trial_numbers.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_joined_fits_by_sketches_hold_the_gradient_errors_of_all_trials(tmp_path: Any) -> None:
+    how = {"method": "sketch", "iterations": None}
+    joined = pg.join_trials([fit(trials=[0], **how), fit(trials=[1], **how)])
+    joined.save(tmp_path / "joined.npz")
+    back = pg.load(tmp_path / "joined.npz")
+    assert back.gradient_error.shape == (2, len(joined.iterations))
+
+
 def test_a_part_without_bias_or_history_leaves_the_whole_without() -> None:
     assert pg.join_trials([fit(trials=[0]), fit(trials=[1], bias=False)]).bias is None
     assert pg.join_trials([run(trials=[0], record="summary"), run(trials=[1])]).history is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,8 +15,20 @@ from pairgossip.engine.solver_trials.trial import SolverRecord, SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.losses.steps import AdaptiveStep
+from pairgossip.results.fields import (
+    CURVE,
+    ITERATION,
+    REST,
+    ROW,
+    TRIAL,
+    Parts,
+    about,
+    curve,
+    join_fields,
+    parts_of,
+)
 from pairgossip.results.provenance import Fingerprint, step_mark
-from pairgossip.results.result import Result, Traffic, shared_fields
+from pairgossip.results.result import Result, collect_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,16 +58,12 @@ class Bias:
         """The size of the bias, shape (trials, checkpoints)."""
         return np.linalg.norm(self.gradient, axis=2)
 
-    def append(self, later: Bias, rows: IntArray) -> Bias:
-        """Return the bias of the trials in these rows, and then of their continuation."""
-        return Bias(
-            np.concatenate([self.gradient[rows], later.gradient], axis=1),
-            np.concatenate([self.network_model[rows], later.network_model], axis=1),
-        )
-
     def bound_term(self, optimum: FloatArray) -> FloatArray:
         """The term of the bound, (theta* - network model) . bias, shape (trials, checkpoints)."""
         return np.einsum("tcp,tcp->tc", self.gradient, optimum - self.network_model)
+
+
+_BIAS = Parts(Bias, {"gradient": "bias_gradient", "network_model": "bias_model"})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -64,33 +72,41 @@ class Fit(Result):
 
     kind: ClassVar[Literal["fit"]] = "fit"
 
-    loss: str
-    method: str = "dual-averaging"
+    loss: str = field(metadata=about(alike=True))
+    method: str = field(default="dual-averaging", metadata=about())
     """Or "sketch": then iterations are rounds, and the models of all nodes agree up to what
     averaging leaves."""
-    schedule: str = "random"
+    schedule: str = field(default="random", metadata=about())
     """In which order nodes exchange: "random", or for sketches also "ordered" or "tree"."""
-    step: str
-    step_scale: float
+    step: str = field(metadata=about(alike=True))
+    step_scale: float = field(metadata=about())
     """The first step size, c of c/sqrt(t), or the constant of the adaptive step; 1 where a solver
     chooses its steps."""
-    judged: IntArray
+    judged: IntArray = field(metadata=about(dims=("judged",)))
     """The nodes whose models are judged: all, or a sample of a large network."""
-    trial_objective: FloatArray
+    trial_objective: FloatArray = field(metadata=curve("objective"))
     """Mean over the judged nodes of the objective of their models, shape (trials, checkpoints)."""
-    trial_spread: FloatArray
+    trial_spread: FloatArray = field(metadata=curve("spread"))
     """Standard deviation over these nodes of the objectives, shape (trials, checkpoints)."""
-    trial_disagreement: FloatArray
+    trial_disagreement: FloatArray = field(metadata=curve("disagreement"))
     """Root mean square distance of the nodes' models from their mean."""
-    bias: Bias | None
+    bias: Bias | None = field(
+        default=None,
+        metadata=about(dims=(TRIAL, ITERATION, "parameter"), parts=_BIAS),
+    )
     """The gradient bias; None where it was not computed."""
-    state: Snapshot
+    state: Snapshot = field(metadata=about(dims=(TRIAL, REST), parts=parts_of(Snapshot, "state")))
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
-    gradient_error: FloatArray | None = None
+    gradient_error: FloatArray | None = field(
+        default=None,
+        metadata=curve("gradient_error"),
+    )
     """How far sketched slopes of pairs may be off, relative to their mean, shape (trials,
     checkpoints), what averaging leaves not counted; NaN before the first gradient. None where
     gradients are those of single pairs."""
-    reports: IntArray | None = None
+    reports: IntArray | None = field(
+        default=None, metadata=about(dims=(TRIAL, ROW, "column"), source="reports")
+    )
     """The reports that trials learned from, shape (trials, rows, columns): whoever goes on from
     the fit uses the same, as new ones would tell more."""
 
@@ -105,16 +121,17 @@ class Fit(Result):
         """Collect what the trials wrote down; the fingerprint says what was learned."""
         records, descent, problem = outcome.records, setup.descent, setup.descent.problem
         site_of = problem.sets.site_of if isinstance(problem, WholeSetsLearning) else None
-        shared = shared_fields(setup, outcome, seed, site_of)
-        kept = len(shared["iterations"])
+        collected = collect_fields(cls, setup, outcome, descent.clock, site_of)
+        kept = len(collected["iterations"])
 
         def curves(name: str) -> FloatArray:
             return np.array([getattr(record, name)[:kept] for record in records])
 
+        mark = step_mark(descent, int(collected["iterations"][-1]))
         return cls(
-            **shared,
+            **collected,
+            seed=seed,
             loss=problem.loss.name,
-            clock=descent.clock,
             step=str(getattr(descent.steps, "name", "custom")),
             step_scale=(
                 descent.steps.scale
@@ -122,22 +139,12 @@ class Fit(Result):
                 else float(descent.sizes(np.ones(1))[0])
             ),
             judged=setup.judged,
-            trial_objective=curves("objective"),
-            trial_spread=curves("spread"),
-            trial_disagreement=curves("disagreement"),
-            times=curves("time") if descent.clock == "async" else None,
             bias=(
                 Bias(curves("gradient_bias"), curves("network_model")) if setup.keep_bias else None
             ),
-            fingerprint={
-                **fingerprint,
-                "step": step_mark(descent, int(setup.checkpoints[kept - 1])),
-            },
+            fingerprint={**fingerprint, "step": mark},
             state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
             privacy=setup.privacy,
-            reports=(
-                None if setup.privacy is None else np.array([record.reports for record in records])
-            ),
         )
 
     @classmethod
@@ -149,29 +156,16 @@ class Fit(Result):
         rounds = np.minimum(setup.checkpoints, max(record.rounds for record in records))
         iterations, first = np.unique(rounds, return_index=True)
         kept = min(len(iterations), *(record.written for record in records))
-        at = first[:kept]
-
-        def curves(name: str) -> FloatArray:
-            return np.array([getattr(record, name)[at] for record in records])
-
-        shared = shared_fields(setup, outcome, seed, problem.site_of)
-        traffic = Traffic(*(totals[:, at] for totals in shared.pop("traffic")))
+        collected = collect_fields(cls, setup, outcome, "sync", problem.site_of, first[:kept])
         return cls(
-            **(shared | {"iterations": iterations[:kept]}),
-            traffic=traffic,
+            **(collected | {"iterations": iterations[:kept]}),
+            seed=seed,
             loss=problem.learning.loss.name,
             method="sketch",
             schedule=setup.timetable.name,
-            clock="sync",
-            times=None,
             step="quasi-newton",
             step_scale=1.0,
             judged=setup.judged,
-            trial_objective=curves("objective"),
-            trial_spread=curves("spread"),
-            trial_disagreement=curves("disagreement"),
-            gradient_error=curves("gradient_error"),
-            bias=None,
             fingerprint=fingerprint,
             state=Snapshot(*map(_stack, zip(*(record.state for record in records), strict=True))),
         )
@@ -179,23 +173,13 @@ class Fit(Result):
     def append(self, later: Fit) -> Fit:
         """Join the curves of this fit and of its continuation, for the trials that went on."""
         rows = np.flatnonzero(np.isin(self.trial_numbers, later.trial_numbers))
+        iterations = np.concatenate([self.iterations, later.iterations])
 
-        def join(name: str) -> FloatArray:
-            return np.concatenate([getattr(self, name)[rows], getattr(later, name)], axis=1)
+        def join(arrays: Sequence[FloatArray]) -> FloatArray:
+            before, after = arrays
+            return np.concatenate([before[rows], after], axis=1)
 
-        bias = None
-        if self.bias is not None and later.bias is not None:
-            bias = self.bias.append(later.bias, rows)
-        return replace(
-            later,
-            iterations=np.concatenate([self.iterations, later.iterations]),
-            trial_objective=join("trial_objective"),
-            trial_spread=join("trial_spread"),
-            trial_disagreement=join("trial_disagreement"),
-            times=None if self.times is None else join("times"),
-            bias=bias,
-            traffic=self.traffic.append(later.traffic, rows),
-        )
+        return replace(later, iterations=iterations, **join_fields([self, later], join, CURVE))
 
     @property
     def has_rounds(self) -> bool:

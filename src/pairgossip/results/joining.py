@@ -8,33 +8,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
-from pairgossip.results.fit import Bias, Fit
+from pairgossip.results.fields import PER_TRIAL, join_fields, saved_fields
+from pairgossip.results.fit import Fit
 from pairgossip.results.provenance import difference
-from pairgossip.results.result import join_traffic
+from pairgossip.results.result import Result
 from pairgossip.results.run import Run
-from pairgossip.results.storage import FIT_CURVES, RUN_CURVES, RUN_ERROR_CURVES, RUN_ERRORS
 
 _Kind = TypeVar("_Kind", bound=Run | Fit)
 
-_SETTINGS = ("clock", "law", "iterations", "construction", "groups", "privacy")
-_SAME = {
-    "run": (
-        *("kernel", "method", "order", "schedule", "relaxation", "sketch", "sketch_value"),
-        *("target_kind", "target", "level", *_SETTINGS),
-    ),
-    "fit": ("loss", "step", *_SETTINGS),
-}
 _LATER = ("p_law", "skewness")
 """By which law p and intervals are found: files of 0.2 do not say, and have another."""
-_JOINED = {
-    "run": (
-        *(*RUN_CURVES, "times", "estimates", "history", "private_values"),
-        *(*RUN_ERRORS, *RUN_ERROR_CURVES, "enough"),
-    ),
-    "fit": (*FIT_CURVES, "times", "reports"),
-}
 
 
 def join_trials(results: Sequence[_Kind]) -> _Kind:
@@ -64,28 +48,23 @@ def join_trials(results: Sequence[_Kind]) -> _Kind:
     order = np.argsort(numbers)
 
     def join(arrays: Sequence[Any]) -> Any:
-        is_known = all(array is not None for array in arrays)
-        return np.concatenate(arrays)[order] if is_known else None
+        return np.concatenate(arrays)[order]
 
-    changes: dict[str, Any] = {
-        name: join([getattr(result, name) for result in results]) for name in _JOINED[first.kind]
-    }
-    changes["traffic"] = join_traffic([result.traffic for result in results], order)
+    changes = join_fields(results, join, PER_TRIAL)
     if isinstance(first, Run) and first.p_law is not None:
         laws = (str(run.p_law).split(" or ") for run in results if isinstance(run, Run))
         changes["p_law"] = " or ".join(sorted({law for several in laws for law in several}))
-    if isinstance(first, Fit):
-        changes |= _join_state([r for r in results if isinstance(r, Fit)], join)
     is_done = all(result.status == "done" for result in results)
-    status = "done" if is_done else "interrupted"
-    return replace(first, **changes, trial_numbers=numbers[order], status=status)
+    return replace(first, **changes, status="done" if is_done else "interrupted")
 
 
 def _check_alike(first: Any, other: Any) -> None:
     if type(first) is not type(other):
         raise InputError("A Run and a Fit cannot be joined: give results of one kind.")
-    for name in _SAME[first.kind]:
-        if not _is_same(getattr(first, name), getattr(other, name)):
+    # A kernel or method tells more than the iterations that follow from it.
+    own_first = sorted(saved_fields(first), key=lambda one: one[0] in Result.__dataclass_fields__)
+    for name, about, _ in own_first:
+        if about.alike and not _is_same(getattr(first, name), getattr(other, name)):
             raise InputError(f"The results differ in {name}: join results of the same settings.")
     if first.kind == "run" and (first.enough is None) != (other.enough is None):
         raise InputError("The results differ in until: join results of the same settings.")
@@ -111,12 +90,3 @@ def _is_same(one: Any, other: Any) -> bool:
     # A target that is not known is NaN.
     unknown = isinstance(one, float) and isinstance(other, float) and one != one and other != other
     return unknown or np.array_equal(one, other)
-
-
-def _join_state(fits: Sequence[Fit], join: Any) -> dict[str, Any]:
-    state = Snapshot(*(join(arrays) for arrays in zip(*(f.state for f in fits), strict=True)))
-    biases = [fit.bias for fit in fits if fit.bias is not None]
-    if len(biases) < len(fits):
-        return {"state": state, "bias": None}
-    gradient = join([bias.gradient for bias in biases])
-    return {"state": state, "bias": Bias(gradient, join([bias.network_model for bias in biases]))}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,18 @@ from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.results.provenance import Fingerprint
-from pairgossip.text import format_count
+from pairgossip.privacy.estimation import as_record
+from pairgossip.results.fields import (
+    CURVE,
+    ITERATION,
+    PER_TRIAL,
+    ROW,
+    about,
+    collect,
+    parts_of,
+)
+from pairgossip.results.provenance import Fingerprint, as_fingerprint
+from pairgossip.text import format_count, printable
 
 AGAINST = ("exchanges", "time", "messages", "bytes", "iterations")
 
@@ -39,54 +49,56 @@ class Traffic(NamedTuple):
     """Bytes of payload sent between sites."""
 
     @classmethod
-    def from_records(cls, records: Iterable[Any], kept: int) -> Traffic:
-        """Collect what the trials noted at their first checkpoints."""
-        noted = np.array([record.traffic[:kept] for record in records])
+    def from_records(cls, records: Iterable[Any], at: slice | IntArray) -> Traffic:
+        """Collect what the trials noted at these checkpoints."""
+        noted = np.array([record.traffic[at] for record in records])
         return cls(*np.moveaxis(noted, 2, 0))
-
-    def append(self, later: Traffic, rows: IntArray) -> Traffic:
-        """Return the totals of the trials in these rows, and then of their continuation."""
-        pairs = zip(self, later, strict=True)
-        return Traffic(*(np.concatenate([mine[rows], new], axis=1) for mine, new in pairs))
-
-
-def join_traffic(parts: Sequence[Traffic], order: IntArray) -> Traffic:
-    """Put the trials of several results together, in this order."""
-    return Traffic(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Result:
     """What runs and fits share. Curves run over the checkpoints in ``iterations``."""
 
-    clock: str
-    law: str
-    iterations: IntArray
+    kind: ClassVar[str]
+
+    clock: str = field(metadata=about(alike=True))
+    law: str = field(metadata=about(alike=True))
+    iterations: IntArray = field(metadata=about(dims=(ITERATION,), alike=True))
     graph: Graph
     """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
-    seed: int
-    status: str
+    seed: int = field(metadata=about(encode=str, decode=int))  # a seed may exceed 64 bits
+    status: str = field(metadata=about())
     """``"done"`` or ``"interrupted"``."""
-    times: FloatArray | None
+    times: FloatArray | None = field(default=None, metadata=about(dims=CURVE, column="time"))
     """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync.
 
     The network makes n exchanges per unit of time.
     """
-    trial_numbers: IntArray
+    trial_numbers: IntArray = field(metadata=about(dims=PER_TRIAL))
     """Which trials these are; an interrupted run may keep the third without the second."""
-    fingerprint: Fingerprint
+    fingerprint: Fingerprint = field(metadata=about(encode=dict, decode=as_fingerprint))
     """What was computed, by which parts; results are joined or continued only with the same."""
-    traffic: Traffic
+    traffic: Traffic = field(metadata=about(dims=CURVE, parts=parts_of(Traffic, "traffic")))
     """What was sent."""
-    groups: IntArray | None = None
+    groups: IntArray | None = field(default=None, metadata=about(dims=(ROW,), alike=True))
     """The site of every row; None without groups."""
-    construction: str | None = None
+    construction: str | None = field(default=None, metadata=about(alike=True, omitted=True))
     """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
-    privacy: RandomizedResponse | None = None
+    privacy: RandomizedResponse | None = field(
+        default=None,
+        metadata=about(
+            alike=True,
+            encode=as_record,
+            decode=lambda record: RandomizedResponse(**record),
+            omitted=True,
+        ),
+    )
     """By what observations were randomized before nodes used them; None if they were not."""
-    rows_dropped: int = 0
+    rows_dropped: int = field(default=0, metadata=about(decode=int))
     """How many rows were left out because values were missing."""
-    positive: str | None = None
+    positive: str | None = field(
+        default=None, metadata=about(decode=lambda text: printable(str(text)))
+    )
     """The class that counts as the positive one of two; None where there are none."""
 
     @property
@@ -162,7 +174,7 @@ class Result:
         """
         from pairgossip.results.storage import save_result
 
-        save_result(self, Path(path))  # type: ignore[arg-type]
+        save_result(self, Path(path))
 
     def axis(self, against: str = "exchanges") -> FloatArray:
         """Return the x axis of curves: exchanges, messages, bytes, time or iterations.
@@ -188,26 +200,33 @@ def _common(per_trial: IntArray) -> NDArray[Any]:
     return per_trial[0] if alike else per_trial.mean(axis=0)
 
 
-def shared_fields(
+def collect_fields(
+    kind: type[Result],
     setup: Setup | DescentSetup | SolverSetup,
     outcome: Outcome[Any],
-    seed: int,
+    clock: str,
     site_of: IntArray | None,
+    at: slice | IntArray | None = None,
 ) -> dict[str, Any]:
-    """Return what results share of what the trials wrote down, at the checkpoints of them all."""
+    """Return what the trials wrote down, and what results share.
+
+    At these checkpoints; unless given, at those that all trials have reached.
+    """
     records = outcome.records
-    kept = min(record.written for record in records)
+    at = slice(min(record.written for record in records)) if at is None else at
     groups, construction = groups_of(setup.graph, site_of)
     return {
         "law": setup.law,
-        "iterations": setup.checkpoints[:kept],
+        "clock": clock,
+        "iterations": setup.checkpoints[at],
         "graph": setup.graph,
-        "seed": seed,
         "status": "interrupted" if outcome.interrupted else "done",
         "trial_numbers": np.array(outcome.numbers),
-        "traffic": Traffic.from_records(records, kept),
+        "times": np.array([record.time[at] for record in records]) if clock == "async" else None,
+        "traffic": Traffic.from_records(records, at),
         "groups": groups,
         "construction": construction,
+        **collect(kind, setup, records, at),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,14 +12,27 @@ from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray, IntArray, root_mean_square
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
-from pairgossip.errors import InputError, needed_for
+from pairgossip.errors import InputError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.inference.answer import Answer, Law, interval, intervals
 from pairgossip.kernels.kernel import Combination, Kernel, Scale
 from pairgossip.privacy import PrivacyError, PrivateMeans, PrivatePairs, PrivateSets
 from pairgossip.privacy.moments import choose_scale
+from pairgossip.results.fields import (
+    ITERATION,
+    JSON,
+    NODE,
+    PAGE,
+    PER_TRIAL,
+    TRIAL,
+    Fact,
+    about,
+    curve,
+    parts_of,
+    per_node,
+)
 from pairgossip.results.provenance import Fingerprint, method_mark
-from pairgossip.results.result import Result, shared_fields, site_means
+from pairgossip.results.result import Result, collect_fields, site_means
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import TheoryCurves, theory_curves
 from pairgossip.theory.curves import check_known
@@ -30,87 +43,212 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+def _learns_errors(setup: Setup) -> bool:
+    return setup.level is not None
+
+
+def _learns_rows(setup: Setup) -> bool:
+    return _learns_errors(setup) and setup.learns_rows
+
+
+def _has_site_errors(setup: Setup) -> bool:
+    return _learns_rows(setup) and isinstance(setup.graph, GroupedGraph)
+
+
+def _has_ends(setup: Setup) -> bool:
+    return _learns_errors(setup) and setup.problem.kernel is None and not setup.tests
+
+
+def _is_test(setup: Setup) -> bool:
+    return _learns_errors(setup) and setup.tests
+
+
+def _has_null_errors(setup: Setup) -> bool:
+    return setup.node_test is not None
+
+
+def _stops_early(setup: Setup) -> bool:
+    return _learns_errors(setup) and setup.stops_early
+
+
+def _is_private(setup: Setup) -> bool:
+    return setup.privacy_error is not None
+
+
+def _as_bracket(ends: Any) -> tuple[float, float]:
+    low, high = ends
+    return float(low), float(high)
+
+
+def _format_bracket(bracket: tuple[float, float]) -> str:
+    return "{:.6g} and {:.6g}".format(*bracket)
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean())
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Run(Result):
     """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
 
     kind: ClassVar[Literal["run"]] = "run"
 
-    kernel: str
-    method: str
-    order: str
-    schedule: str
+    kernel: str = field(metadata=about(alike=True))
+    method: str = field(metadata=about(alike=True))
+    order: str = field(metadata=about(alike=True))
+    schedule: str = field(metadata=about(alike=True))
     """Which exchanges followed each other: "random", "ordered", "continuized" or "tree"."""
-    target_kind: str
-    """``"v"`` or ``"u"``; ``"mean"`` for gossip averaging."""
-    target: float | FloatArray
-    """The exact value; for U1-gossip one per node; NaN if it was too costly to compute."""
-    trial_mean: FloatArray
-    """Mean over nodes, shape (trials, checkpoints)."""
-    trial_spread: FloatArray
-    """Standard deviation over nodes of estimate minus target, shape (trials, checkpoints)."""
-    trial_error: FloatArray
-    """Root mean square over nodes of estimate minus target, shape (trials, checkpoints)."""
-    estimates: FloatArray
-    """Final estimates, shape (trials, nodes)."""
-    history: FloatArray | None
-    """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
-    relaxation: float | None = None
+    relaxation: float | None = field(
+        default=None,
+        metadata=about(alike=True, decode=float, fact=Fact("relaxation", places=(PAGE,))),
+    )
     """How far two nodes went toward each other's values; None where they took the mean."""
-    sketch: str | None = None
+    sketch: str | None = field(
+        default=None, metadata=about(alike=True, fact=Fact("sketch", str, places=(PAGE,)))
+    )
     """The sketch whose features nodes averaged; None for other methods."""
-    sketch_value: float | None = None
+    sketch_value: float | None = field(
+        default=None,
+        metadata=about(
+            alike=True,
+            decode=float,
+            fact=Fact("error of the sketch", of="sketch_error", places=(PAGE,)),
+        ),
+    )
     """What nodes agree on in the end: the statistic of the exactly averaged sketch."""
-    bracket: tuple[float, float] | None = None
+    bracket: tuple[float, float] | None = field(
+        default=None,
+        metadata=about(
+            decode=_as_bracket,
+            fact=Fact("exact value for sure between", _format_bracket, places=(PAGE,)),
+        ),
+    )
     """The interval that holds the exact value for sure, once nodes agree; None if none is known."""
-    private_values: FloatArray | None = None
+    target_kind: str = field(metadata=about(alike=True))
+    """``"v"`` or ``"u"``; ``"mean"`` for gossip averaging."""
+    target: float | FloatArray = field(
+        metadata=about(
+            dims=(NODE,), alike=True, decode=lambda value: value if value.ndim else float(value)
+        )
+    )
+    """The exact value; for U1-gossip one per node; NaN if it was too costly to compute."""
+    trial_mean: FloatArray = field(metadata=curve("mean"))
+    """Mean over nodes, shape (trials, checkpoints)."""
+    trial_spread: FloatArray = field(metadata=curve("spread"))
+    """Standard deviation over nodes of estimate minus target, shape (trials, checkpoints)."""
+    trial_error: FloatArray = field(metadata=curve("error"))
+    """Root mean square over nodes of estimate minus target, shape (trials, checkpoints)."""
+    estimates: FloatArray = field(metadata=per_node("estimates"))
+    """Final estimates, shape (trials, nodes)."""
+    history: FloatArray | None = field(
+        default=None, metadata=about(dims=(TRIAL, ITERATION, NODE), source="history")
+    )
+    """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
+    private_values: FloatArray | None = field(
+        default=None, metadata=about(dims=PER_TRIAL, source="private_value", when=_is_private)
+    )
     """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
-    privacy_error: PrivacyError | None = None
+    privacy_error: PrivacyError | None = field(
+        default=None,
+        metadata=about(encode=list, decode=lambda parts: PrivacyError(*parts), omitted=True),
+    )
     """How far these are expected to be off the target: predicted exactly, whatever was drawn."""
-    level: float | None = None
+    level: float | None = field(default=None, metadata=about(alike=True, decode=float))
     """The level of the intervals; None if nodes did not learn their sampling errors."""
-    interval_scale: Scale = "plain"
+    interval_scale: Scale = field(default="plain", metadata=about())
     """On which scale the intervals are computed; they are symmetric on it without a skewness."""
-    freedom: float = math.inf
+    freedom: float = field(default=math.inf, metadata=about(decode=float))
     """Degrees of freedom of the sampling errors: rows, or rows of the smaller class, less one;
     sites less one where these swap whole sets."""
-    skewness: float | None = None
+    skewness: float | None = field(default=None, metadata=about(decode=float))
     """Skewness of the mean of what rows add to the statistic; None if nodes know errors only."""
-    shift: float = 0.0
+    shift: float = field(default=0.0, metadata=about(decode=float))
     """Bias of the statistic that the intervals allow for, in standard errors."""
-    effective_freedom: float = math.inf
+    effective_freedom: float = field(default=math.inf, metadata=about(decode=float))
     """Degrees of freedom where some rows matter most, if nodes know how much each adds."""
-    sampling_error: FloatArray | None = None
+    sampling_error: FloatArray | None = field(
+        default=None,
+        metadata=per_node(
+            "sampling_error",
+            _learns_errors,
+            Fact("sampling error", root_mean_square, places=(JSON, PAGE)),
+        ),
+    )
     """What each node says of how far the statistic of these rows may be from the population's:
     a standard error, which falls with more rows only, shape (trials, nodes)."""
-    widening: FloatArray | None = None
+    widening: FloatArray | None = field(
+        default=None,
+        metadata=per_node(
+            "widening",
+            _learns_rows,
+            Fact("of it a factor for rows not seen", _mean, places=(JSON, PAGE)),
+        ),
+    )
     """The factor in each sampling error that allows for rows that have not come around to the node
     yet, and whose part in the statistic it can only assume: 1 where all have, shape (trials,
     nodes). None where nodes read the error from a sketch, or know all rows."""
-    site_error: FloatArray | None = None
+    site_error: FloatArray | None = field(
+        default=None,
+        metadata=per_node(
+            "site_error",
+            _has_site_errors,
+            Fact("sampling error by site", root_mean_square, places=(JSON,)),
+        ),
+    )
     """The same if sites are drawn whole, with groups whose rows are nodes."""
-    interval_low: FloatArray | None = None
+    interval_low: FloatArray | None = field(
+        default=None, metadata=per_node("interval_low", _has_ends)
+    )
     """The lower ends of intervals that are not symmetric, shape (trials, nodes)."""
-    interval_high: FloatArray | None = None
-    p_value: FloatArray | None = None
+    interval_high: FloatArray | None = field(
+        default=None, metadata=per_node("interval_high", _has_ends)
+    )
+    p_value: FloatArray | None = field(default=None, metadata=per_node("p_value", _is_test))
     """Of a test: how often chance alone would bring each node's statistic as far off, shape
     (trials, nodes)."""
-    p_law: str | None = None
+    p_law: str | None = field(default=None, metadata=about())
     """Where p comes from: "exact", a null variance with ties "counted", "by cells" or "not
     counted", or the "sampling error" of the intervals; None for tests by ranks."""
-    null_error: FloatArray | None = None
+    null_error: FloatArray | None = field(
+        default=None, metadata=per_node("null_error", _has_null_errors)
+    )
     """What each node takes for the standard error without an effect, of which p is made where it
     is not made of the sampling error, shape (trials, nodes)."""
-    gossip_error: FloatArray | None = None
+    gossip_error: FloatArray | None = field(
+        default=None,
+        metadata=per_node(
+            "gossip_error",
+            _learns_errors,
+            Fact("gossip error", root_mean_square, places=(JSON, PAGE)),
+        ),
+    )
     """How far each node's estimate moved in the second half of the run, shape (trials, nodes):
     about how far it still is from the statistic of these rows, which falls with messages."""
-    trial_sampling_error: FloatArray | None = None
+    trial_sampling_error: FloatArray | None = field(
+        default=None,
+        metadata=curve("trial_sampling_error", column="sampling_error", when=_learns_errors),
+    )
     """Root mean square over nodes at the checkpoints, shape (trials, checkpoints)."""
-    trial_gossip_error: FloatArray | None = None
+    trial_gossip_error: FloatArray | None = field(
+        default=None,
+        metadata=curve("trial_gossip_error", column="gossip_error", when=_learns_errors),
+    )
     """Root mean square over nodes at the checkpoints, shape (trials, checkpoints)."""
-    enough: IntArray | None = None
+    enough: IntArray | None = field(
+        default=None,
+        metadata=about(
+            dims=PER_TRIAL,
+            source="enough",
+            when=_stops_early,
+            fact=Fact("enough after", np.asarray, places=(JSON,)),
+        ),
+    )
     """After how many iterations all nodes had enough, 0 if not, shape (trials,)."""
-    _theory: TheoryCurves | None = None
+    _theory: TheoryCurves | None = field(
+        default=None,
+        metadata=about(dims=(ITERATION,), parts=parts_of(TheoryCurves, "theory")),
+    )
     _setup: Setup | None = None
 
     @classmethod
@@ -120,18 +258,16 @@ class Run(Result):
         """Collect what the trials wrote down; the fingerprint says what was estimated."""
         records, problem = outcome.records, setup.problem
         sketched = problem if isinstance(problem, SketchedPairs) else None
-        shared = shared_fields(setup, outcome, seed, _sites_of_rows(problem))
-        kept = len(shared["iterations"])
-
-        def curves(name: str) -> FloatArray:
-            return np.array([getattr(record, name)[:kept] for record in records])
-
-        is_private = setup.privacy_error is not None
+        collected = collect_fields(cls, setup, outcome, setup.clock, _sites_of_rows(problem))
+        collected |= _describe_errors(setup)
+        if setup.node_test is not None:
+            collected |= setup.node_test.judge(records)
+        mark = method_mark(setup, int(collected["iterations"][-1]))
         return cls(
-            **shared,
+            **collected,
+            seed=seed,
             kernel=getattr(problem, "title", "") or getattr(problem.kernel, "name", ""),
             method=setup.method.name,
-            clock=setup.clock,
             order=setup.order,
             schedule=setup.timetable.name,
             relaxation=setup.timetable.relaxation,
@@ -140,22 +276,9 @@ class Run(Result):
             bracket=None if sketched is None else sketched.bracket,
             target_kind=problem.target,
             target=setup.target,
-            trial_mean=curves("mean"),
-            trial_spread=curves("spread"),
-            trial_error=curves("error"),
-            times=curves("time") if setup.clock == "async" else None,
-            estimates=np.array([record.estimates for record in records]),
-            history=curves("history") if setup.keep_history else None,
-            fingerprint={
-                **fingerprint,
-                "method": method_mark(setup, int(setup.checkpoints[kept - 1])),
-            },
+            fingerprint={**fingerprint, "method": mark},
             privacy=getattr(problem, "mechanism", None),
-            private_values=(
-                np.array([record.private_value for record in records]) if is_private else None
-            ),
             privacy_error=setup.privacy_error,
-            **_errors(setup, records, kept),
             _setup=setup,
         )
 
@@ -321,89 +444,15 @@ class Run(Result):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the curves as a table, one row per trial and checkpoint."""
-        with needed_for("Run.to_pandas"):
-            import pandas
-        from pairgossip.results.storage import RUN_ERROR_CURVES
+        from pairgossip.results.tables import curves_table
 
-        rows, count = self.trials, len(self.iterations)
-        columns: dict[str, Any] = {
-            "trial": np.repeat(np.arange(rows), count),
-            "iteration": np.tile(self.iterations, rows),
-            "exchanges": (self.network_exchanges + self.local_exchanges).ravel(),
-            "messages": self.traffic.messages.ravel(),
-            "bytes": self.trial_bytes.ravel(),
-        }
-        if self.construction is not None:
-            columns["network_exchanges"] = self.network_exchanges.ravel()
-            columns["local_exchanges"] = self.local_exchanges.ravel()
-        if self.times is not None:
-            columns["time"] = self.times.ravel()
-        columns |= {
-            "mean": self.trial_mean.ravel(),
-            "spread": self.trial_spread.ravel(),
-            "error": self.trial_error.ravel(),
-        }
-        for name in RUN_ERROR_CURVES:
-            if getattr(self, name) is not None:
-                columns[name.removeprefix("trial_")] = getattr(self, name).ravel()
-        if self.private_values is not None:
-            columns["private_value"] = np.repeat(self.private_values, count)
-        return pandas.DataFrame(columns)
+        return curves_table(self)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return all arrays with named dimensions; the checkpoints are labeled by iteration."""
-        with needed_for("Run.to_xarray"):
-            import xarray
-        from pairgossip.results.storage import RUN_ERROR_CURVES, RUN_ERRORS, RUN_FACTS
+        from pairgossip.results.tables import as_dataset
 
-        curves = ("trial", "iteration")
-        variables: dict[str, Any] = {
-            "mean": (curves, self.trial_mean),
-            "spread": (curves, self.trial_spread),
-            "error": (curves, self.trial_error),
-            "estimates": (("trial", "node"), self.estimates),
-            "exchanges": (("iteration",), self.exchanges),
-            "messages": (("iteration",), self.messages),
-            "bytes": (curves, self.trial_bytes),
-            "target": (("node",) if np.ndim(self.target) else (), self.target),
-        }
-        if self.construction is not None:
-            variables |= {
-                "network_exchanges": (curves, self.network_exchanges),
-                "local_exchanges": (curves, self.local_exchanges),
-            }
-        if self.groups is not None and self.groups.size == self.nodes:
-            variables["site"] = (("node",), self.groups)
-        if self.times is not None:
-            variables["time"] = (curves, self.times)
-        if self.history is not None:
-            variables["history"] = (("trial", "iteration", "node"), self.history)
-        for name in RUN_ERRORS:
-            if getattr(self, name) is not None:
-                variables[name] = (("trial", "node"), getattr(self, name))
-        for name in RUN_ERROR_CURVES:
-            if getattr(self, name) is not None:
-                variables[name] = (curves, getattr(self, name))
-        if self.enough is not None:
-            variables["enough"] = (("trial",), self.enough)
-        privacy: dict[str, Any] = {}
-        if self.privacy is not None and self.privacy_error is not None:
-            variables["private_values"] = (("trial",), self.private_values)
-            privacy = {"epsilon": self.privacy.epsilon} | self.privacy_error._asdict()
-        names = ["kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status"]
-        names += [] if self.construction is None else ["construction"]
-        names += [] if self.positive is None else ["positive"]
-        names += [name for name in RUN_FACTS if getattr(self, name) is not None]
-        attributes = {name: getattr(self, name) for name in names} | {"seed": str(self.seed)}
-        return xarray.Dataset(
-            variables,
-            coords={
-                "trial": np.arange(self.trials),
-                "iteration": self.iterations,
-                "node": np.arange(self.nodes),
-            },
-            attrs=attributes | privacy,
-        )
+        return as_dataset(self)
 
     def __repr__(self) -> str:
         from pairgossip.results.curves import what_ran
@@ -428,32 +477,15 @@ def _scale(problem: Any, kernel: Kernel | Combination) -> Scale:
     return choose_scale(problem.mechanism, rows, kernel.interval_scale)
 
 
-def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, Any]:
-    """Return what nodes learned of their errors, if they were asked to."""
-    kernel = setup.problem.kernel
+def _describe_errors(setup: Setup) -> dict[str, Any]:
+    """Return the level, scale and law of the errors that nodes learn, if they were asked to."""
     if setup.level is None:
-        return {} if setup.node_test is None else setup.node_test.judge(records)
-
-    def collect(name: str) -> FloatArray:
-        return np.array([getattr(record, name) for record in records])
-
-    has_sites = isinstance(setup.graph, GroupedGraph) and setup.learns_rows
-    has_ends = kernel is None and not setup.tests
+        return {}
+    kernel = setup.problem.kernel
     return {
         "level": None if setup.tests else setup.level,
         "interval_scale": "plain" if kernel is None else _scale(setup.problem, kernel),
         **setup.sampling_law._asdict(),
-        "sampling_error": collect("sampling_error"),
-        "widening": collect("widening") if setup.learns_rows else None,
-        "site_error": collect("site_error") if has_sites else None,
-        "interval_low": collect("interval_low") if has_ends else None,
-        "interval_high": collect("interval_high") if has_ends else None,
-        "p_value": collect("p_value") if setup.tests else None,
-        **({} if setup.node_test is None else setup.node_test.judge(records)),
-        "gossip_error": collect("gossip_error"),
-        "trial_sampling_error": collect("trial_sampling_error")[:, :kept],
-        "trial_gossip_error": collect("trial_gossip_error")[:, :kept],
-        "enough": collect("enough") if setup.stops_early else None,
     }
 
 

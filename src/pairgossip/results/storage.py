@@ -19,13 +19,12 @@ from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
 from pairgossip.files import interrupts_later, replacing, unreadable
 from pairgossip.graphs import Graph, GroupedGraph, restore_graph
-from pairgossip.privacy.estimation import as_record
+from pairgossip.results.fields import saved_fields
 from pairgossip.results.provenance import machine, versions
 from pairgossip.text import plain_value
 
 if TYPE_CHECKING:
-    from pairgossip.results.fit import Fit
-    from pairgossip.results.run import Run
+    from pairgossip.results.result import Result
 
 _FORMAT = 7
 """Files of another format are not read."""
@@ -155,58 +154,17 @@ def graph_of(archive: Archive) -> Graph:
     return GroupedGraph(sites, archive.arrays["groups"], construction)
 
 
-RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status")
-RUN_FACTS = (
-    *("relaxation", "sketch", "sketch_value", "bracket"),
-    *("level", "interval_scale", "freedom", "skewness", "shift", "effective_freedom"),
-    "p_law",
-)
-RUN_ERRORS = (
-    *("sampling_error", "widening", "site_error", "gossip_error"),
-    *("interval_low", "interval_high", "p_value", "null_error"),
-)
-RUN_ERROR_CURVES = ("trial_sampling_error", "trial_gossip_error")
-RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
-FIT_TEXTS = ("loss", "method", "schedule", "clock", "law", "step", "step_scale", "status")
-FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
-
-
-_SHARED = ("iterations", "times", "trial_numbers", "groups")
-_ARRAYS = {
-    "run": (
-        *(*_SHARED, "target", "estimates", "history", "private_values", *RUN_CURVES),
-        *(*RUN_ERRORS, *RUN_ERROR_CURVES, "enough"),
-    ),
-    "fit": (*_SHARED, "judged", "reports", "gradient_error", *FIT_CURVES),
-}
-
-
-def save_result(result: Run | Fit, path: Path) -> None:
+def save_result(result: Result, path: Path) -> None:
     """Write a run, or a fit with what it takes to go on from it."""
-    header: dict[str, Any] = {"kind": result.kind, "fingerprint": dict(result.fingerprint)}
-    header["seed"] = str(result.seed)  # as text: a seed may exceed 64 bits
-    header["rows_dropped"] = result.rows_dropped
-    header["positive"] = result.positive
-    if result.construction is not None:
-        header["construction"] = result.construction
-    if result.privacy is not None:
-        header["privacy"] = as_record(result.privacy)
-    arrays = {name: getattr(result, name) for name in _ARRAYS[result.kind]}
-    arrays |= _named("traffic", result.traffic)
-    if result.kind == "run":
-        header |= {name: getattr(result, name) for name in RUN_TEXTS + RUN_FACTS}
-        if result.privacy_error is not None:
-            header["privacy_error"] = list(result.privacy_error)
-        arrays |= _named("theory", result.known_theory)
-    else:
-        header |= {name: getattr(result, name) for name in FIT_TEXTS}
-        arrays |= _named("state", result.state)
-        if result.bias is not None:
-            bias = result.bias
-            arrays |= {"bias_gradient": bias.gradient, "bias_model": bias.network_model}
+    header: dict[str, Any] = {"kind": result.kind}
+    arrays: dict[str, Any] = {}
+    for name, about, _ in saved_fields(result):
+        value = getattr(result, name)
+        if about.parts is not None:
+            parts = {} if value is None else about.parts.names
+            arrays |= {stored: getattr(value, part) for part, stored in parts.items()}
+        elif about.dims is not None:
+            arrays[name] = value
+        elif value is not None or not about.omitted:
+            header[name] = None if value is None else about.encode(value)
     _write_archive(path, Archive(header, arrays), result.graph)
-
-
-def _named(prefix: str, parts: Any) -> dict[str, Any]:
-    """Return the arrays of a named tuple, none of None."""
-    return {} if parts is None else {f"{prefix}_{n}": array for n, array in parts._asdict().items()}

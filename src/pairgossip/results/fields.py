@@ -1,0 +1,145 @@
+"""Facts about the fields of results, declared beside each field as its metadata.
+
+Collecting records, saving, loading, joining, tables and the facts that the command line and the
+page show are loops over these fields, so that a new number is one field and where it is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+
+_KEY = "about"
+TRIAL, ITERATION, NODE, ROW = "trial", "iteration", "node", "row"
+CURVE, PER_NODE, PER_TRIAL = (TRIAL, ITERATION), (TRIAL, NODE), (TRIAL,)
+REST = "..."
+"""As the last of dimensions: any number of others, which differ from part to part."""
+JSON, TABLE, PAGE = "json", "table", "page"
+"""Where a fact is shown: in the command line's object for programs, its table, on the page."""
+
+
+Condition = Callable[[Any], bool]
+
+
+def _always(setup: Any) -> bool:
+    return True
+
+
+class Fact(NamedTuple):
+    """How a field is shown; one that is None is left out of tables."""
+
+    label: str = ""
+    summarize: Callable[[Any], Any] = float
+    """Makes what is shown of the value: of an array over nodes, for instance, its mean."""
+    of: str = ""
+    """The attribute that is shown in place of the field; empty for the field itself."""
+    digits: int = 4
+    places: tuple[str, ...] = (JSON, TABLE, PAGE)
+
+
+class Parts(NamedTuple):
+    """Arrays that make up one field, and what files call them."""
+
+    make: Callable[..., Any]
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What is known of a field besides its type."""
+
+    dims: tuple[str, ...] | None = None
+    """Dimensions of an array; None for what is in the header of files. Arrays whose first one is
+    the trials are joined."""
+    source: str = ""
+    """What the records of trials call it; empty if it does not come from these."""
+    when: Condition = _always
+    """Whether trials of a setup measure it; where they do not, it is None."""
+    column: str = ""
+    """The name of a curve in tables."""
+    alike: bool = False
+    """Whether only results that agree in it are joined; of others the first one's is kept."""
+    encode: Callable[[Any], Any] = lambda value: value
+    """Makes what a header holds of the value, unless this is None."""
+    decode: Callable[[Any], Any] = lambda value: value
+    """Makes the value of what a file holds."""
+    omitted: bool = False
+    """Whether the header leaves it out if it is None."""
+    parts: Parts | None = None
+    fact: Fact | None = None
+
+
+def about(**facts: Any) -> Mapping[str, About]:
+    """Return the metadata of a field that is saved."""
+    return {_KEY: About(**facts)}
+
+
+def curve(source: str, *, column: str = "", when: Condition = _always) -> Mapping[str, About]:
+    """Return the metadata of a number per trial and checkpoint."""
+    return about(dims=CURVE, source=source, column=column or source, when=when)
+
+
+def per_node(
+    source: str, when: Condition = _always, fact: Fact | None = None
+) -> Mapping[str, About]:
+    """Return the metadata of a number per trial and node, at the end."""
+    return about(dims=PER_NODE, source=source, when=when, fact=fact)
+
+
+def parts_of(kind: Any, prefix: str) -> Parts:
+    """Return the parts of a named tuple."""
+    return Parts(kind, {name: f"{prefix}_{name}" for name in kind._fields})
+
+
+def saved_fields(kind: Any) -> list[tuple[str, About, bool]]:
+    """Return by name the saved fields of a result, or of its class, and whether each is needed."""
+    return [
+        (field.name, field.metadata[_KEY], field.default is MISSING)
+        for field in fields(kind)
+        if _KEY in field.metadata
+    ]
+
+
+def collect(kind: Any, setup: Any, records: Sequence[Any], at: slice | IntArray) -> dict[str, Any]:
+    """Return the fields that trials wrote down, at these checkpoints; None if not measured."""
+
+    def stack(about: About) -> FloatArray | None:
+        values: list[Any] = [getattr(record, about.source, None) for record in records]
+        if not about.when(setup) or any(value is None for value in values):
+            return None
+        has_checkpoints = about.dims is not None and ITERATION in about.dims
+        return np.array([value[at] for value in values] if has_checkpoints else values)
+
+    return {name: stack(about) for name, about, _ in saved_fields(kind) if about.source}
+
+
+def join_fields(
+    results: Sequence[Any], join: Callable[[Sequence[Any]], Any], dims: tuple[str, ...]
+) -> dict[str, Any]:
+    """Join the arrays of results whose dimensions begin with these; None unless all have them."""
+    joined: dict[str, Any] = {}
+    for name, about, _ in saved_fields(results[0]):
+        if about.dims is None or about.dims[: len(dims)] != dims:
+            continue
+        values = [getattr(result, name) for result in results]
+        if any(value is None for value in values):
+            joined[name] = None
+        elif about.parts is None:
+            joined[name] = join(values)
+        else:
+            make, parts = about.parts
+            joined[name] = make(**{n: join([getattr(one, n) for one in values]) for n in parts})
+    return joined
+
+
+def shown_facts(result: Any, place: str) -> Iterator[tuple[str, Fact, Any]]:
+    """Return what is shown of a result in one place, by field; None where it is not known."""
+    for name, about, _ in saved_fields(result):
+        if about.fact is not None and place in about.fact.places:
+            value = getattr(result, about.fact.of or name)
+            yield name, about.fact, None if value is None else about.fact.summarize(value)

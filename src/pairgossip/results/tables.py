@@ -1,0 +1,74 @@
+"""Runs as tables of pandas and datasets of xarray."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.errors import needed_for
+from pairgossip.results.fields import CURVE, ITERATION, NODE, TRIAL, saved_fields
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from pairgossip.results.run import Run
+
+
+def curves_table(run: Run) -> pandas.DataFrame:
+    """Return the curves, one row per trial and checkpoint; see `Run.to_pandas`."""
+    with needed_for("Run.to_pandas"):
+        import pandas
+    rows, count = run.trials, len(run.iterations)
+    columns: dict[str, Any] = {
+        "trial": np.repeat(np.arange(rows), count),
+        "iteration": np.tile(run.iterations, rows),
+        "exchanges": (run.network_exchanges + run.local_exchanges).ravel(),
+        "messages": run.traffic.messages.ravel(),
+        "bytes": run.trial_bytes.ravel(),
+    }
+    if run.construction is not None:
+        columns["network_exchanges"] = run.network_exchanges.ravel()
+        columns["local_exchanges"] = run.local_exchanges.ravel()
+    for name, about, _ in saved_fields(run):
+        if about.column and (values := getattr(run, name)) is not None:
+            columns[about.column] = values.ravel()
+    if run.private_values is not None:
+        columns["private_value"] = np.repeat(run.private_values, count)
+    return pandas.DataFrame(columns)
+
+
+def as_dataset(run: Run) -> xarray.Dataset:
+    """Return all arrays with named dimensions; see `Run.to_xarray`."""
+    with needed_for("Run.to_xarray"):
+        import xarray
+    variables: dict[str, Any] = {
+        "exchanges": ((ITERATION,), run.exchanges),
+        "messages": ((ITERATION,), run.messages),
+        "bytes": (CURVE, run.trial_bytes),
+        "target": ((NODE,) if np.ndim(run.target) else (), run.target),
+    }
+    if run.construction is not None:
+        variables["network_exchanges"] = (CURVE, run.network_exchanges)
+        variables["local_exchanges"] = (CURVE, run.local_exchanges)
+    if run.groups is not None and run.groups.size == run.nodes:
+        variables["site"] = ((NODE,), run.groups)
+    attributes: dict[str, Any] = {}
+    for name, about, _ in saved_fields(run):
+        if (value := getattr(run, name)) is None or about.parts is not None:
+            continue
+        if about.source or about.column:
+            # The sampling errors of nodes and their curve differ in the prefix alone.
+            is_taken = about.column in type(run).__dataclass_fields__
+            variables[name if is_taken else about.column or name] = (about.dims, value)
+        elif about.dims is None and isinstance(plain := about.encode(value), _PLAIN):
+            attributes[name] = plain
+    if run.privacy is not None and run.privacy_error is not None:
+        attributes |= {"epsilon": run.privacy.epsilon} | run.privacy_error._asdict()
+    axes = {TRIAL: np.arange(run.trials), ITERATION: run.iterations, NODE: np.arange(run.nodes)}
+    return xarray.Dataset(variables, coords=axes, attrs=attributes)
+
+
+_PLAIN = (str, int, float, tuple)
+"""Types of attributes; other files hold those of privacy and fingerprints."""
