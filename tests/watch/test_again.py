@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairgossip.arguments.argument import on_page
+from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.minimize import MinimizeArguments
 from pairgossip.cli import main
 from pairgossip.watch.simulation.again import _TWO_NORMALS_CODE
 from pairgossip.watch.simulation.build import build_runs
-from pairgossip.watch.simulation.observations import Uploads, _two_normals
+from pairgossip.watch.simulation.observations import Uploads, _two_normals, list_choices
 from pairgossip.watch.simulation.runs import WatchedRun
 from pairgossip.watch.simulation.settings import Settings
 
@@ -45,6 +49,25 @@ PARTS: list[Fields] = [
     {**INCOMES, "data": "two-normals", "column": ["score"], "group-by": "site", "graph": "cycle"},
     {**CELLS, "nodes": "100", "step": "0.05", "graph": "random-geometric", "graph-radius": "0.3"},
 ]
+
+
+OTHER_VALUES = {"iterations": "700", "law": "node-clocks", "target": "u"}
+
+
+@pytest.mark.parametrize(
+    ("door", "what"), [(EstimateArguments, INCOMES), (MinimizeArguments, CELLS)]
+)
+def test_declared_arguments_go_from_the_page_to_the_code(door: Any, what: Fields) -> None:
+    """An argument needs a label to be a setting, and to be in the code that is shown."""
+    for name, one in on_page(door).items():
+        value = OTHER_VALUES[name]
+        settings = Settings.read({**what, name: value})
+        assert str(settings.arguments[name]) == value
+        (run,) = build_runs(settings, Uploads())
+        assert re.search(rf"\b{name}=\"?{value}", run.again.python)
+        assert f"{one.option or '--' + name} {value}" in (run.again.command or "")
+    described = list_choices()["arguments"]["loss" if door is MinimizeArguments else "kernel"]
+    assert [each["name"] for each in described] == list(on_page(door))
 
 
 def one_run(fields: Fields, uploads: Uploads | None = None) -> WatchedRun:

@@ -54,6 +54,8 @@ class Argument:
     """The sentence of ``--help``; the command line has no such option if it is empty."""
     option: str = ""
     """The option's name, if it is not the argument's."""
+    group: str = "method"
+    """The group of options it is in; only those of the method are made from declarations."""
     shown: Any = None
     """The option's default, shown by ``--help``; None if the help says what happens without it."""
     is_needed: bool = False
@@ -65,6 +67,13 @@ class Argument:
 
     def check(self, value: Any) -> Any:
         """Return the value as it is used; raise `InputError` unless it is a possible one."""
+        try:
+            return self._check(value)
+        except InputError as problem:
+            problem.subject = self.name  # for the page to mark
+            raise
+
+    def _check(self, value: Any) -> Any:
         noun = self.noun or self.name
         if value is None and self.default is None:
             return None
@@ -105,6 +114,11 @@ def declared(door: type[DataclassInstance]) -> Mapping[str, Argument]:
         for each in fields(door)
         if "argument" in each.metadata
     }
+
+
+def on_page(door: type[DataclassInstance]) -> dict[str, Argument]:
+    """Return by name the declared arguments that have a field on the page."""
+    return {name: one for name, one in declared(door).items() if one.label}
 
 
 def check_declared(request: Any) -> None:

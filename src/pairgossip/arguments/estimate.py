@@ -32,6 +32,10 @@ class EstimateArguments(RunArguments):
                 strict=True,
             )
         ),
+        help="v (unless given): over all pairs, a row with itself included; u: over pairs of "
+        "different rows.",
+        group="statistic",
+        label="pairs",
     )
     method: str = argument(
         "gosta",

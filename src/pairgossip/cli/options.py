@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -36,6 +36,8 @@ OUTPUT = Group.create_ordered("Output")
 PRIVACY = Group.create_ordered("Privacy")
 CHAOS = Group.create_ordered("Chaos")
 SERVER = Group.create_ordered("Server")
+_GROUPS = {"method": METHOD, "statistic": STATISTIC}
+"""The groups of declared arguments."""
 
 
 def _read_whole(largest: int) -> Callable[[Any, Sequence[Token]], int]:
@@ -120,13 +122,7 @@ Level = Annotated[
         "such as 0.95: also tell the sampling error."
     ),
 ]
-TargetName = Annotated[
-    str | None,
-    Parameter(
-        help="v (unless given): over all pairs, a row with itself included; u: over pairs of "
-        "different rows."
-    ),
-]
+TargetName = Annotated[str | None, Parameter(help=declared(EstimateArguments)["target"].help)]
 
 
 def given(*options: DataclassInstance) -> dict[str, Any]:
@@ -141,16 +137,16 @@ def arguments_among(door: type[DataclassInstance], *options: DataclassInstance) 
     return {name: value for name, value in given(*options).items() if name in names}
 
 
-def make_options(door: type[DataclassInstance]) -> Any:
-    """Return as a group of options the arguments of a front door that have a help."""
-    options = [
-        (name, _option_type(one), field(default=one.shown))
-        for name, one in declared(door).items()
-        if one.help
-    ]
-    name, here = door.__name__.replace("Arguments", "Options"), {"__module__": __name__}
-    made = make_dataclass(name, options, frozen=True, namespace=here)
-    return Parameter(name="*", group=METHOD)(made)
+def make_options(name: str, arguments: Iterable[Argument]) -> Any:
+    """Return declared arguments as a group of options."""
+    options = [(one.name, _option_type(one), field(default=one.shown)) for one in arguments]
+    made = make_dataclass(name, options, frozen=True, namespace={"__module__": __name__})
+    return Parameter(name="*")(made)
+
+
+def _method_arguments(door: type[DataclassInstance]) -> list[Argument]:
+    """Return the arguments of a front door that say how a run goes, and for how long."""
+    return [one for one in declared(door).values() if one.help and one.group == "method"]
 
 
 def _option_type(one: Argument) -> Any:
@@ -159,7 +155,7 @@ def _option_type(one: Argument) -> Any:
     if kind is int:
         largest = LARGEST_NUMBER if math.isinf(one.most) else int(one.most)
         kind = Annotated[int, Parameter(converter=_read_whole(largest))]
-    group = MOST if one.is_needed else METHOD
+    group = MOST if one.is_needed else _GROUPS[one.group]
     how = Parameter(help=one.help, group=group, name=one.option or None)
     return Annotated[kind if one.shown is not None else kind | None, how]
 
@@ -168,8 +164,8 @@ if TYPE_CHECKING:  # the options that are not given are None, or the default tha
     MethodOptions = EstimateArguments
     DescentOptions = MinimizeArguments
 else:
-    MethodOptions = make_options(EstimateArguments)
-    DescentOptions = make_options(MinimizeArguments)
+    MethodOptions = make_options("MethodOptions", _method_arguments(EstimateArguments))
+    DescentOptions = make_options("DescentOptions", _method_arguments(MinimizeArguments))
 
 
 @Parameter(name="*", group=METHOD)

@@ -6,13 +6,16 @@ import os
 import sys
 import threading
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from cyclopts import Parameter
 
+from pairgossip.arguments.argument import on_page
+from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.minimize import MinimizeArguments
 from pairgossip.cli.console import one_table, output, tell, write_line
 from pairgossip.cli.options import (
     DEFAULT_FAMILY,
@@ -27,6 +30,7 @@ from pairgossip.cli.options import (
     Seed,
     Whole,
     given,
+    make_options,
 )
 from pairgossip.errors import InputError, SlowSchedule, canonical
 from pairgossip.files import read_bytes
@@ -82,8 +86,6 @@ class SimulatedOptions:
     kernel: Annotated[KernelName, Parameter(group=STATISTIC)] = None
     loss: str | None = None
     """What is learned instead, such as auc-logistic."""
-    target: str | None = None
-    """v (unless given): over all pairs; u: over pairs of different rows."""
     graph: Annotated[str | None, Parameter(group=NETWORK)] = None
     """Family of the network; `pairgossip graph` lists them."""
 
@@ -101,16 +103,21 @@ class PaceOptions:
     schedule: str | None = None
     """Which exchanges follow each other: random (unless given), ordered, or for sketch and
     averaging also continuized or tree; of the sketch of a loss tree unless given."""
-    law: str | None = None
-    """uniform-edges (unless given) or node-clocks."""
     step: float | None = None
     """Step size c of c/sqrt(t) for a loss; the adaptive step unless given."""
-    iterations: Whole | None = None
-    """How long to run; 200 per node unless given."""
     seed: Seed | None = None
     """Seed of all randomness; 0 unless given."""
     speed: str | None = None
     """Iterations per second, or max; with --text half a minute for the whole run unless given."""
+
+
+_ON_PAGE = [
+    replace(one, shown=None, is_needed=False)
+    for one in {**on_page(MinimizeArguments), **on_page(EstimateArguments)}.values()
+    if one.help
+]
+"""The arguments that have a field on the page: they are None unless given."""
+ArgumentOptions: Any = make_options("ArgumentOptions", _ON_PAGE)
 
 
 @Parameter(name="*", group=SERVER)
@@ -134,9 +141,13 @@ class _ServerOptions:
 Fields = dict[str, str | list[str]]
 
 
-def simulation_fields(what: SimulatedOptions, family: FamilyParameters, how: PaceOptions) -> Fields:
+def simulation_fields(
+    what: SimulatedOptions, family: FamilyParameters, how: PaceOptions, arguments: Any = None
+) -> Fields:
     """Spell the options as the page's address spells them; empty if none was given."""
-    named = given(what, how) | {f"graph-{name}": value for name, value in given(family).items()}
+    named = given(what, how, arguments or ArgumentOptions()) | {
+        f"graph-{name}": value for name, value in given(family).items()
+    }
     found: Fields = {
         name.replace("_", "-"): value if isinstance(value, list) else str(value)
         for name, value in named.items()
@@ -208,6 +219,7 @@ def watch_command(
     what: SimulatedOptions = SimulatedOptions(),
     family: FamilyParameters = FamilyParameters(),
     how: PaceOptions = PaceOptions(),
+    arguments: ArgumentOptions = ArgumentOptions(),
     server: _ServerOptions = _ServerOptions(),
 ) -> None:
     """Open a web page on this machine in which gossip can be watched.
@@ -235,7 +247,7 @@ def watch_command(
     from pairgossip.errors import needed_for
 
     warnings.simplefilter("ignore", SlowSchedule)  # it is said beside the run
-    simulated = simulation_fields(what, family, how)
+    simulated = simulation_fields(what, family, how, arguments)
     _check_watched(watched, files, simulated)
     if watched.text:
         _show_text(watched, simulated)

@@ -6,20 +6,14 @@ import shlex
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pairgossip.arguments.minimize import DUAL_AVERAGING
+from pairgossip.arguments.argument import declared
+from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.minimize import MinimizeArguments
 from pairgossip.datasets import CATALOG
 from pairgossip.graphs import FAMILIES
 from pairgossip.watch.simulation.observations import TWO_NORMALS, Observations
 from pairgossip.watch.simulation.settings import RunChoice, Settings
 
-_DEFAULTS = {
-    "method": ("gosta", "dual-averaging"),
-    "clock": ("sync",),
-    "schedule": ("random",),
-    "law": ("uniform-edges",),
-    "target": ("v",),
-}
-"""What need not be said."""
 _WIDEST_CALL = 88
 _TWO_NORMALS_CODE = """\
 random = np.random.default_rng(0)
@@ -31,28 +25,35 @@ data = {{"score": score, "class": label, "site": site}}"""
 """The made-up data, which no other command knows."""
 
 
-class Again(NamedTuple):
-    """The same run elsewhere."""
+class Recipe(NamedTuple):
+    """The code and the command that make a run without the page."""
 
     python: str
     command: str | None
     """None where no command can do it."""
 
 
-def tell_again(settings: Settings, run: RunChoice, rows: Observations, n: int, last: int) -> Again:
-    """Write down a run of ``n`` nodes and so many iterations."""
-    said = {
-        **{name: getattr(run, name) for name in ("method", "clock", "schedule")},
-        **{"law": settings.law, "target": settings.target},
+def reproduce_code(
+    settings: Settings, run: RunChoice, rows: Observations, n: int, last: int
+) -> Recipe:
+    """Write down a run of ``n`` nodes that ends with iteration ``last``."""
+    door = declared(MinimizeArguments if settings.loss else EstimateArguments)
+    chosen = {name: getattr(run, name) for name in ("method", "clock", "schedule")}
+    # Defaults are left out of the code shown, and so is what another method takes.
+    how = {
+        name: value
+        for name, value in {**chosen, **settings.arguments_for(run)}.items()
+        if value != door[name].default and door[name].belongs_to in ("", run.method)
     }
-    how: dict[str, Any] = {name: text for name, text in said.items() if text not in _DEFAULTS[name]}
-    if settings.loss and run.method != DUAL_AVERAGING:
-        how["schedule"] = run.schedule
+    how.pop("iterations", None)
+    if settings.ends_alone(run):
         settings = replace(settings, step=None)  # that of the other run
     else:
         how["iterations"] = last
     how["seed"] = settings.seed
-    return Again(_python(settings, run, rows, n, how), _command(settings, run, rows, how))
+    is_option = all(door[name].help for name in how)
+    command = _command(settings, run, rows, how) if is_option else None
+    return Recipe(_python(settings, run, rows, n, how), command)
 
 
 def _python(

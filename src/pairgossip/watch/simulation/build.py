@@ -19,7 +19,7 @@ from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
 from pairgossip.run_request import Request
 from pairgossip.sketched_minimization import SketchedRequest
-from pairgossip.watch.simulation.again import tell_again
+from pairgossip.watch.simulation.again import reproduce_code
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.runs import WatchedEstimation, WatchedLearning, WatchedRun
 from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
@@ -54,7 +54,7 @@ def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
     runs = [make(settings, choice, rows) for choice in settings.runs]
     for run, choice in zip(runs, settings.runs, strict=True):
         run.follow(settings.follow)
-        run.again = tell_again(settings, choice, rows, run.places.network.n, run.iterations)
+        run.again = reproduce_code(settings, choice, rows, run.places.network.n, run.iterations)
     return runs
 
 
@@ -131,10 +131,8 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         groups=rows.groups,
         method=run.method,
         clock=run.clock,
-        law=settings.law,
         schedule=run.schedule,
-        iterations=settings.iterations,
-        target=settings.target,
+        **settings.arguments_for(run),
         seed=settings.seed,
         record="summary",
         progress=False,
@@ -156,8 +154,8 @@ def _answer(settings: Settings, rows: Observations) -> Answer | None:
         return None
     with suppress(InputError):
         how = {"labels": rows.labels, "positive": _positive(settings, rows)}
-        level = settings.interval
-        return exact(rows.values, settings.kernel, settings.target, **how, interval=level)
+        level, kind = settings.interval, settings.arguments.get("target", "v")
+        return exact(rows.values, settings.kernel, kind, **how, interval=level)
     return None
 
 
@@ -171,7 +169,7 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
         "loss": settings.loss,
         "graph": _graph(run, rows, settings.seed),
         "groups": rows.groups,
-        "law": settings.law,
+        **settings.arguments_for(run),
         "constraint": None if settings.ball is None else Ball(settings.ball),
         "seed": settings.seed,
         "judged": _MOST_JUDGED,
@@ -184,7 +182,6 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
     request = LearningRequest(
         **shared,
         clock=run.clock,
-        iterations=settings.iterations,
         step=None if settings.step is None else inverse_sqrt(settings.step),
         bias=False,
     )

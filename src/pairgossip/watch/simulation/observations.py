@@ -6,10 +6,11 @@ import contextlib
 import csv
 import io
 import itertools
+import math
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from pairgossip.losses import CATALOG as LOSSES
 from pairgossip.losses.learning import is_ordering
 from pairgossip.sketches import default_sketch
 from pairgossip.tables import DELIMITERS, Table, column_name, parse_columns
-from pairgossip.watch.simulation.settings import MOST_NODES, Settings
+from pairgossip.watch.simulation.settings import MOST_NODES, Settings, page_arguments
 
 _UPLOADED = "upload-"
 _MOST_UPLOADS = 8
@@ -302,9 +303,36 @@ def list_choices() -> dict[str, Any]:
             }
             for method in METHODS.values()
         ],
+        "arguments": {
+            "kernel": _describe_arguments(is_loss=False),
+            "loss": _describe_arguments(is_loss=True),
+        },
         "most_nodes": MOST_NODES,
         "largest_upload": LARGEST_UPLOAD,
     }
+
+
+def _describe_arguments(*, is_loss: bool) -> list[dict[str, Any]]:
+    """Return the fields of the form for the declared arguments."""
+    return [
+        {
+            "name": one.name,
+            "label": one.label,
+            "choices": _name_choices(one.choices),
+            "default": one.default,
+            "placeholder": one.placeholder,
+            "step": 1 if one.kind is int else "any",
+            "least": one.least if math.isfinite(one.least) else None,
+            "method": one.belongs_to or None,
+        }
+        for one in page_arguments(is_loss=is_loss).values()
+    ]
+
+
+def _name_choices(choices: Collection[str]) -> list[list[str]] | None:
+    """Return each choice with what the page calls it; None where anything may be given."""
+    names = choices if isinstance(choices, Mapping) else {name: name for name in choices}
+    return [list(pair) for pair in names.items()] or None
 
 
 def _has_sketch(kernel: str) -> bool:

@@ -25,7 +25,7 @@ from pairgossip.inference.answer import Answer
 from pairgossip.kernels.pairs import Averages
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import theory_curves
-from pairgossip.watch.simulation.again import Again
+from pairgossip.watch.simulation.again import Recipe
 from pairgossip.watch.simulation.places import Follower, Places
 
 _RECENT = 48
@@ -46,7 +46,7 @@ class WatchedRun(ABC):
     """What a viewer should know of the run besides."""
     positive: str | None = None
     """The positive one of two classes, where there is one."""
-    again: Again
+    again: Recipe
     """The same run without the page."""
     _swaps = True
     _how: str

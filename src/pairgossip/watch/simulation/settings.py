@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pairgossip.algorithms.methods import METHODS, find_method
-from pairgossip.arguments.minimize import DUAL_AVERAGING
+from pairgossip.arguments.argument import Argument, on_page
+from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.minimize import DUAL_AVERAGING, MinimizeArguments
 from pairgossip.arguments.minimize import METHODS as LEARNING_METHODS
 from pairgossip.arguments.minimize import SCHEDULES as LEARNING_SCHEDULES
-from pairgossip.checks import CLOCKS, LAWS, RANDOM, SCHEDULES, TREE, choice
+from pairgossip.checks import CLOCKS, RANDOM, SCHEDULES, TREE, choice
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import CATALOG as KERNELS
@@ -21,15 +23,18 @@ Fields = Mapping[str, str | list[str]]
 """The fields of an address: one text for each name, several for columns."""
 
 MOST_NODES = 20_000
-_MOST_ITERATIONS = 10**9
+_LARGEST_WHOLE = 10**9
+"""The largest whole number of an argument, such as a number of iterations; more is refused."""
+_LONGEST_QUOTE = 40
+"""Characters of a setting that refusals quote; the rest is left out."""
 _LARGEST_SEED = 2**53 - 1
 """The largest whole number that a browser holds exactly."""
 _MOST_COLUMNS = 100
 _FASTEST = 1e7
 _WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
 _SHARED = (
-    *("data", "nodes", "column", "label", "group-by", "kernel", "loss", "target", "law", "step"),
-    *("ball", "interval", "iterations", "seed", "speed", "follow", "positive"),
+    *("data", "nodes", "column", "label", "group-by", "kernel", "loss", "step"),
+    *("ball", "interval", "seed", "speed", "follow", "positive"),
 )
 _OF_A_RUN = (
     *("graph", "method", "clock", "schedule"),
@@ -64,14 +69,13 @@ class Settings:
     """The column that says at which site each row is; None where every row is a node."""
     kernel: str | None
     loss: str | None
-    target: str
-    law: str
+    arguments: Mapping[str, Any]
+    """By name the declared arguments that are given, as they are used."""
     step: float | None
     ball: float | None
     """The radius of the ball that models are kept in."""
     interval: float | None
     """The level of the interval about the exact value; None for none."""
-    iterations: int | None
     seed: int
     runs: tuple[RunChoice, ...]
     speed: float
@@ -104,17 +108,58 @@ class Settings:
             group_by=group_by,
             kernel=kernel,
             loss=loss,
-            target=choice("target", _text(fields, "target") or "v", ("v", "u")),
-            law=choice("edge law", _text(fields, "law") or "uniform-edges", LAWS),
+            arguments=_read_arguments(fields, page_arguments(is_loss=loss is not None)),
             step=_positive(fields, "step"),
             ball=_positive(fields, "ball"),
             interval=_level(_text(fields, "interval") or "0.95"),
-            iterations=_whole(fields, "iterations", 1, _MOST_ITERATIONS),
             seed=_whole(fields, "seed", 0, _LARGEST_SEED) or 0,
             runs=tuple(runs),
             speed=read_speed(_text(fields, "speed") or "200"),
             follow=_whole(fields, "follow", 0, MOST_NODES - 1),
         )
+
+    def ends_alone(self, run: RunChoice) -> bool:
+        """Whether a run ends at the best model, however many rounds that takes."""
+        return self.loss is not None and run.method != DUAL_AVERAGING
+
+    def arguments_for(self, run: RunChoice) -> dict[str, Any]:
+        """Return by name the given arguments that one of the runs takes."""
+        takes = page_arguments(is_loss=self.loss is not None)
+        return {
+            name: value
+            for name, value in self.arguments.items()
+            if takes[name].belongs_to in ("", run.method)
+            and not (name == "iterations" and self.ends_alone(run))
+        }
+
+
+def page_arguments(*, is_loss: bool) -> dict[str, Argument]:
+    """Return by name the arguments that have a field on the page."""
+    return on_page(MinimizeArguments if is_loss else EstimateArguments)
+
+
+def _read_arguments(fields: Fields, arguments: Mapping[str, Argument]) -> dict[str, Any]:
+    """Read the declared arguments that are given."""
+    values = {name: _read_argument(fields, one) for name, one in arguments.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _read_argument(fields: Fields, one: Argument) -> Any:
+    text = _text(fields, one.name).strip()
+    if not text:
+        return None
+    if one.kind is int:
+        return _whole(fields, one.name, int(one.least), int(min(one.most, _LARGEST_WHOLE)))
+    if one.kind is str:
+        return one.check(text[:_LONGEST_QUOTE])
+    number = _number(text)
+    if number is None or not one.least <= number <= one.most:
+        raise InputError(
+            f"The setting '{one.name}' is {text[:_LONGEST_QUOTE]!r}: give a number from "
+            f"{one.least:g} to {one.most:g}.",
+            subject=one.name,
+        )
+    return number
 
 
 def read_speed(text: str) -> float:
@@ -140,7 +185,9 @@ def _level(text: str) -> float | None:
 
 def _check_fields(fields: Fields) -> None:
     """Raise `InputError` unless all fields are known, and none is too long or given too often."""
-    names = [*_SHARED, *_OF_A_RUN, *(name + _SECOND for name in _OF_A_RUN)]
+    declared_names = {*page_arguments(is_loss=True), *page_arguments(is_loss=False)}
+    of_runs = [*_OF_A_RUN, *(name + _SECOND for name in _OF_A_RUN)]
+    names = [*_SHARED, *sorted(declared_names), *of_runs]
     unknown = next((name for name in fields if name not in names), None)
     if unknown is not None:
         raise unknown_name("setting", unknown[:40], names)

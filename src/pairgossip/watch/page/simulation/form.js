@@ -5,7 +5,6 @@ import { alertUser, make, option } from "../common/elements.js";
 import { drawData } from "./data-part.js";
 import {
   CLOCKS,
-  LAWS,
   LEVELS,
   makeColumns,
   makeField,
@@ -14,9 +13,8 @@ import {
   makeSelect,
   namePairs,
   SCHEDULES,
-  TARGETS,
 } from "./inputs.js";
-import { NO_PAIRS, Settings } from "./settings.js";
+import { findNamed, NO_PAIRS, Settings } from "./settings.js";
 
 const FRACTIONS = ["p", "radius"]; // parameters of graphs that are no whole numbers
 export class SettingsForm {
@@ -138,14 +136,13 @@ export class SettingsForm {
       ? `${kernel.description}: ${kernel.expression}`
       : (loss?.description ?? "the mean of one column");
     const levels = () => this.select("interval", LEVELS, this.fields.interval ?? "0.95");
-    const pairs = () => this.select("target", TARGETS, this.fields.target ?? "v");
     return makePart(
       "What the nodes find out",
       makeField("kernel or loss", select, hint),
       this.drawColumns(),
       this.drawLabel(),
       this.drawPositive(),
-      kernel ? makeField("pairs", pairs()) : null,
+      kernel ? this.drawArgument(findNamed(this.choices.arguments.kernel, "target")) : null,
       kernel ? makeField("interval, by the sampling error", levels()) : null,
     );
   }
@@ -248,19 +245,24 @@ export class SettingsForm {
   }
 
   drawMore(isOpen) {
-    const law = this.select("law", LAWS, this.fields.law ?? "uniform-edges");
     const { settings } = this;
     const isFixed = settings.suffixes.every((suffix) => settings.endsAlone(suffix));
-    const iterations = { min: 1, step: 1, placeholder: "200 per node" };
     const details = make(
       "details",
       { class: "more", open: isOpen },
       make("summary", { text: "More" }),
-      makeField("which exchange comes next", law),
-      isFixed ? null : makeField("iterations", this.number("iterations", iterations)),
+      ...settings.otherArguments.map((argument) => this.drawArgument(argument)),
       this.fields.loss ? this.drawLearning(isFixed) : null,
     );
     return make("fieldset", {}, details);
+  }
+
+  // A field for an argument as the server declares it.
+  drawArgument({ name, label, choices, default: usual, step, least, placeholder }) {
+    const control = choices
+      ? this.select(name, choices, this.fields[name] ?? usual)
+      : this.number(name, { step, placeholder, ...(least === null ? {} : { min: least }) });
+    return makeField(label, control);
   }
 
   drawLearning(isFixed) {

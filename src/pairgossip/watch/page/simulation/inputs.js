@@ -51,10 +51,6 @@ export function makeColumns(columns, chosen, isSingle, onChoose) {
   );
 }
 
-export const TARGETS = [
-  ["v", "all pairs (V-statistic)"],
-  ["u", "different rows (U-statistic)"],
-];
 export const CLOCKS = { sync: "synchronous: all update", async: "asynchronous: two update" };
 export const SCHEDULES = {
   random: "random edges",
@@ -62,11 +58,6 @@ export const SCHEDULES = {
   continuized: "continuized: random edges, two registers",
   tree: "tree: up and down once",
 };
-export const LAWS = [
-  ["uniform-edges", "every edge equally often"],
-  ["node-clocks", "a node calls a neighbor"],
-];
-
 export const LEVELS = [
   ["0.9", "90 %"],
   ["0.95", "95 %"],

@@ -118,6 +118,17 @@ export class Settings {
     return Boolean(this.fields.loss) && this.methodOf(suffix) === "sketch";
   }
 
+  // The arguments with a field among the other settings: those that some run has a use for.
+  get otherArguments() {
+    const all = this.choices.arguments[this.fields.loss ? "loss" : "kernel"];
+    const isUsed = ({ name, method }, suffix) =>
+      method ? this.methodOf(suffix) === method : name !== "iterations" || !this.endsAlone(suffix);
+    return all.filter(
+      (argument) =>
+        argument.name !== "target" && this.suffixes.some((suffix) => isUsed(argument, suffix)),
+    );
+  }
+
   // Single rows of sites meet at random; whole sites can follow any order.
   schedulesOf(suffix) {
     const method = this.describeMethod(suffix);
