@@ -31,7 +31,7 @@ from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
-from pairgossip.kernels.pairs import Averages
+from pairgossip.kernels.problem import Averages
 from pairgossip.sketches.problem import SketchedPairs
 
 Array = transcription.Array
@@ -262,10 +262,9 @@ def sketch_errors(trials: int) -> None:
 class Columns(Averages):
     """Numbers to average, as many per node as one likes."""
 
-    target, kernel = "mean", None
-
     def __init__(self, features: Array) -> None:
-        self.features = self.data = features
+        self.data = features
+        self.average(features)
 
 
 def compiled(graph: Graph, features: Array, schedule: str, exchanges: int) -> Callable[[], object]:

@@ -19,19 +19,17 @@ from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Law, check_level
 from pairgossip.inference.projection import project
 from pairgossip.inference.questions import degenerate_error, sampling_error
-from pairgossip.kernels import PairProblem, Pairs, WholeSets
+from pairgossip.kernels import Means, Pairs, Problem
 from pairgossip.kernels.kernel import Scale
-from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies
-from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
+from pairgossip.privacy import PrivateMeans, PrivatePairs, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
-from pairgossip.privacy.moments import rows_for_interval
 from pairgossip.progress import in_steps, progress_bar
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.run_request import Request
-from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
+from pairgossip.sketches.problem import SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28
 """Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
@@ -80,7 +78,8 @@ class EstimationRequest(EstimateArguments, Request):
         """Check the rest and return all that a trial needs besides its seed."""
         self.prepare_rows()
         rows = self._rows()
-        self._name_positive(rows)
+        if rows.positive is not None:  # order statistics by class know theirs
+            self.positive_class = self.label_name or rows.positive
         if self.groups is not None and self._method.takes_whole_sites:
             self.construction = WHOLE_SETS
         graph, site_of = self.place(rows.n)
@@ -92,12 +91,10 @@ class EstimationRequest(EstimateArguments, Request):
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
             keep_history = self.record == "nodes"
-        target, freedom = self._exact(problem), self._freedom(rows, problem)
+        target, by_site = self._exact(problem), self._learns_of_sites(problem)
+        freedom = float(problem.n - 1) if by_site else rows.freedom
         if self.interval is not None:
-            self._check_errors(rows, problem, target, freedom)
-        privacy_error = None
-        if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets | PrivateSketch):
-            privacy_error = problem.predicted_error(float(target))
+            self._check_errors(rows, by_site, target, freedom)
         return Setup(
             problem=problem,
             graph=graph,
@@ -109,7 +106,7 @@ class EstimationRequest(EstimateArguments, Request):
             target=target,
             keep_history=keep_history,
             engine=self.engine,
-            privacy_error=privacy_error,
+            privacy_error=problem.predicted_error(target),
             timetable=timetable,
             level=self.interval,
             stops_early=self.until is not None,
@@ -122,21 +119,17 @@ class EstimationRequest(EstimateArguments, Request):
         """Return the method; raise `InputError` unless it works on so many nodes."""
         return find_method(self.method, self.clock, nodes)
 
-    def _timetable(self, graph: Graph, problem: PairProblem | Averages) -> Timetable:
-        floods = isinstance(problem, Averages) and len(problem.holders) > 0
-        return settle_timetable(
-            self.schedule, graph, self.law, self._method, self.relaxation, 2 if floods else 1
-        )
+    def _timetable(self, graph: Graph, problem: Problem) -> Timetable:
+        ways = 2 if len(problem.holders) else 1
+        return settle_timetable(self.schedule, graph, self.law, self._method, self.relaxation, ways)
 
-    def _problem(
-        self, rows: Pairs | Averages | PrivatePairs, site_of: IntArray | None
-    ) -> PairProblem | Averages:
+    def _problem(self, rows: Problem, site_of: IntArray | None) -> Problem:
         """Return what nodes average or evaluate."""
         if self._method.sketches:
-            if isinstance(rows, PrivatePairs):
-                return PrivateSketch(rows, site_of)
-            assert isinstance(rows, Pairs)
-            return SketchedPairs(rows, self.sketch, site_of, errors=self.interval is not None)
+            pairs = rows.visible_pairs
+            if pairs is None:
+                return rows.report_shares(site_of)
+            return SketchedPairs(pairs, self.sketch, site_of, errors=self.interval is not None)
         if self._method.collects and rows.n > LARGEST_COLLECTION:
             raise self._refusal(
                 f"keeps track of who knows which of {rows.n:,} rows, which is done up to "
@@ -182,68 +175,46 @@ class EstimationRequest(EstimateArguments, Request):
                 "{argument}, or leave the interval out."
             )
 
-    def _exact_error(self, rows: Pairs | Averages | PrivatePairs) -> float:
+    def _exact_error(self, rows: Problem) -> float:
         """Return the sampling error of the exact value; raise `InputError` where there is none.
 
         Nodes that know all rows compute it, and sketches are judged by it; NaN if nobody needs it.
         """
-        method, is_cheap = self._method, True
-        if self.interval is None or not isinstance(rows, Pairs):
+        method, pairs = self._method, rows.visible_pairs
+        if self.interval is None or pairs is None:
             return float("nan")
-        if method.sketches:
-            is_cheap = all(part.row_totals is not None for part in rows.kernel.components)
-        if not is_cheap or not (method.collects or method.sketches):
+        is_cheap = all(part.row_totals is not None for part in pairs.parts)
+        if not (method.collects or (method.sketches and is_cheap)):
             return float("nan")
-        return sampling_error(rows, project(rows), None)
+        return sampling_error(pairs, project(pairs), None)
 
-    def _freedom(
-        self, rows: Pairs | Averages | PrivatePairs, problem: PairProblem | Averages
-    ) -> float:
-        """Return the degrees of freedom of a sampling error: rows less one, of the smaller class.
-
-        Sites that swap whole sets learn the error of drawing sites.
-        """
-        if self._learns_of_sites(problem):
-            return float(problem.n - 1)
-        classes, weights = (getattr(rows, name, None) for name in ("classes", "weights"))
-        of = np.zeros(rows.n, dtype=np.intp) if classes is None else classes
-        return float(np.bincount(of, weights).min() - 1)
-
-    def _law(
-        self,
-        rows: Pairs | Averages | PrivatePairs,
-        problem: PairProblem | Averages,
-        freedom: float,
-    ) -> Law:
+    def _law(self, rows: Problem, problem: Problem, freedom: float) -> Law:
         """Return the law of the statistic over its error: more of it where nodes know rows."""
-        if self.interval is not None and isinstance(rows, Pairs):
-            if self._method.collects:
-                return project(rows).law()
-            if isinstance(problem, SketchedPairs):
-                return problem.limit_law(freedom)
-        return Law(freedom)
+        if self.interval is None:
+            return Law(freedom)
+        pairs = rows.visible_pairs
+        if self._method.collects and pairs is not None:
+            return project(pairs).law()
+        return problem.limit_law(freedom) or Law(freedom)
 
-    def _learns_of_sites(self, problem: PairProblem | Averages) -> bool:
-        return isinstance(problem, WholeSets | PrivateSets) and self._method.tracks_rows
+    def _learns_of_sites(self, problem: Problem) -> bool:
+        """Tell whether nodes learn the error of drawing sites, as those that swap whole sets do."""
+        return problem.set_sizes is not None and self._method.tracks_rows
 
     def _check_errors(
-        self,
-        rows: Pairs | Averages | PrivatePairs,
-        problem: PairProblem | Averages,
-        target: float | FloatArray,
-        freedom: float,
+        self, rows: Problem, by_site: bool, target: float | FloatArray, freedom: float
     ) -> None:
         """Raise `InputError` unless the rows tell a sampling error."""
-        if isinstance(rows, PrivatePairs):
-            self._check_reports(rows)
-        by_site = self._learns_of_sites(problem)
+        if self.until is None:
+            rows.check_interval()
         if freedom < 1:
-            of_class = " of each class" if getattr(rows, "classes", None) is not None else ""
+            of_class = "" if rows.classes is None else " of each class"
             what = "site" if by_site else f"row{of_class}"
             raise InputError(
                 f"A sampling error needs more than one {what}: leave {{argument}} out.", "interval"
             )
-        if not isinstance(rows, Pairs):
+        pairs = rows.visible_pairs
+        if pairs is None:
             return
         if not by_site and not are_frequencies(rows.weights):
             raise InputError(
@@ -253,25 +224,14 @@ class EstimationRequest(EstimateArguments, Request):
             )
         if not by_site:
             warn_of_frequencies(rows.weights)
-        if float(target) in _BORDERS[rows.kernel.interval_scale]:
-            raise degenerate_error(rows, float(target), None if by_site else freedom)
-
-    def _check_reports(self, rows: PrivatePairs) -> None:
-        """Raise `InputError` if reports are too noisy for intervals that hold what they say."""
-        least = rows_for_interval(rows.mechanism)
-        if self.until is None and rows.n < least:
-            raise InputError(
-                f"Reports with epsilon {rows.mechanism.epsilon:g} in {rows.mechanism.cells} cells "
-                f"are too noisy for an interval from {rows.n:,} rows, which takes {least:,}: give "
-                "more rows, a larger epsilon or fewer bins, or leave {argument} out.",
-                "interval",
-            )
+        if float(target) in _BORDERS[pairs.interval_scale]:
+            raise degenerate_error(pairs, float(target), None if by_site else freedom)
 
     def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
         """Build the error for a method that cannot do what is asked."""
         return InputError(f"Method '{self._method.name}' {why}", argument, value)
 
-    def _rows(self) -> Pairs | Averages | PrivatePairs:
+    def _rows(self) -> Problem:
         """Return the problem of the rows, whose nodes see reports only if it is private."""
         if self.privacy is not None:
             return self._private_rows(self.privacy)
@@ -291,21 +251,13 @@ class EstimationRequest(EstimateArguments, Request):
         pairs.check()
         return pairs
 
-    def _name_positive(self, rows: Pairs | Averages | PrivatePairs) -> None:
-        """Note which class is the positive one; order statistics by class know theirs."""
-        if isinstance(rows, PrivatePairs):
-            found = rows.truth.positive
-            self.positive_class = None if found is None else self.label_name or found
-        elif isinstance(rows, Pairs):
-            self.positive_class = rows.positive
-
     def _refuse_factors(self, why: str) -> None:
         """Raise `InputError` if pairs are to count more or less, which cannot be done."""
         for name in ("weights", "within", "between"):
             if getattr(self, name) is not None:
                 raise InputError(f"{why}: leave {{argument}} out.", name)
 
-    def _private_rows(self, mechanism: RandomizedResponse) -> PrivatePairs | PrivateMeans:
+    def _private_rows(self, mechanism: RandomizedResponse) -> Problem:
         self._refuse_factors("Private reports do not tell which pairs count")
         check_mechanism(mechanism)
         seeded = self.seed is not None
@@ -322,11 +274,9 @@ class EstimationRequest(EstimateArguments, Request):
         pairs.check()
         return pairs
 
-    def _whole_sets(
-        self, rows: Pairs | Averages | PrivatePairs, site_of: IntArray
-    ) -> WholeSets | PrivateSets:
+    def _whole_sets(self, rows: Problem, site_of: IntArray) -> Problem:
         """Return the problem of sites that swap all their rows at once."""
-        if isinstance(rows, Averages) or not (self._method.swaps or self._method.collects):
+        if self._method.averages or not (self._method.swaps or self._method.collects):
             why = "swaps no observations, so there are no whole sets to swap: use {argument}."
             raise self._refusal(why, "construction", "lexicographic")
         if self._method.estimates == "row-mean":
@@ -336,19 +286,17 @@ class EstimationRequest(EstimateArguments, Request):
                 "construction",
                 "lexicographic",
             )
-        if isinstance(rows, PrivatePairs):
-            return PrivateSets(rows, site_of)
-        return WholeSets(rows, site_of)
+        return rows.at_sites(site_of)
 
-    def _exact(self, problem: PairProblem | Averages) -> float | FloatArray:
+    def _exact(self, problem: Problem) -> float | FloatArray:
         """Return the exact value, one per node where each has its own; NaN if it is too costly."""
         by_rows = self._method.estimates == "row-mean"
         if self.reference is not None:
             return _check_reference(self.reference, (problem.n,) if by_rows else ())
         if problem.kernel is None:
             return problem.exact()
-        parts = problem.kernel.components
-        closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
+        forms = [part.row_totals if by_rows else part.total for part in problem.parts]
+        closed = all(form is not None for form in forms)
         count = len(problem.data)
         if not closed and count > _LARGEST_BLOCKED_TARGET:
             unknown = UnknownTarget(
@@ -359,7 +307,7 @@ class EstimationRequest(EstimateArguments, Request):
             )
             notify(unknown)
             return float("nan")
-        if by_rows and not isinstance(problem, Averages):
+        if by_rows:
             return problem.row_means()
         # A function counts iterations, and the exact value takes none.
         show = False if callable(self.progress) else self.progress

@@ -350,17 +350,17 @@ class BinsRequest(EstimationRequest):
 
     def _exact_error(self, rows: Any) -> float:
         """Return the sampling error of all rows, by which bins are judged."""
-        assert isinstance(rows, SketchedSample)
         return float("nan") if self.interval is None else rows.exact_error(self.interval)
 
     def _rows(self) -> SketchedSample:
         return SketchedSample(self.sample, self.statistic, self.bins, self.declared)
 
     def _problem(self, rows: Any, site_of: IntArray | None) -> SketchedSample:
-        if site_of is None:
-            assert isinstance(rows, SketchedSample)
-            return rows
-        return SketchedSample(self.sample, self.statistic, self.bins, self.declared, site_of)
+        return (
+            rows
+            if site_of is None
+            else SketchedSample(self.sample, self.statistic, self.bins, self.declared, site_of)
+        )
 
 
 @dataclass(kw_only=True)

@@ -40,18 +40,15 @@ from pairgossip.inference.questions import (
     sampling_error,
 )
 from pairgossip.inference.questions import test as test_rows
-from pairgossip.kernels import Combination, Kernel, Pairs, as_kernel, check_data
+from pairgossip.kernels import Combination, Kernel, Pairs, Problem, as_kernel, check_data
 from pairgossip.kernels.named_tests import NAMED_TESTS
-from pairgossip.kernels.pairs import Averages
 from pairgossip.kernels.rows import Rows, name_positive, prepare_rows
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
-from pairgossip.privacy import PrivatePairs
 from pairgossip.rank_estimation import BinsRequest, check_options
 from pairgossip.results.notices import warn_if_ties_unseen
 from pairgossip.results.provenance import null_mark
 from pairgossip.results.run import Run
-from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 _BINS, _BINS_PER_COLUMN = 64, 16
@@ -233,15 +230,14 @@ class _KernelRequest(EstimationRequest):
         pairs, method = self._pairs, setup.method
         if pairs is None or method.collects:
             return setup
-        table = setup.problem.table if isinstance(setup.problem, SketchedPairs) else None
-        if method.sketches and table is None:
+        ties_known = setup.problem.ties_known
+        if method.sketches and ties_known is None:
             raise InputError(
                 f"A sketch of one's own does not tell the law of '{pairs.kernel.name}' without an "
                 "effect: leave {argument} out.",
                 "sketch",
             )
-        certain = table is not None and table.ties_known
-        test = NodeTest.of(pairs, self.alternative, table is not None, certain)
+        test = NodeTest.of(pairs, self.alternative, ties_known is not None, bool(ties_known))
         return replace(setup, node_test=test)
 
     def judge(self, run: Run, null: float) -> Run:
@@ -272,15 +268,14 @@ class _KernelRequest(EstimationRequest):
             p = map_law(partial(choose_side, alternative=self.alternative), either_side, z)
         return replace(run, p_value=p, p_law=SAMPLING_ERROR)
 
-    def _rows(self) -> Pairs | Averages | PrivatePairs:
+    def _rows(self) -> Problem:
         rows, method = super()._rows(), self._method
         draws_sites = self.construction == WHOLE_SETS and method.tracks_rows
-        if not isinstance(rows, Pairs) or (self.groups is not None and draws_sites):
-            return rows
-        if has_null_law(rows, self.null):
-            self._pairs = rows
+        pairs = None if self.groups is not None and draws_sites else rows.visible_pairs
+        if pairs is not None and has_null_law(pairs, self.null):
+            self._pairs = pairs
             try:
-                sampling_error(rows, project(rows), None)
+                sampling_error(pairs, project(pairs), None)
             except InputError:  # rows in one order have a p, and no interval
                 self.interval = None
         return rows

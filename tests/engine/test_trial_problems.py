@@ -18,8 +18,7 @@ from pairgossip.engine.estimation.trial import Setup, check_engine
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child, root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError
-from pairgossip.kernels import PairProblem, Pairs
-from pairgossip.kernels.pairs import Means
+from pairgossip.kernels import Means, Pairs, Problem
 from pairgossip.losses import as_proximal, steps
 from pairgossip.losses.learning import LearningProblem, PairwiseLearning
 from tests.problems import labeled_rows, rows
@@ -27,10 +26,8 @@ from tests.problems import labeled_rows, rows
 GRAPH = graphs.cycle(6)
 
 
-class Noisy:
+class Noisy(Problem):
     """Pairs whose values are disturbed, anew for every trial; no subclass of `Pairs`."""
-
-    fusible = False
 
     def __init__(self, pairs: Pairs, noise: FloatArray | None = None) -> None:
         self._pairs = pairs
@@ -57,7 +54,7 @@ class Noisy:
         return float(self.matrix().mean())
 
 
-def setup_of(problem: PairProblem, engine: str, iterations: int = 60) -> Setup:
+def setup_of(problem: Problem, engine: str, iterations: int = 60) -> Setup:
     return Setup(
         problem=problem, graph=GRAPH, method=find_method("gosta"), clock="sync",
         order="update-first", law="uniform-edges", checkpoints=np.array([iterations]),

@@ -17,7 +17,7 @@ from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.kernel import FORMULAS
-from pairgossip.kernels.pairs import Means
+from pairgossip.kernels.problem import Means
 from tests.problems import SMALL_GRAPHS, labeled_rows, rows, skewed
 
 VARIANTS = [

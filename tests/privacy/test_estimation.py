@@ -13,7 +13,7 @@ from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation.trial import build_engine, check_engine
 from pairgossip.engine.schedule import Schedule, root_seed
-from pairgossip.kernels.pairs import PairProblem
+from pairgossip.kernels import Problem
 from pairgossip.privacy import (
     PrivateLearning,
     PrivateMeans,
@@ -56,7 +56,7 @@ def naive_gosta(exchanges: PairArray, added: FloatArray) -> FloatArray:
 @pytest.mark.parametrize("kernel", ["gini", skewed, "auc"])
 @pytest.mark.parametrize("engine", ["auto", "tokens", "plain"])
 def test_engines_run_reports_like_a_plain_loop(engine: str, kernel: Any, target: str) -> None:
-    base: PairProblem = problem(kernel, target)
+    base: Problem = problem(kernel, target)
     trial = base.for_trial(SeedSequence(5))
     assert isinstance(trial, ReportedPairs)
     (exchanges,) = Schedule(GRAPH, "uniform-edges", root_seed(1)).draw(400)
@@ -132,7 +132,8 @@ def test_estimates_over_trials_are_unbiased_for_the_cells() -> None:
 def test_refusals() -> None:
     base = problem("gini", "v")
     base.check()
-    assert not hasattr(base, "values")  # before there are reports, nodes add nothing
+    with pytest.raises(NotImplementedError):  # before there are reports, nodes add nothing
+        base.values(np.arange(2), np.arange(2))
     with pytest.raises(pg.InputError, match="There are 3 reports for 12 observations"):
         base.with_reports(np.zeros((3, 1), dtype=np.int64))
     with pytest.raises(pg.InputError, match=r"Privacy is a mechanism such as .* not float"):
@@ -192,7 +193,8 @@ def test_whole_sets_add_up_their_reports(kernel: Any, target: str) -> None:
     assert trial.exact() == by_row.exact()
     assert sets.exact() == rows.exact()
     assert sets.mechanism is mechanism
-    assert not hasattr(sets, "values")  # before there are reports, sites add nothing
+    with pytest.raises(NotImplementedError):  # before there are reports, sites add nothing
+        sets.values(np.arange(2), np.arange(2))
 
 
 @pytest.mark.parametrize("mechanism", [BINS, ROUNDED], ids=["bins", "rounded"])

@@ -47,7 +47,7 @@ def table(name: str, n: int) -> FloatArray:
 def sketched(pairs: Pairs, site_of: Any = None) -> tuple[SketchedPairs, float]:
     """Return the problem, and the sampling error that nodes tell in the end."""
     problem = SketchedPairs(pairs, None, site_of, errors=True)
-    (error,) = problem.sampling_errors(problem.features.mean(axis=0, keepdims=True))
+    (error,) = problem.sampling(problem.features.mean(axis=0, keepdims=True), 0.95).error
     return problem, float(error)
 
 
@@ -132,12 +132,12 @@ def test_every_node_has_its_own_error() -> None:
     for pairs in (Pairs(rows, "kendall-b"), Pairs(rows, "auc-difference", labels=labels)):
         problem, error = sketched(pairs)
         # One that knows its own row only has none, others have that of what they know.
-        alone = problem.sampling_errors(problem.features)
+        alone = problem.sampling(problem.features, 0.95).error
         assert np.isnan(alone).all()
         parts = [problem.features[:count].mean(axis=0) for count in (40, 130, 235)]
-        found = problem.sampling_errors(np.stack(parts))
+        found = problem.sampling(np.stack(parts), 0.95).error
         assert found[-1] == pytest.approx(error, rel=1e-9)
-        one_by_one = [problem.sampling_errors(part[None])[0] for part in parts]
+        one_by_one = [problem.sampling(part[None], 0.95).error[0] for part in parts]
         np.testing.assert_allclose(found, one_by_one, rtol=1e-9)
         assert len({*found}) == 3 and (found > 0).all()
 

@@ -35,8 +35,10 @@ class ReadsNothing(Own):
 
 
 def test_its_name_is_the_same_in_every_process() -> None:
-    assert SketchedPairs(Pairs(VALUES, "variance"), Own(), None).name == "Own"
-    assert SketchedPairs(Pairs(VALUES, "gini"), None, None).name == "Bins(bins=16, range=None)"
+    assert SketchedPairs(Pairs(VALUES, "variance"), Own(), None).sketch_name == "Own"
+    assert (
+        SketchedPairs(Pairs(VALUES, "gini"), None, None).sketch_name == "Bins(bins=16, range=None)"
+    )
 
 
 @pytest.mark.parametrize(

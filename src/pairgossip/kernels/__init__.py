@@ -16,19 +16,21 @@ from pairgossip.kernels.kernel import (
     as_kernel,
     register,
 )
-from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, exact, row_means
+from pairgossip.kernels.pairs import Pairs, exact, row_means
+from pairgossip.kernels.problem import Averages, Means, Problem
 from pairgossip.kernels.whole_sets import WholeSets
 
 __all__ = [
     "CATALOG",
+    "Averages",
     "Combination",
     "Formula",
     "Kernel",
-    "PairProblem",
+    "Means",
     "Pairs",
+    "Problem",
     "Ratio",
     "Summary",
-    "TrialPairs",
     "WholeSets",
     "as_kernel",
     "check_data",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,15 +14,14 @@ from pairgossip.kernels.blocks import Progress, tile_side, tile_values, tiles
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
 from pairgossip.kernels.kernel import Combination, Formula, Kernel, as_kernel, evaluate
+from pairgossip.kernels.problem import Problem
 from pairgossip.kernels.rows import name_positive
 from pairgossip.kernels.weighing import add_strata, add_weights, check_weights
+from pairgossip.kernels.whole_sets import WholeSets
 from pairgossip.text import format_count
 
-if TYPE_CHECKING:
-    from numpy.random import SeedSequence
 
-
-class Pairs:
+class Pairs(Problem):
     """What node k adds when it holds observation l: h(x_k, x_l), in the target's units.
 
     Averaged over all n^2 ordered pairs, these numbers give the target. For the V-statistic they
@@ -64,6 +63,8 @@ class Pairs:
         Whether compiled code knows every component; the scale is applied afterward.
     """
 
+    kernel: Kernel | Combination
+
     def __init__(
         self,
         data: Any,
@@ -83,7 +84,8 @@ class Pairs:
         )
         self.n = len(rows)
         two = any(part.two_classes for part in chosen.components)
-        self.classes = np.searchsorted(distinct(rows[:, -1]), rows[:, -1]) if two else None
+        if two:
+            self.classes = np.searchsorted(distinct(rows[:, -1]), rows[:, -1])
         self.weights = check_weights(weights, self.n)
         self.has_strata = within is not None or between is not None
         self.unweighted = add_strata(chosen, rows, within, between)
@@ -179,9 +181,22 @@ class Pairs:
             means = means - evaluate(kernel, self.data, self.data) / self.n
         return means * self.scale
 
-    def for_trial(self, seed: SeedSequence) -> Self:
-        """Return itself: nothing about it is random."""
+    def at_sites(self, site_of: IntArray) -> WholeSets:
+        """Return the problem of sites that swap all their rows at once."""
+        return WholeSets(self, site_of)
+
+    @property
+    def visible_pairs(self) -> Self:
+        """The pairs themselves: nodes see rows as they are."""
         return self
+
+    @property
+    def why_not_fused(self) -> str:
+        """Why compiled code may not work on the data: it does not know the kernel."""
+        return (
+            f"Kernel '{self.kernel.name}' is not compiled into the engine for target "
+            f"'{self.target}'"
+        )
 
     def __repr__(self) -> str:
         return (
@@ -208,122 +223,3 @@ def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None
     pairs = Pairs(data, kernel, labels=labels)
     pairs.check()
     return pairs.row_means()
-
-
-# What the engines ask of a pairwise problem, whatever stands behind its numbers.
-
-
-class PairProblem(Protocol):
-    """A statistic of pairs of nodes, estimated in trials.
-
-    `Pairs` gives a node one observation, `WholeSets` a site's whole set of them. What nodes add is
-    known to the problem of a trial only: private problems draw reports anew for every trial.
-    """
-
-    n: int
-    """How many nodes take part."""
-    data: FloatArray
-    """All observations, one row each."""
-    dimension: int
-    """How many numbers one observation has."""
-    kernel: Kernel | Combination
-    components: int
-    """How many kernels make it: the numbers that a pair adds."""
-    target: str
-    """The kind of statistic, "v" or "u"."""
-    scale: float
-    """The factor that goes with the target."""
-    fusible: bool
-    """Whether compiled code may evaluate the kernel on `data` itself."""
-
-    def matrix(self, component: int = 0) -> FloatArray:
-        """Return what all pairs of nodes add for one component, on average over trials."""
-
-    def row_means(self) -> FloatArray:
-        """Return the mean of every row of `matrix`, for a single kernel."""
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the target."""
-
-    def for_trial(self, seed: SeedSequence) -> TrialPairs:
-        """Return the problem of one trial, all its randomness drawn from this seed."""
-
-
-class TrialPairs(PairProblem, Protocol):
-    """One value per ordered pair of nodes, whose average over all n^2 pairs is the target."""
-
-    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each node adds for what it holds, shape (m, components)."""
-
-
-# Values that nodes have from the start, and their mean: the separable problem.
-
-
-class Averages:
-    """What classic gossip averages, without pairs, and what nodes read from the averages.
-
-    Attributes
-    ----------
-    data
-        All observations, one row each.
-    features
-        What each node starts from, shape (n, components).
-    kernel, target
-        The kernel or ratio and the kind of statistic that the averages tell; None and "mean" if
-        they tell their own mean.
-    """
-
-    data: FloatArray
-    features: FloatArray
-    kernel: Kernel | Combination | None = None
-    target = "mean"
-    title = ""
-    """What the averages tell, where there is no kernel and it is not their mean."""
-    holders: IntArray = np.arange(0)
-    """Which nodes hold the numbers that all must learn before they know their features."""
-
-    @property
-    def n(self) -> int:
-        """How many nodes take part."""
-        return len(self.features)
-
-    @property
-    def components(self) -> int:
-        """How many numbers each node averages."""
-        return int(self.features.shape[1])
-
-    def read(self, averaged: FloatArray) -> FloatArray:
-        """Return each node's estimate from its averages, shape (n, components)."""
-        return averaged[:, 0]
-
-    def linearized(self) -> tuple[FloatArray, float]:
-        """Return numbers whose averaging shows how estimates settle, and what error stays.
-
-        To first order a node's error is that of averaging these numbers, one per node.
-        """
-        return self.features[:, 0], 0.0
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the target."""
-        raise NotImplementedError
-
-    def for_trial(self, seed: SeedSequence) -> Averages:
-        """Return the problem of one trial: itself where nothing about it is random."""
-        return self
-
-
-class Means(Averages):
-    """One value per node, whose mean is sought; the counterpart of `Pairs` without pairs."""
-
-    def __init__(self, data: Any) -> None:
-        self.data = check_data(data)
-        if self.data.ndim != 1:
-            raise InputError(
-                f"Gossip averaging takes one value per node, but the data has "
-                f"{self.data.shape[1]} columns: choose one of them."
-            )
-        self.features = self.data[:, None]
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the mean."""
-        return float(self.data.mean())

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, Progress
-from pairgossip.kernels.exact import single_kernel
 from pairgossip.kernels.kernel import evaluate
-from pairgossip.kernels.pairs import Pairs
-
-if TYPE_CHECKING:
-    from numpy.random import SeedSequence
+from pairgossip.kernels.problem import Problem
 
 
 class _RowPairs(NamedTuple):
@@ -89,7 +85,7 @@ def set_scale(sites: int, rows: int, target: str) -> float:
     return sites**2 / (float(rows) * float(rows if target == "v" else rows - 1))
 
 
-class WholeSets:
+class WholeSets(Problem):
     """What site u adds when it holds the set of site v: the sum of h over all pairs of their rows.
 
     The sums are scaled so that their average over all n^2 ordered pairs of sites is the statistic
@@ -105,11 +101,10 @@ class WholeSets:
         The site of every row.
     """
 
-    fusible = False
-
-    def __init__(self, pairs: Pairs, site_of: IntArray) -> None:
+    def __init__(self, pairs: Problem, site_of: IntArray) -> None:
         self.pairs = pairs
         self.sets = SiteSets(site_of)
+        self.site_of, self.set_sizes = self.sets.site_of, self.sets.sizes
         self.data, self.dimension = pairs.data, pairs.dimension
         self.kernel, self.components = pairs.kernel, pairs.components
         self.target, self.n = pairs.target, self.sets.n
@@ -143,18 +138,13 @@ class WholeSets:
 
     def row_means(self) -> FloatArray:
         """Return the mean of every row of `matrix`, for a single kernel."""
-        single_kernel(self.kernel)
         shares = np.bincount(self.sets.site_of, self.pairs.row_means(), self.n)
         return shares * self.n / self.pairs.n
-
-    def for_trial(self, seed: SeedSequence) -> Self:
-        """Return itself: nothing about it is random."""
-        return self
 
     def _sums(self, first: IntArray, second: IntArray) -> FloatArray:
         """Add the kernel up over all pairs of rows of each pair of sites."""
         sums = np.zeros((len(first), self.components))
-        for index, component in enumerate(self.kernel.components):
+        for index, component in enumerate(self.parts):
             one, other = first, second
             if component.symmetric:  # both directions get the very same number
                 one, other = np.minimum(first, second), np.maximum(first, second)
@@ -169,6 +159,6 @@ class WholeSets:
 
     def __repr__(self) -> str:
         return (
-            f"WholeSets({self.kernel.name}, {self.target.upper()}-statistic, "
+            f"WholeSets({self.name}, {self.target.upper()}-statistic, "
             f"{self.pairs.n} rows in {self.n} sites)"
         )

@@ -72,6 +72,7 @@ class TrimmedPairs(Pairs):
         self.title = statistic.name
         """What is estimated: not the mean of the kernel."""
         self.window = Window.of(self.data, statistic.share)
+        self.step_options = {"window": self.window}
 
     def check(self) -> None:
         """Raise `InputError` if tied rows are cut apart, which share one rank."""

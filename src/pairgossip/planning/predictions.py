@@ -33,10 +33,8 @@ from pairgossip.errors import InputError, SlowSchedule, needed_for
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Sweep
-from pairgossip.kernels import PairProblem
-from pairgossip.kernels.pairs import Averages
+from pairgossip.kernels import Problem
 from pairgossip.planning.table import PlannedMethod
-from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory.averaging import averaging_error, sweep_error
 
 _LARGEST_EXACT = 1_000
@@ -155,7 +153,7 @@ def predict(case: Case, way: Way) -> PlannedMethod:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SlowSchedule)
             setup = case.setup(way)
-            if isinstance(setup.problem, SketchedPairs):
+            if setup.method.sketches:
                 return _predict_sketch(case, row, setup, setup.problem)
             row = replace(row, remaining_error=0.0)
             if setup.method.collects:
@@ -169,7 +167,7 @@ def predict(case: Case, way: Way) -> PlannedMethod:
 
 
 def _predict_sketch(
-    case: Case, row: PlannedMethod, setup: Setup, problem: SketchedPairs
+    case: Case, row: PlannedMethod, setup: Setup, problem: Problem
 ) -> PlannedMethod:
     values, floor = problem.linearized()
     shows = row.shows if problem.n == len(problem.data) else _SITE_SHOWS
@@ -180,8 +178,8 @@ def _predict_sketch(
     row = replace(row, shows=shows, remaining_error=floor / case.size)
     if floor >= case.goal:
         reason = InputError(
-            f"Averaged exactly, {problem.name} is still {100 * floor / case.size:.2g} % off: make "
-            "it finer with {argument}, or use another method.",
+            f"Averaged exactly, {problem.sketch_name} is still {100 * floor / case.size:.2g} % "
+            "off: make it finer with {argument}, or use another method.",
             "sketch",
         )
         return replace(row, refusal=reason)
@@ -206,7 +204,7 @@ def _predict_sketch(
     )
 
 
-def _flooding(case: Case, setup: Setup, problem: Averages) -> int:
+def _flooding(case: Case, setup: Setup, problem: Problem) -> int:
     """Return how many exchanges it takes until all nodes know where the rows lie."""
     if not len(problem.holders):
         return 0
@@ -215,7 +213,7 @@ def _flooding(case: Case, setup: Setup, problem: Averages) -> int:
     return _exchanges_until_known(case, setup, problem.holders)
 
 
-def _is_linear(problem: SketchedPairs, values: FloatArray, goal: float) -> bool:
+def _is_linear(problem: Problem, values: FloatArray, goal: float) -> bool:
     """Tell whether first order is enough for means so near that values have an error of 1.
 
     It is not where slopes are flat, as those of the variance of as many zeros as ones.
@@ -227,7 +225,7 @@ def _is_linear(problem: SketchedPairs, values: FloatArray, goal: float) -> bool:
     return bool(np.sqrt(np.mean(errors**2)) <= _LINEAR)  # not if some are undefined
 
 
-def _nonlinear_averaging(case: Case, setup: Setup, problem: SketchedPairs, flooding: int) -> int:
+def _nonlinear_averaging(case: Case, setup: Setup, problem: Problem, flooding: int) -> int:
     """Return after how many exchanges a pilot of the sketch itself reaches the error."""
     trials = min(max(_MOST_NUMBERS // problem.features.size, 2), _TRIALS)
     pilot = _pilot(case, setup, case.goal, count=trials)
@@ -330,7 +328,6 @@ def _exchanges_until_known(case: Case, setup: Setup, holders: IntArray) -> int:
 
 def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
     n = case.graph.n
-    assert not isinstance(setup.problem, Averages)
     exchanges = _exchanges_until_known(case, setup, np.arange(n))
     digest, one_row = -(-n // 8), BYTES_PER_NUMBER * setup.problem.dimension + BYTES_PER_NAME
     sent = 2 * exchanges * digest + len(setup.problem.data) * (n - 1) * one_row
@@ -340,7 +337,6 @@ def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> Planned
 
 def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
     problem = setup.problem
-    assert not isinstance(problem, Averages)
     graph = setup.graph
     relaxation = 1 / graph.normalized_gap(setup.law)
     wanted = max(_LONG * relaxation, _LONG_PER_NODE * problem.n)
@@ -362,7 +358,7 @@ def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
     )
 
 
-def _payload(setup: Setup, problem: PairProblem) -> int:
+def _payload(setup: Setup, problem: Problem) -> int:
     """Return how many bytes a message has that carries a row and averages."""
     numbers = problem.dimension + setup.method.numbers_averaged(problem.components)
     return BYTES_PER_NUMBER * numbers

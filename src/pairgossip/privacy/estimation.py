@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -10,27 +10,36 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.exact import single_kernel
-from pairgossip.kernels.kernel import Combination, Kernel
-from pairgossip.kernels.pairs import Means, Pairs
+from pairgossip.kernels.kernel import Combination, Kernel, Scale
+from pairgossip.kernels.pairs import Pairs
+from pairgossip.kernels.problem import Averages, Means, Problem
 from pairgossip.kernels.whole_sets import SiteSets, set_scale
 from pairgossip.privacy.mechanism import RandomizedResponse
-from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error
+from pairgossip.privacy.moments import (
+    PrivacyError,
+    choose_scale,
+    laws_by_row,
+    predicted_error,
+    rows_for_interval,
+)
 from pairgossip.privacy.response import Cells, Classes, Grid, trial_source
 
 
-class _Private:
+class _Private(Problem):
     """What the problems of private rows share; compiled code would read the raw data."""
 
-    fusible = False
+    kernel: Kernel | Combination
+    mechanism: RandomizedResponse
 
     def __init__(self, truth: Pairs, mechanism: RandomizedResponse, n: int, scale: float) -> None:
         self.data, self.dimension = truth.data, truth.dimension
         self.kernel, self.components = truth.kernel, truth.components
         self.target, self.mechanism, self.n, self.scale = truth.target, mechanism, n, scale
 
-    def matrix(self, component: int = 0) -> FloatArray:
-        """Return what pairs add, for one component, shape (n, n)."""
-        raise NotImplementedError
+    @property
+    def interval_scale(self) -> Scale:
+        """The scale of intervals, which is that of the kernel unless reports are noisy."""
+        return choose_scale(self.mechanism, len(self.data), self.kernel.interval_scale)
 
     def row_means(self) -> FloatArray:
         """Return the mean of every row of `matrix`, for a single kernel."""
@@ -94,6 +103,22 @@ class PrivatePairs(_Private):
         """Raise `InputError` unless the kernel does on a few raw pairs what it should on all."""
         self.truth.check()
 
+    def check_interval(self) -> None:
+        """Raise `InputError` if reports are too noisy for intervals of their level."""
+        least, mechanism = rows_for_interval(self.mechanism), self.mechanism
+        if self.n < least:
+            raise InputError(
+                f"Reports with epsilon {mechanism.epsilon:g} in {mechanism.cells} cells are too "
+                f"noisy for an interval from {self.n:,} rows, which takes {least:,}: give more "
+                "rows, a larger epsilon or fewer bins, or leave {argument} out.",
+                "interval",
+            )
+
+    @property
+    def positive(self) -> str | None:
+        """What results call the positive one of two classes; None where there is none."""
+        return self.truth.positive
+
     def exact(self, progress: Progress | None = None) -> float:
         """Return the statistic of the raw data."""
         return self.truth.exact(progress)
@@ -105,9 +130,9 @@ class PrivatePairs(_Private):
         np.fill_diagonal(added, 0.0 if self.target == "u" else laws @ np.diagonal(table))
         return added
 
-    def predicted_error(self, exact: float) -> PrivacyError:
+    def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
         """Predict how far the statistic of the reports is off the exact one."""
-        return predicted_error(self.debiased, self.data, self.target, exact)
+        return predicted_error(self.debiased, self.data, self.target, float(exact))
 
     def for_trial(self, seed: np.random.SeedSequence) -> ReportedPairs:
         """Return the problem with reports drawn for this trial."""
@@ -118,6 +143,14 @@ class PrivatePairs(_Private):
     def with_reports(self, reports: Cells) -> ReportedPairs:
         """Return the problem with these reports, one row per observation."""
         return ReportedPairs(self, reports)
+
+    def at_sites(self, site_of: IntArray) -> PrivateSets:
+        """Return the problem of sites that swap the reports of all their rows at once."""
+        return PrivateSets(self, site_of)
+
+    def report_shares(self, site_of: IntArray | None) -> PrivateSketch:
+        """Return the problem of averaging how often each report was given."""
+        return PrivateSketch(self, site_of)
 
 
 class ReportedPairs(_Private):
@@ -172,10 +205,6 @@ class ReportedPairs(_Private):
         np.fill_diagonal(matrix, 0.0 if self.target == "u" else own)
         return matrix
 
-    def for_trial(self, seed: np.random.SeedSequence) -> Self:
-        """Return itself: the reports are drawn."""
-        return self
-
 
 def check_mechanism(mechanism: Any) -> None:
     """Raise `InputError` unless it is a mechanism."""
@@ -202,6 +231,8 @@ class PrivateMeans(Means):
         Whether trials draw reports from their seeds, or from the operating system.
     """
 
+    mechanism: RandomizedResponse
+
     def __init__(self, data: Any, mechanism: RandomizedResponse, *, seeded: bool = True) -> None:
         super().__init__(data)
         mechanism.numbers(self.data)
@@ -218,9 +249,9 @@ class PrivateMeans(Means):
         cells = np.diagonal(self.debiased.cell_tables[0])
         return Means(laws_by_row(self.mechanism, self.data) @ cells)
 
-    def predicted_error(self, exact: float) -> PrivacyError:
+    def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
         """Predict how far the mean of the reports is off the exact mean."""
-        return predicted_error(self.debiased, self.data, "v", exact)
+        return predicted_error(self.debiased, self.data, "v", float(exact))
 
 
 class PrivateSets(_Private):
@@ -236,6 +267,7 @@ class PrivateSets(_Private):
 
     def __init__(self, rows: PrivatePairs, site_of: IntArray) -> None:
         self.rows, self.sets = rows, SiteSets(site_of)
+        self.site_of, self.set_sizes = self.sets.site_of, self.sets.sizes
         scale = set_scale(self.sets.n, rows.n, rows.target)
         super().__init__(rows.truth, rows.mechanism, self.sets.n, scale)
 
@@ -259,7 +291,7 @@ class PrivateSets(_Private):
         """Return the problem with reports drawn for this trial."""
         return _ReportedSets(self, self.rows.for_trial(seed))
 
-    def predicted_error(self, exact: float) -> PrivacyError:
+    def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
         """Predict how far the statistic of the reports is off the exact one."""
         return self.rows.predicted_error(exact)
 
@@ -273,7 +305,8 @@ class _ReportedSets(_Private):
 
     def __init__(self, problem: PrivateSets, reported: ReportedPairs) -> None:
         super().__init__(problem.rows.truth, problem.mechanism, problem.n, problem.scale)
-        self.reported, self.sets = reported, problem.sets
+        self.reported = reported
+        self.site_of, self.set_sizes = problem.site_of, problem.set_sizes
         debiased = reported.debiased
         cells, site_of = reported.cells, problem.sets.site_of
         self._histograms = np.zeros((self.n, reported.mechanism.cells))
@@ -302,9 +335,60 @@ class _ReportedSets(_Private):
         """Return the debiased statistic of the reports, to which gossip converges."""
         return self.reported.exact(progress)
 
-    def for_trial(self, seed: np.random.SeedSequence) -> Self:
-        """Return itself: the reports are drawn."""
-        return self
+
+class PrivateSketch(Averages):
+    """Private rows, of which every trial averages how often each report was given.
+
+    The shares of the reports tell every debiased statistic, so any kernel will do.
+
+    Parameters
+    ----------
+    rows
+        The raw rows, their kernel and how they are reported.
+    site_of
+        The site of every row, where nodes are sites.
+    """
+
+    def __init__(self, rows: PrivatePairs, site_of: IntArray | None) -> None:
+        self.rows, self.mechanism, self.site_of = rows, rows.mechanism, site_of
+        self.data, self.kernel, self.target = rows.data, rows.kernel, rows.target
+        self.average_rows(np.zeros((rows.n, rows.mechanism.cells)))
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the statistic of the raw data."""
+        return self.rows.exact(progress)
+
+    def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
+        """Predict how far the statistic of the reports is off the exact one."""
+        return self.rows.predicted_error(exact)
+
+    def linearized(self) -> tuple[FloatArray, float]:
+        """Refuse: what nodes average is drawn anew in every trial."""
+        raise InputError("The exact error of averaging private reports is not known.")
+
+    def for_trial(self, seed: np.random.SeedSequence) -> _ReportedSketch:
+        """Return the problem with reports drawn for this trial."""
+        return _ReportedSketch(self, self.rows.for_trial(seed))
+
+
+class _ReportedSketch(Averages):
+    """The shares of the reports of one trial."""
+
+    def __init__(self, problem: PrivateSketch, reported: ReportedPairs) -> None:
+        self.reported, self.site_of = reported, problem.site_of
+        self.data, self.kernel, self.target = problem.data, problem.kernel, problem.target
+        shares = np.zeros((reported.n, reported.mechanism.cells))
+        shares[np.arange(reported.n), reported.cells] = 1.0
+        self.average_rows(shares)
+
+    def read(self, averaged: FloatArray) -> FloatArray:
+        """Return each node's statistic, from the averages it has, shape (n, r)."""
+        rows = self.reported
+        return rows.debiased.statistic_of(self.means(averaged) * rows.n, rows.n, self.target)
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the debiased statistic of the reports, to which gossip converges."""
+        return self.reported.exact(progress)
 
 
 def as_record(mechanism: RandomizedResponse) -> dict[str, Any]:

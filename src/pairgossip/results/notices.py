@@ -14,8 +14,6 @@ from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.losses import GeneralLoss, Loss, Phi
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
-from pairgossip.sketches.problem import SketchedPairs
-from pairgossip.sketches.samples import SketchedSample
 
 _AGREEMENT = 0.25
 """Nodes whose sampling errors differ by more have seen their surroundings only."""
@@ -148,9 +146,10 @@ def _margins(descent: Descent) -> tuple[float, float]:
 def warn_if_coarse(run: Run, setup: Setup) -> None:
     """Tell the caller that bins cost more than the sample does."""
     problem, exact, level = setup.problem, setup.exact_error, setup.level
-    if not isinstance(problem, SketchedPairs) or level is None or not np.isfinite(exact):
+    told = None if level is None or not np.isfinite(exact) else problem.limit_error(level)
+    if told is None:
         return
-    off, told = run.sketch_error or 0.0, problem.limit_error(level)
+    off = run.sketch_error or 0.0
     factor = _FACTOR_OF_TESTS if setup.tests else _FACTOR
     if off > max(exact, _ROUNDING * abs(float(run.target))):
         how = f"is off by {off:.2g}, more than the sampling error of {exact:.2g}"
@@ -162,7 +161,7 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
     sentence = f"The sketch {how}, as where many rows in one bin are tied: "
     if setup.tests:
         notice = CoarseSketch(f"{sentence}test all rows at once, leave {{argument}} out.", "graph")
-    elif isinstance(problem, SketchedSample):
+    elif problem.kernel is None:
         notice = CoarseSketch(f"{sentence}use more bins.")
     else:
         remedy = "use more bins, or {argument}."

@@ -27,11 +27,10 @@ from pairgossip.checks import is_number
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.solver_trials.trial import SolverSetup
-from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs
+from pairgossip.kernels import Combination, Kernel, Means, Pairs, Problem
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.kernels.kernel import evaluate
-from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.losses.steps import AdaptiveStep
 
@@ -140,7 +139,7 @@ class _Delayed(Mapping[str, _Mark]):
         return dict, (self._marks,)
 
 
-def estimation_fingerprint(problem: PairProblem | Averages) -> Fingerprint:
+def estimation_fingerprint(problem: Problem) -> Fingerprint:
     """Return what an estimation is of."""
     data = {"data": _data_mark(problem.data)}
     if problem.kernel is None:

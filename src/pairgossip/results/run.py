@@ -15,9 +15,8 @@ from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.inference.answer import Answer, Law, interval, intervals
-from pairgossip.kernels.kernel import Combination, Kernel, Scale
-from pairgossip.privacy import PrivacyError, PrivateMeans, PrivatePairs, PrivateSets
-from pairgossip.privacy.moments import choose_scale
+from pairgossip.kernels.kernel import Scale
+from pairgossip.privacy import PrivacyError
 from pairgossip.results.fields import (
     ITERATION,
     JSON,
@@ -33,7 +32,6 @@ from pairgossip.results.fields import (
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import Result, collect_fields, site_means
-from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import TheoryCurves, theory_curves
 from pairgossip.theory.curves import check_known
 
@@ -257,8 +255,7 @@ class Run(Result):
     ) -> Run:
         """Collect what the trials wrote down; the fingerprint says what was estimated."""
         records, problem = outcome.records, setup.problem
-        sketched = problem if isinstance(problem, SketchedPairs) else None
-        collected = collect_fields(cls, setup, outcome, setup.clock, _sites_of_rows(problem))
+        collected = collect_fields(cls, setup, outcome, setup.clock, problem.site_of)
         collected |= _describe_errors(setup)
         if setup.node_test is not None:
             collected |= setup.node_test.judge(records)
@@ -266,18 +263,18 @@ class Run(Result):
         return cls(
             **collected,
             seed=seed,
-            kernel=getattr(problem, "title", "") or getattr(problem.kernel, "name", ""),
+            kernel=problem.name,
             method=setup.method.name,
             order=setup.order,
             schedule=setup.timetable.name,
             relaxation=setup.timetable.relaxation,
-            sketch=None if sketched is None else sketched.name,
-            sketch_value=None if sketched is None or np.ndim(setup.target) else sketched.limit,
-            bracket=None if sketched is None else sketched.bracket,
+            sketch=problem.sketch_name,
+            sketch_value=_sketch_value(setup),
+            bracket=problem.bracket,
             target_kind=problem.target,
             target=setup.target,
             fingerprint={**fingerprint, "method": mark},
-            privacy=getattr(problem, "mechanism", None),
+            privacy=problem.mechanism,
             privacy_error=setup.privacy_error,
             _setup=setup,
         )
@@ -402,7 +399,7 @@ class Run(Result):
                 )
             problem = self._setup.problem
             curves = theory_curves(
-                problem.expected() if isinstance(problem, PrivateMeans) else problem,
+                problem.expected(),
                 self.graph,
                 self.iterations,
                 method=self._setup.method,
@@ -469,30 +466,21 @@ class Run(Result):
         )
 
 
-def _scale(problem: Any, kernel: Kernel | Combination) -> Scale:
-    """Return the scale of intervals, which is that of the kernel unless reports are noisy."""
-    if not isinstance(problem, PrivatePairs | PrivateSets):
-        return kernel.interval_scale
-    rows = len(problem.data)
-    return choose_scale(problem.mechanism, rows, kernel.interval_scale)
+def _sketch_value(setup: Setup) -> float | None:
+    """Return what nodes agree on in the end, where all read one number from a sketch."""
+    is_one = setup.problem.sketch_name is not None and not np.ndim(setup.target)
+    return setup.problem.limit if is_one else None
 
 
 def _describe_errors(setup: Setup) -> dict[str, Any]:
     """Return the level, scale and law of the errors that nodes learn, if they were asked to."""
     if setup.level is None:
         return {}
-    kernel = setup.problem.kernel
     return {
         "level": None if setup.tests else setup.level,
-        "interval_scale": "plain" if kernel is None else _scale(setup.problem, kernel),
+        "interval_scale": setup.problem.interval_scale,
         **setup.sampling_law._asdict(),
     }
-
-
-def _sites_of_rows(problem: Any) -> IntArray | None:
-    """Return the site of every row, where nodes are sites with all their rows."""
-    sets = getattr(problem, "sets", None)
-    return getattr(problem, "site_of", None) if sets is None else sets.site_of
 
 
 def _mean_of_known(values: FloatArray) -> FloatArray:

@@ -12,8 +12,8 @@ from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.blocks import Progress
-from pairgossip.kernels.pairs import Averages
-from pairgossip.privacy import PrivacyError, PrivatePairs, ReportedPairs
+from pairgossip.kernels.problem import Averages
+from pairgossip.order_statistics.statistics import Sampling
 from pairgossip.sketches import (
     Bins,
     BracketingSketch,
@@ -29,8 +29,6 @@ from pairgossip.sketches.sketch import Combined, formulas
 from pairgossip.sketches.tables import Table
 
 if TYPE_CHECKING:
-    from numpy.random import SeedSequence
-
     from pairgossip.inference.orders import NodeTest
 
 
@@ -38,30 +36,7 @@ _READ_AT_ONCE = 1 << 14
 """How many nodes' means are read at a time."""
 
 
-class _Sketched(Averages):
-    """What sketched problems share: a site adds up its rows' features, and counts them.
-
-    Where rows have weights, they are added up, and counted, as often as they count.
-    """
-
-    site_of: IntArray | None
-    weights: FloatArray | None = None
-
-    def _on_sites(self, features: FloatArray) -> FloatArray:
-        """Return what nodes average for the features of all rows."""
-        return on_sites(features, self.site_of, self.weights)
-
-    @property
-    def _is_counted(self) -> bool:
-        """Whether the last of the averages is how many rows there are."""
-        return self.site_of is not None or self.weights is not None
-
-    def _means(self, averaged: FloatArray) -> FloatArray:
-        """Return the mean features of a row that each node's averages tell."""
-        return averaged[:, :-1] / averaged[:, -1:] if self._is_counted else averaged
-
-
-class SketchedPairs(_Sketched):
+class SketchedPairs(Averages):
     """The features of every node's rows, and the statistic that their mean tells.
 
     Parameters
@@ -90,7 +65,7 @@ class SketchedPairs(_Sketched):
         self._rows = rows = pairs.without_weights()
         self.data = pairs.data
         recipe = self._choose(sketch)
-        self.name = _name(recipe)
+        self.sketch_name = _name(recipe)
         if errors and isinstance(recipe, Bins | Moments | TwoWayBins):
             recipe = replace(recipe, errors=True)
         self.sketch = recipe.fit(rows) if isinstance(recipe, Recipe) else recipe
@@ -101,7 +76,7 @@ class SketchedPairs(_Sketched):
             self.holders = learned if site_of is None else site_of[learned]
         features = _check_features(self.sketch, rows.data)
         self._mean = np.asarray(np.average(features, axis=0, weights=self.weights))
-        self.features = self._on_sites(features)
+        self.average_rows(features)
         self.limit = _check_readout(self.sketch, self._mean)
 
     def _choose(self, sketch: Any) -> Sketch | Recipe:
@@ -118,20 +93,22 @@ class SketchedPairs(_Sketched):
         # A few nodes at a time: a readout makes several arrays of the size of its means.
         parts = range(0, len(averaged), _READ_AT_ONCE)
         return np.concatenate(
-            [self.sketch.readout(self._means(averaged[at : at + _READ_AT_ONCE])) for at in parts]
+            [self.sketch.readout(self.means(averaged[at : at + _READ_AT_ONCE])) for at in parts]
         )
 
-    def sampling_errors(self, averaged: FloatArray) -> FloatArray:
+    def sampling(self, averaged: FloatArray, level: float) -> Sampling:
         """Return each node's sampling error, from the averages it has; NaN where there is none."""
-        means, rows = self._means(averaged), self._rows
-        return sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
+        means, rows = self.means(averaged), self._rows
+        errors = sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
+        unknown = np.full_like(errors, np.nan)
+        return Sampling(errors, unknown, unknown)
 
     def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
         """Return each node's standard error without an effect, from the averages it has."""
         table, found = self.table, []
         assert table is not None
         for at in range(0, len(averaged), _READ_AT_ONCE):
-            means = self._means(averaged[at : at + _READ_AT_ONCE])
+            means = self.means(averaged[at : at + _READ_AT_ONCE])
             averages = table.averages(means, formulas(self._rows.kernel))
             found.append(test.errors(averages, table.tie_sizes(means)))
         return np.concatenate(found)
@@ -139,7 +116,12 @@ class SketchedPairs(_Sketched):
     def tie_sizes(self, averaged: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many rows each node takes for tied with each other, in either column."""
         assert self.table is not None
-        return self.table.tie_sizes(self._means(averaged))
+        return self.table.tie_sizes(self.means(averaged))
+
+    @property
+    def ties_known(self) -> bool | None:
+        """Whether nodes know which rows are tied; None where nodes average no cells."""
+        return None if self.table is None else self.table.ties_known
 
     @property
     def table(self) -> Table | None:
@@ -182,66 +164,11 @@ class SketchedPairs(_Sketched):
         size = np.maximum(1e-6 * typical, np.finfo(np.float64).tiny)
         above, below = (self.sketch.readout(self._mean + sign * np.diag(size)) for sign in (1, -1))
         slopes = (above - below) / (2 * size)
-        if self._is_counted:  # the mean is a quotient of two averages
+        if self.is_counted:  # the mean is a quotient of two averages
             off = (features[:, :-1] - features[:, -1:] * self._mean) / rows
         else:
             off = features - self._mean
         return np.asarray(off @ slopes), abs(self.limit - self.exact())
-
-
-class PrivateSketch(_Sketched):
-    """Private rows, of which every trial averages how often each report was given.
-
-    The shares of the reports tell every debiased statistic, so any kernel will do.
-
-    Parameters
-    ----------
-    rows
-        The raw rows, their kernel and how they are reported.
-    site_of
-        The site of every row, where nodes are sites.
-    """
-
-    def __init__(self, rows: PrivatePairs, site_of: IntArray | None) -> None:
-        self.rows, self.mechanism, self.site_of = rows, rows.mechanism, site_of
-        self.data, self.kernel, self.target = rows.data, rows.kernel, rows.target
-        self.features = self._on_sites(np.zeros((rows.n, rows.mechanism.cells)))
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the statistic of the raw data."""
-        return self.rows.exact(progress)
-
-    def predicted_error(self, exact: float) -> PrivacyError:
-        """Predict how far the statistic of the reports is off the exact one."""
-        return self.rows.predicted_error(exact)
-
-    def linearized(self) -> tuple[FloatArray, float]:
-        """Refuse: what nodes average is drawn anew in every trial."""
-        raise InputError("The exact error of averaging private reports is not known.")
-
-    def for_trial(self, seed: SeedSequence) -> _ReportedSketch:
-        """Return the problem with reports drawn for this trial."""
-        return _ReportedSketch(self, self.rows.for_trial(seed))
-
-
-class _ReportedSketch(_Sketched):
-    """The shares of the reports of one trial."""
-
-    def __init__(self, problem: PrivateSketch, reported: ReportedPairs) -> None:
-        self.reported, self.site_of = reported, problem.site_of
-        self.data, self.kernel, self.target = problem.data, problem.kernel, problem.target
-        given = np.zeros((reported.n, problem.mechanism.cells))
-        given[np.arange(reported.n), reported.cells] = 1.0
-        self.features = self._on_sites(given)
-
-    def read(self, averaged: FloatArray) -> FloatArray:
-        """Return each node's statistic, from the averages it has, shape (n, r)."""
-        rows = self.reported
-        return rows.debiased.statistic_of(self._means(averaged) * rows.n, rows.n, self.target)
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the debiased statistic of the reports, to which gossip converges."""
-        return self.reported.exact(progress)
 
 
 def _check_sketch(sketch: Any) -> Sketch | Recipe:
@@ -288,19 +215,3 @@ def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:
     if not np.isfinite(features).all():
         raise InputError("The sketch's features of some rows are NaN or infinite.")
     return features
-
-
-def on_sites(
-    features: FloatArray, site_of: IntArray | None, weights: FloatArray | None = None
-) -> FloatArray:
-    """Add up the features of each site's rows, and how many they are as the last column."""
-    if site_of is None and weights is None:
-        return features
-    counted = np.column_stack([features, np.ones(len(features))])
-    if weights is not None:
-        counted *= weights[:, None]
-    if site_of is None:
-        return counted
-    sums = np.zeros((int(site_of.max()) + 1, counted.shape[1]))
-    np.add.at(sums, site_of, counted)
-    return sums

@@ -10,12 +10,13 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
+from pairgossip.inference.answer import Law
 from pairgossip.kernels.blocks import Progress
 from pairgossip.order_statistics.comparisons import TESTS, Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.sketches.grids import PARTS, Grid, Labels, Range, fill, flooded_rows, lay_bins
-from pairgossip.sketches.problem import SketchedPairs, on_sites
+from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.tables import Table, point_weights
 
 _READ_AT_ONCE = 1 << 12
@@ -142,7 +143,7 @@ class SketchedSample(SketchedPairs):
     ) -> None:
         self.sample, self.statistic, self.site_of = sample, statistic, site_of
         self.data, self.title = sample.data, "rank" if statistic is None else statistic.name
-        self.name = f"Bins(bins={bins}, range={declared})"
+        self.sketch_name = f"Bins(bins={bins}, range={declared})"
         axis = lay_bins(sample.values, bins, declared, 2 * bins)
         if declared is None:
             rows = flooded_rows(sample.values, 2 * bins)
@@ -153,7 +154,7 @@ class SketchedSample(SketchedPairs):
             statistic, axis, classes, sample.size
         )
         self._mean = features.mean(axis=0)
-        self.features = on_sites(features, site_of)
+        self.average_rows(features)
         self.limit = math.nan if statistic is None else float(self.sketch.readout(self._mean))
 
     def read(self, averaged: FloatArray) -> FloatArray:
@@ -172,6 +173,10 @@ class SketchedSample(SketchedPairs):
         found = [self.sketch.sampling(means, level) for _, means in self._parts(averaged)]
         return Sampling(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
+    def limit_law(self, freedom: float) -> Law:
+        """Return the law of which nodes know its freedom only: bins tell intervals themselves."""
+        return Law(freedom)
+
     def limit_error(self, level: float) -> float:
         """Return what nodes agree on in the end as the sampling error of intervals at a level."""
         return float(self.sketch.sampling(self._mean[None], level).error[0])
@@ -186,7 +191,7 @@ class SketchedSample(SketchedPairs):
         """Yield the means of a few nodes at a time: cells take several times their room."""
         for start in range(0, len(averaged), _READ_AT_ONCE):
             at = slice(start, start + _READ_AT_ONCE)
-            yield at, self._means(averaged[at])
+            yield at, self.means(averaged[at])
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target, one number per node for ranks."""
@@ -283,14 +288,14 @@ class SketchedColumns(SketchedSample):
 
     def __init__(self, data: FloatArray, bins: int, site_of: IntArray | None = None) -> None:
         self.data, self.site_of = data, site_of
-        self.name = f"TwoWayBins(bins={bins})"
+        self.sketch_name = f"TwoWayBins(bins={bins})"
         x, y = (lay_bins(column, bins, None, 2 * bins) for column in data.T)
         rows = np.concatenate([flooded_rows(column, 2 * bins) for column in data.T])
         self.holders = rows if site_of is None else site_of[rows]
         self.sketch = RankTable(Table(x, y, len(data)))
         features = self.sketch.features(data)
         self._mean = features.mean(axis=0)
-        self.features = on_sites(features, site_of)
+        self.average_rows(features)
         self.limit = float(self.sketch.readout(self._mean))
 
     def read(self, averaged: FloatArray) -> FloatArray:

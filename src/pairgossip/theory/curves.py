@@ -12,8 +12,7 @@ from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.orders import RANDOM_COURSE, Course
-from pairgossip.kernels import Combination, PairProblem
-from pairgossip.kernels.pairs import Averages
+from pairgossip.kernels import Combination, Problem
 from pairgossip.theory import bounds
 from pairgossip.theory.averaging import LARGEST_EXACT, averaging_error, sweep_error
 from pairgossip.theory.bounds import Constants, check_size, constants, gossip_spectrum
@@ -41,7 +40,7 @@ class TheoryCurves(NamedTuple):
 
 
 def theory_curves(
-    problem: PairProblem | Averages,
+    problem: Problem,
     graph: Graph,
     iterations: IntArray,
     *,
@@ -55,7 +54,7 @@ def theory_curves(
         raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
     check_known(method, clock, course.schedule)
     unknown = np.full(len(iterations), np.nan)
-    if isinstance(problem, Averages) and (
+    if method.averages and (
         method.sketches or course.schedule != RANDOM or course.relaxation != 0.5
     ):
         error = _averaging_error(problem, graph, iterations, course)
@@ -63,7 +62,7 @@ def theory_curves(
     check_size(graph.n)
     known, law = known_expectation(method, clock), course.law
     error = sampling = unknown
-    if isinstance(problem, Averages):
+    if method.averages:
         values, mean, gap = problem.features[:, 0], problem.exact(), graph.normalized_gap(law)
         expectation = bounds.averaging_expectation_bound(values, gap, iterations)
         deviation = bounds.averaging_bound(values, gap, iterations)
@@ -111,7 +110,7 @@ def sampling_error(values: FloatArray, pairs: IntArray) -> FloatArray:
 
 
 def _averaging_error(
-    problem: Averages, graph: Graph, iterations: IntArray, course: Course
+    problem: Problem, graph: Graph, iterations: IntArray, course: Course
 ) -> FloatArray:
     """Return the error of averaging; that of the sketch, where there is one, added in squares."""
     if len(problem.holders):

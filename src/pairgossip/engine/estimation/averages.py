@@ -10,14 +10,13 @@ from pairgossip.checks import CONTINUIZED, TREE
 from pairgossip.engine.estimation import averaging_loops as loops
 from pairgossip.engine.estimation.engine import Engine
 from pairgossip.engine.timetable import Timetable
-from pairgossip.kernels import TrialPairs
-from pairgossip.kernels.pairs import Averages
+from pairgossip.kernels import Problem
 
 
 class _AveragingEngine(Engine):
     """Gossip averaging along random or ordered exchanges."""
 
-    def __init__(self, problem: Averages, relaxation: float | None) -> None:
+    def __init__(self, problem: Problem, relaxation: float | None) -> None:
         self._values = problem.features.copy()
         self._relaxation = 0.5 if relaxation is None else relaxation
 
@@ -38,7 +37,7 @@ class _AveragingEngine(Engine):
 class _ContinuizedEngine(Engine):
     """Gossip averaging with a second register."""
 
-    def __init__(self, problem: Averages, rate: float, gain: float) -> None:
+    def __init__(self, problem: Problem, rate: float, gain: float) -> None:
         self._values, self._momentum = problem.features.copy(), problem.features.copy()
         self._since = np.zeros(problem.n, dtype=np.int64)
         self._rate, self._gain, self._made = rate, gain, 0
@@ -57,7 +56,7 @@ class _ContinuizedEngine(Engine):
 class _TreeEngine(Engine):
     """Sums up a tree, and the total down again."""
 
-    def __init__(self, problem: Averages) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._sums, self._made = problem.features.copy(), 0
         self._counts = np.ones(problem.n, dtype=np.int64)
 
@@ -71,7 +70,7 @@ class _TreeEngine(Engine):
         return self._sums / self._counts[:, None]
 
 
-def averaging_engine(problem: Averages, timetable: Timetable) -> Engine:
+def averaging_engine(problem: Problem, timetable: Timetable) -> Engine:
     """Build the engine that averages on this schedule."""
     if timetable.name == CONTINUIZED:
         return _ContinuizedEngine(problem, timetable.rate, timetable.gain)
@@ -108,7 +107,7 @@ class KnownItems:
 class CollectEngine(Engine):
     """Set union of the rows, or of the sites' sets of rows."""
 
-    def __init__(self, pairs: TrialPairs) -> None:
+    def __init__(self, pairs: Problem) -> None:
         self._known = KnownItems(pairs.n, np.arange(pairs.n))
         self._values = np.stack([pairs.matrix(part) for part in range(pairs.components)])
 

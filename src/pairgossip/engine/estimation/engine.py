@@ -11,8 +11,7 @@ from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.checks import RANDOM
 from pairgossip.errors import InputError
-from pairgossip.kernels import TrialPairs
-from pairgossip.kernels.pairs import Averages
+from pairgossip.kernels import Problem
 
 
 class Engine:
@@ -37,12 +36,8 @@ class Engine:
 class LoneNode(Engine):
     """A network of one node, which meets nobody: its answer is its own pair."""
 
-    def __init__(self, problem: TrialPairs | Averages) -> None:
-        own = np.zeros(1, dtype=np.intp)
-        if isinstance(problem, Averages):
-            self._values = problem.features
-        else:
-            self._values = problem.values(own, own)
+    def __init__(self, problem: Problem) -> None:
+        self._values = problem.own_values()
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Do nothing: there is nobody to exchange with."""
@@ -60,7 +55,7 @@ class PlainEngine(Engine):
 
     def __init__(
         self,
-        problem: TrialPairs | Averages,
+        problem: Problem,
         method: Method,
         clock: str,
         schedule: str = RANDOM,
@@ -68,20 +63,15 @@ class PlainEngine(Engine):
     ) -> None:
         self._method, self._plain = method, method.algorithm(clock, schedule)
         self._shape = (problem.n, problem.components)
-        self._options = options
-        self._given: tuple[Any, ...] = ()
-        self._state: Any
-        if isinstance(problem, Averages):
-            self._state = self._plain.init(problem.features)
-        else:
-            self._given = (problem.values,)
-            self._state = self._plain.init(problem.n, problem.components)
+        self._options = {**options, **problem.step_options}
+        self._arguments = problem.step_arguments
+        self._state: Any = self._plain.init(*problem.init_arguments)
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
         """Carry out a block of iterations."""
         step = self._plain.step
         for number, iteration in enumerate(np.stack(exchanges, axis=1), 1):
-            self._state = step(self._state, iteration, *self._given, **self._options)
+            self._state = step(self._state, iteration, *self._arguments, **self._options)
             learned = self.learned()
             if learned is not None and learned.min() == self._shape[0]:
                 return number

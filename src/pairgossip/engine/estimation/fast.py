@@ -10,7 +10,7 @@ from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
 from pairgossip.engine.estimation.engine import Engine
-from pairgossip.kernels import Pairs, TrialPairs
+from pairgossip.kernels import Problem
 
 _CACHE_LINE = 64
 
@@ -27,7 +27,7 @@ class FusedEngine(Engine):
 
     def __init__(
         self,
-        pairs: Pairs,
+        pairs: Problem,
         method: Method,
         clock: str,
         order: str,
@@ -40,7 +40,7 @@ class FusedEngine(Engine):
         self._averages = method.averaged_numbers > 0
         self._updates_first = method.updates_first(order)
         self._iterations = 0
-        components = pairs.kernel.components
+        components = pairs.parts
         self._formulas = tuple(int(c.formula) for c in components)
         self._parameters = tuple(float(c.parameter) for c in components)
         self._columns = pairs.dimension if pairs.dimension > 1 else None
@@ -111,7 +111,7 @@ class TokenEngine(Engine):
 
     def __init__(
         self,
-        pairs: TrialPairs,
+        pairs: Problem,
         method: Method,
         clock: str,
         order: str,
@@ -135,8 +135,7 @@ class TokenEngine(Engine):
         self._rows = np.zeros((pairs.n, 2 * pairs.components + 1))
         if self._twin in (Twin.TRACKING, Twin.OWN_MEANS):
             return
-        own = own_observations(pairs.n)
-        self._rows[:, pairs.components : -1] = pairs.values(own, own)
+        self._rows[:, pairs.components : -1] = pairs.own_values()
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of iterations."""

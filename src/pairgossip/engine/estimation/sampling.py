@@ -12,7 +12,7 @@ from pairgossip.algorithms import row_products
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import TrialPairs
+from pairgossip.kernels import Problem
 
 _AT_ONCE = 1 << 12
 """Exchanges whose pairs are evaluated together."""
@@ -33,7 +33,7 @@ class Visits(NamedTuple):
 class Visitors:
     """Follows which rows visit which nodes; None for ``loops`` runs without numba."""
 
-    def __init__(self, pairs: TrialPairs, loops: Any) -> None:
+    def __init__(self, pairs: Problem, loops: Any) -> None:
         self._pairs = pairs
         self._walk = _walk if loops is None else loops.walk
         self._held = own_observations(pairs.n)
@@ -49,7 +49,7 @@ class Visitors:
 
     def _values_both_ways(self, firsts: IntArray, seconds: IntArray) -> FloatArray:
         values = self._pairs.values(firsts, seconds)
-        is_symmetric = self._pairs.kernel.symmetric
+        is_symmetric = all(part.symmetric for part in self._pairs.parts)
         return values + (values if is_symmetric else self._pairs.values(seconds, firsts))
 
 
@@ -72,7 +72,7 @@ class RowErrors:
 
     def __init__(
         self,
-        pairs: TrialPairs,
+        pairs: Problem,
         clusters: IntArray | None,
         relaxation: float | None,
         loops: Any,
@@ -122,6 +122,7 @@ class RowErrors:
 
         NaN where what it sees does not tell, as after few visits.
         """
+        assert self._pairs.kernel is not None
         slopes = self._pairs.kernel.slopes(averages)
         with np.errstate(over="ignore", invalid="ignore"):
             largest = np.abs(averages * slopes).max()
@@ -144,11 +145,11 @@ def _walk(exchanges: PairArray, held: IntArray, nodes: IntArray, tokens: IntArra
         nodes[:, at], tokens[:, at] = pair, held[pair]
 
 
-def _sizes(pairs: TrialPairs, clusters: IntArray) -> FloatArray:
+def _sizes(pairs: Problem, clusters: IntArray) -> FloatArray:
     """Return how many nodes each cluster counts for; a site with a set of rows as many as these."""
-    sets = getattr(pairs, "sets", None)
-    if sets is not None:
-        return np.asarray(sets.sizes * (sets.n / sets.sizes.sum()))
+    sizes = pairs.set_sizes
+    if sizes is not None:
+        return np.asarray(sizes * (pairs.n / sizes.sum()))
     return np.bincount(clusters).astype(np.float64)
 
 
@@ -160,21 +161,21 @@ def _draw_marks(clusters: IntArray, seed: SeedSequence) -> FloatArray:
     return np.asarray(marks / (np.sqrt((marks**2).mean(axis=0)) if len(scores) > 1 else 1.0))
 
 
-def _kurtosis(pairs: TrialPairs, count: int) -> float:
-    """Return how heavy the tails of what so many rows, or clusters, add may be."""
-    classes = getattr(pairs, "classes", None)
+def _kurtosis(pairs: Problem, count: int) -> float:
+    """Bound the tail weight of the influence of n rows or clusters."""
+    classes = pairs.classes
     share = 1.0 if classes is None else np.bincount(classes).min() / pairs.n
-    is_bounded = all(part.formula.is_bounded for part in pairs.kernel.components)
+    is_bounded = all(part.formula.is_bounded for part in pairs.parts)
     return row_products.assumed_kurtosis(count, is_bounded, share)
 
 
-def _factors(pairs: TrialPairs) -> FloatArray | None:
+def _factors(pairs: Problem) -> FloatArray | None:
     """Return by what to multiply rows' means so that their squares add up to the variance.
 
     A row of weight w stands for w equal ones, whose squares add up, not their sums. Rows of each
     class are a sample of their own, with one degree of freedom less than rows.
     """
-    weights, classes = (getattr(pairs, name, None) for name in ("weights", "classes"))
+    weights, classes = pairs.weights, pairs.classes
     if weights is None and classes is None:
         return None
     times = np.ones(pairs.n) if weights is None else weights

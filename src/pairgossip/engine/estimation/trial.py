@@ -30,13 +30,8 @@ from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Course
 from pairgossip.inference.answer import NORMAL, Law
 from pairgossip.inference.orders import NodeTest
-from pairgossip.kernels import PairProblem, Pairs, TrialPairs, WholeSets
-from pairgossip.kernels.pairs import Averages
-from pairgossip.order_statistics.ranking import TrimmedPairs
-from pairgossip.privacy import PrivateSets
+from pairgossip.kernels import Problem
 from pairgossip.privacy.moments import PrivacyError
-from pairgossip.sketches.problem import SketchedPairs
-from pairgossip.sketches.samples import SketchedSample
 
 MESSAGES_OF_COLLECTING = 3
 """Per exchange: what one knows; what the other knows, with the rows the one lacks; the others."""
@@ -48,7 +43,7 @@ BYTES_PER_NAME = 4
 """Which node an observation belongs to, where it is passed on by name."""
 
 
-def check_engine(name: str, problem: PairProblem | Averages, method: Method, clock: str) -> None:
+def check_engine(name: str, problem: Problem, method: Method, clock: str) -> None:
     """Raise `InputError` unless the engine can run the method on the problem."""
     if name in ("fused", "tokens") and clock not in method.twins:
         raise InputError(
@@ -57,26 +52,13 @@ def check_engine(name: str, problem: PairProblem | Averages, method: Method, clo
             "engine",
             "auto",
         )
-    if name != "fused" or isinstance(problem, Averages) or problem.fusible or method.collects:
-        return
-    if isinstance(problem, Pairs):
-        raise InputError(
-            f"Kernel '{problem.kernel.name}' is not compiled into the engine for "
-            f"target '{problem.target}': use {{argument}}.",
-            "engine",
-            "tokens",
-        )
-    raise InputError(
-        "Engine 'fused' compiles the kernel of two single observations, which is not what nodes "
-        "evaluate here: use {argument}.",
-        "engine",
-        "tokens",
-    )
+    if name == "fused" and not problem.fusible and not method.collects:
+        raise InputError(f"{problem.why_not_fused}: use {{argument}}.", "engine", "tokens")
 
 
 def build_engine(
     name: str,
-    problem: TrialPairs | Averages,
+    problem: Problem,
     method: Method,
     clock: str,
     order: str,
@@ -104,21 +86,21 @@ def build_engine(
         )
         from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
         from pairgossip.engine.estimation.trimming import TrimEngine
-    if isinstance(problem, Averages):
+    if method.averages:
         engine = averaging_engine(problem, timetable)
         known = KnownItems(problem.n, problem.holders)
         return _after_flooding(engine, problem, known.exchange, timetable)
     if method.collects:
         return CollectEngine(problem)
-    if isinstance(problem, TrimmedPairs):
+    if method.counts_by_rank:
         return TrimEngine(problem, clock)
-    if isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
+    if name != "tokens" and problem.fusible:
         return FusedEngine(problem, method, clock, order, weights, timetable.relaxation)
     return TokenEngine(problem, method, clock, order, weights, timetable.relaxation)
 
 
 def _plain_engine(
-    problem: TrialPairs | Averages,
+    problem: Problem,
     method: Method,
     clock: str,
     order: str,
@@ -130,17 +112,13 @@ def _plain_engine(
         options["order"] = order
     if weights is not None:
         options["weights"] = weights
-    if isinstance(problem, TrimmedPairs):
-        options["window"] = problem.window
     engine = PlainEngine(problem, method, clock, timetable.name, **options)
-    if not isinstance(problem, Averages):
-        return engine
     spread = plain_spread(problem.n, problem.holders)
     return _after_flooding(engine, problem, spread, timetable)
 
 
 def _after_flooding(
-    engine: Engine, problem: Averages, spread: Spread, timetable: Timetable
+    engine: Engine, problem: Problem, spread: Spread, timetable: Timetable
 ) -> Engine:
     """Let nodes learn first what they must know, if anything."""
     numbers = len(problem.holders)
@@ -152,7 +130,7 @@ def _after_flooding(
 class Setup:
     """All that a trial needs besides its seed."""
 
-    problem: PairProblem | Averages
+    problem: Problem
     graph: Graph
     method: Method
     clock: str
@@ -206,9 +184,9 @@ class Setup:
         """Return a new meter of what a trial sends."""
         problem, method = self.problem, self.method
         payload = Payload(
-            0 if isinstance(problem, Averages) or not method.swaps else problem.dimension,
+            problem.dimension if method.swaps else 0,
             method.numbers_averaged(problem.components) + self._tracked,
-            self.set_sizes if method.swaps else None,
+            problem.set_sizes if method.swaps else None,
             -(-problem.n // 8) if method.collects else 0,
             MESSAGES_OF_COLLECTING if method.collects else self.timetable.messages_per_exchange,
         )
@@ -227,12 +205,6 @@ class Setup:
             return 0
         count = row_products.numbers_per_node(self.problem.components) + row_products.MARKS
         return count * (2 if isinstance(self.graph, GroupedGraph) else 1)
-
-    @property
-    def set_sizes(self) -> IntArray | None:
-        """How many rows each site has, where nodes are sites with whole sets of them."""
-        problem = self.problem
-        return problem.sets.sizes if isinstance(problem, WholeSets | PrivateSets) else None
 
 
 class Measures(NamedTuple):
@@ -307,14 +279,14 @@ class EstimationTrial(Trial[TrialRecord]):
         self._visitors: Visitors | None = None
         self._rows: RowErrors | None = None
         self._sites: RowErrors | None = None
-        if setup.learns_rows and not isinstance(problem, Averages):
+        if setup.learns_rows:
             self._follow_rows(problem, child(seed, TRIAL_MARKS))
         walks = method.exchanges_per_iteration
         schedule = setup.timetable.start(setup.graph, setup.law, seed, walks)
         timed = setup.timed and setup.clock == "async"
         super().__init__(setup.checkpoints, schedule, setup.meter(), record, timed=timed)
 
-    def _follow_rows(self, problem: TrialPairs, seed: SeedSequence) -> None:
+    def _follow_rows(self, problem: Problem, seed: SeedSequence) -> None:
         """Follow what visiting rows tell of the sampling errors by row, and by site."""
         setup, compiled = self._setup, None
         if setup.engine != "plain":
@@ -331,9 +303,7 @@ class EstimationTrial(Trial[TrialRecord]):
     def read(self) -> FloatArray:
         """Return every node's estimate, shape (n,); NaN where it is not defined yet."""
         problem = self._problem
-        if self.done == 0 and not isinstance(problem, Averages):
-            return np.full(problem.n, np.nan)
-        if isinstance(self._engine, Flooding) and not self._engine.is_over:
+        if self._floods or (self.done == 0 and not self._setup.method.averages):
             return np.full(problem.n, np.nan)
         values = self._engine.estimates()
         # Only the ratio of two kernels may be undefined, while its denominator is still zero.
@@ -342,9 +312,12 @@ class EstimationTrial(Trial[TrialRecord]):
                 "The estimates left the floating range: the kernel returned NaN or an infinite "
                 "value for some pair, or the data are so large that sums of them overflow."
             )
-        if isinstance(problem, Averages):
-            return problem.read(values)
-        return problem.kernel.combine(values)
+        return problem.read(values)
+
+    @property
+    def _floods(self) -> bool:
+        """Whether nodes still learn numbers without which they have no estimates."""
+        return isinstance(self._engine, Flooding) and not self._engine.is_over
 
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
         if self._visitors is not None:
@@ -373,8 +346,8 @@ class EstimationTrial(Trial[TrialRecord]):
                 * (BYTES_PER_NUMBER * self._setup.timetable.messages_per_exchange)
             )
         learned = self._engine.learned()
-        if learned is not None and not isinstance(problem, Averages):
-            sizes = self._setup.set_sizes
+        if learned is not None:
+            sizes = problem.set_sizes
             passed_on = (learned - 1) @ (np.ones_like(learned) if sizes is None else sizes)
             sent += int(passed_on) * (BYTES_PER_NUMBER * problem.dimension + BYTES_PER_NAME)
         return (*others, sent)
@@ -417,16 +390,14 @@ class EstimationTrial(Trial[TrialRecord]):
 
     def _sampling_errors(self) -> FloatArray:
         problem, averages = self._problem, self._averages()
-        unknown = np.full(problem.n, np.nan)
-        if isinstance(self._engine, Flooding) and not self._engine.is_over:
+        unknown, level = np.full(problem.n, np.nan), self._setup.level
+        if self._floods or level is None:
             return unknown
-        if isinstance(problem, SketchedSample) and self._setup.level is not None:
-            error, low, high, p = problem.sampling(averages, self._setup.level)
+        if (sampling := problem.sampling(averages, level)) is not None:
+            error, low, high, p = sampling
             self.record.interval_low, self.record.interval_high = low, high
             self.record.p_value = unknown if p is None else p
             return error
-        if isinstance(problem, SketchedPairs):
-            return problem.sampling_errors(averages)
         if self._rows is None:  # rows are collected: those who know all compute it
             learned = self._engine.learned()
             everyone = learned is not None and learned.min() == problem.n
@@ -436,10 +407,8 @@ class EstimationTrial(Trial[TrialRecord]):
     def _null_errors(self, test: NodeTest) -> FloatArray:
         """Return what nodes know of the standard error without an effect."""
         problem, averages = self._problem, self._engine.estimates()
-        if isinstance(self._engine, Flooding) and not self._engine.is_over:
+        if self._floods:
             return np.full(problem.n, np.nan)
-        if not isinstance(problem, SketchedPairs):
-            return test.errors(averages, None)
         self.record.ties = problem.tie_sizes(averages) if test.counts_orders else None
         return problem.null_errors(averages, test)
 

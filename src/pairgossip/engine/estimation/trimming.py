@@ -9,7 +9,8 @@ from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
 from pairgossip.engine.estimation.engine import Engine
-from pairgossip.order_statistics.ranking import TrimmedPairs
+from pairgossip.kernels import Problem
+from pairgossip.order_statistics.ranking import Window
 
 loop = njit(cache=True, nogil=True, error_model="numpy")
 _PIECE = 1 << 12
@@ -47,12 +48,12 @@ def _trim(rows, nodes, values, numbers, low, high, weight, start, together):  # 
 class TrimEngine(Engine):
     """Follows who holds whose observation, and what nodes count for by the ranks they estimate."""
 
-    def __init__(self, pairs: TrimmedPairs, clock: str) -> None:
+    def __init__(self, pairs: Problem, clock: str) -> None:
         self._pairs, self._together = pairs, clock == "sync"
+        self._window: Window = pairs.step_options["window"]
         self._held, self._made = own_observations(pairs.n), 0
         self._rows = np.zeros((pairs.n, 5))
-        own = own_observations(pairs.n)
-        self._rows[:, 2] = pairs.values(own, own)[:, 0]
+        self._rows[:, 2] = pairs.own_values()[:, 0]
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of exchanges."""
@@ -62,7 +63,7 @@ class TrimEngine(Engine):
             tokens = np.empty_like(nodes)
             loops.walk(piece, self._held, nodes, tokens)
             values = self._pairs.values(nodes.ravel(), tokens.ravel()).reshape(2, -1)
-            numbers, low, high, weight = self._pairs.window
+            numbers, low, high, weight = self._window
             known, start = (self._rows, nodes, values), float(self._made)
             _trim(*known, numbers, low, high, weight, start, self._together)
             self._made += len(piece)
@@ -74,4 +75,4 @@ class TrimEngine(Engine):
             return self._rows[:, :1].copy()
         ranks = (sums + (self._made - told) * now) / self._made
         nodes = own_observations(len(z))
-        return z[:, None] + self._pairs.window.counted(nodes, ranks[:, None]) - counted[:, None]
+        return z[:, None] + self._window.counted(nodes, ranks[:, None]) - counted[:, None]

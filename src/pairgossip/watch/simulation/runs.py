@@ -22,8 +22,7 @@ from pairgossip.engine.schedule import child
 from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer
-from pairgossip.kernels.pairs import Averages
-from pairgossip.sketches.problem import SketchedPairs
+from pairgossip.kernels import Problem
 from pairgossip.theory import theory_curves
 from pairgossip.watch.simulation.again import Recipe
 from pairgossip.watch.simulation.places import Follower, Places
@@ -173,7 +172,7 @@ class WatchedEstimation(WatchedRun):
         self.target = setup.target
         followed = "" if setup.timetable.name == RANDOM else f", {setup.timetable.name}"
         self._how = f"{setup.method.name} ({setup.clock}{followed})"
-        if isinstance(setup.problem, SketchedPairs):
+        if setup.problem.sketch_name is not None:
             self.remark = _describe_sketch(setup.problem, float(setup.target))
         self._swaps = setup.method.swaps
         self.answer: Answer | None = None
@@ -222,7 +221,7 @@ class WatchedEstimation(WatchedRun):
             what = "nodes" if self.places.sizes is None else "rows"
             return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} {what}."}
         setup = self._setup
-        if isinstance(setup.problem, Averages) and len(setup.problem.holders):
+        if len(setup.problem.holders):
             return {"absent": "Theory does not know when all nodes know where the rows lie."}
         try:
             curves = theory_curves(
@@ -329,11 +328,11 @@ class Pace:
         return block
 
 
-def _describe_sketch(problem: SketchedPairs, exact: float) -> str:
+def _describe_sketch(problem: Problem, exact: float) -> str:
     """Say what nodes average, and what they can know from it in the end."""
     off = f"off by {abs(problem.limit - exact):.3g} once they agree"
     sure = ""
     if problem.bracket is not None:
         low, high = problem.bracket
         sure = f"; the exact value lies for sure between {low:.6g} and {high:.6g}"
-    return f"Nodes average {problem.name}, {off}{sure}."
+    return f"Nodes average {problem.sketch_name}, {off}{sure}."
