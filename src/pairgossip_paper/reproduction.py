@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,38 +16,24 @@ from pairgossip.errors import InputError, InterruptedRun, canonical, needed_for,
 from pairgossip.progress import Advance, progress_bar
 from pairgossip.results import Fit, Run
 from pairgossip.results.joining import join_trials
-from pairgossip_paper.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
-from pairgossip_paper.experiments.errata_evidence import ERRATA_EVIDENCE
-from pairgossip_paper.experiments.estimation_comparison import AUC, SCATTER
-from pairgossip_paper.experiments.graph_gaps import GAPS
-from pairgossip_paper.experiments.learning_messages import LEARNING_MESSAGES
-from pairgossip_paper.experiments.messages import MESSAGES
-from pairgossip_paper.experiments.metric_learning import DIGITS, MIXTURE
-from pairgossip_paper.experiments.mixing_times import MIXING
-from pairgossip_paper.experiments.private_estimation import PRIVATE
-from pairgossip_paper.experiments.ranks import RANKS
-from pairgossip_paper.experiments.scaling import SCALING
-from pairgossip_paper.experiments.separable_and_pairwise import SEPARABLE
-from pairgossip_paper.experiments.several_points import SEVERAL_POINTS
-from pairgossip_paper.experiments.theory_and_measurement import THEORY
-from pairgossip_paper.framework import (
-    Claim,
-    Experiment,
-    Plan,
-    Section,
-    Simulation,
-)
+from pairgossip_paper import experiments
+from pairgossip_paper.framework import Claim, Experiment, Plan, Section, Simulation
 from pairgossip_paper.framework.report import Contents, write_report
 from pairgossip_paper.framework.store import Store
 
-CATALOG: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        *(GAPS, AUC_SYNC, AUC_ASYNC, SCATTER, AUC, MIXTURE, DIGITS),
-        *(THEORY, MIXING, SCALING, SEPARABLE, MESSAGES, LEARNING_MESSAGES, RANKS),
-        *(SEVERAL_POINTS, PRIVATE, ERRATA_EVIDENCE),
-    )
-}
+
+def _find_catalog() -> dict[str, Experiment]:
+    """Return all experiments that a module of their room declares, in the order of the report."""
+    modules = [
+        importlib.import_module(f"{experiments.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(experiments.__path__)
+    ]
+    declared = [one for module in modules for one in vars(module).values()]
+    listed = [one for one in declared if isinstance(one, Experiment)]
+    return {one.name: one for one in sorted(listed, key=lambda one: (one.place, one.name))}
+
+
+CATALOG = _find_catalog()
 """By their names, in the order of the report."""
 
 _FULL_TRIALS, _QUICK_TRIALS = 50, 3

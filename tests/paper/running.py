@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ def results_of(experiment: Experiment, folder: Path, plan: Plan = PLAN) -> dict[
 
 def verdicts(section: Section) -> dict[str, str]:
     return {claim.name: claim.verdict for claim in section.claims}
+
+
+def changes(
+    experiment: Experiment, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the verdicts that other results change, and to which."""
+    first, then = (verdicts(experiment.report(results)) for results in (before, after))
+    return {name: verdict for name, verdict in then.items() if verdict != first[name]}
 
 
 def texts(section: Section) -> str:

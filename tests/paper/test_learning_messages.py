@@ -41,14 +41,6 @@ def section(results: dict[str, Any]) -> Section:
     return LEARNING_MESSAGES.report(results)
 
 
-def test_the_verdicts(section: Section) -> None:
-    found = verdicts(section)
-    assert found["learning-sketch"] == found["learning-moments"] == "holds"
-    assert found["learning-ordered"] == "holds"
-    assert found["learning-adaptive"] == "undecided"  # nothing is known of so short a run
-    assert len(found) == 7
-
-
 def test_the_headline_says_what_was_not_reached(results: dict[str, Any]) -> None:
     network = "wisconsin-watts-strogatz"
     facts = {**results["facts"], network: {**results["facts"][network], "optimum": 10.0}}

@@ -39,15 +39,6 @@ def curve(results: dict[str, Any], network: str, way: str) -> Curve:
     return Curve(results[f"{network}-{way}"], results["facts"][network]["value"])
 
 
-def test_the_verdicts(section: Section) -> None:
-    found = verdicts(section)
-    # Two trials of networks so small are noisy, and all of their rows fit into a few messages.
-    for noisy in ("tracking", "theory", "bytes", "range", "continuized"):
-        del found[f"messages-{noisy}"]
-    assert set(found.values()) == {"holds"}
-    assert len(found) == 5
-
-
 def test_the_headline_says_what_was_sent_or_that_it_takes_more(results: dict[str, Any]) -> None:
     by = {way: curve(results, "torus", way) for way in WAYS}
     sent = by["gosta"].needed(0.01)
@@ -156,5 +147,5 @@ def test_nothing_is_written_as_nan(section: Section) -> None:
 
 
 def test_what_did_not_get_there_takes_no_known_number() -> None:
-    assert str(_Gain(0.0, is_bound=False)) == "an unknown number of"
-    assert str(_Gain(8.0, is_bound=True)) == "more than 8"
+    assert f"{_Gain(0.0):.3g}" == "an unknown number of"
+    assert f"{_Gain(8.0, is_bound=True):.3g}" == "more than 8"

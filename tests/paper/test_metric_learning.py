@@ -32,7 +32,7 @@ from pairgossip_paper.experiments.metric_learning.metrics import (
 )
 from pairgossip_paper.framework import Experiment, Section
 from pairgossip_paper.paper_setup import GRAPHS
-from tests.paper.running import PLAN, results_of, texts, verdicts
+from tests.paper.running import PLAN, changes, results_of, texts
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -52,25 +52,6 @@ def of_mixture(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any]
 @pytest.fixture(scope="module")
 def of_digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Section]:
     return _ran(DIGITS, tmp_path_factory.mktemp("digits"))
-
-
-def test_verdicts_on_the_mixture(of_mixture: tuple[dict[str, Any], Section]) -> None:
-    assert verdicts(of_mixture[1]) == {
-        "converges-mixture": "holds",
-        "faster-mixture": "holds",
-        "dispersion-mixture": "holds",
-        "concentration": "holds",
-        "accuracy-mixture": "holds",
-    }
-
-
-def test_verdicts_on_digits(of_digits: tuple[dict[str, Any], Section]) -> None:
-    assert verdicts(of_digits[1]) == {
-        "converges-digits": "holds",
-        "faster-digits": "holds in part",
-        "dispersion-digits": "holds",
-        "accuracy-digits": "holds in part",
-    }
 
 
 def test_sections_are_complete(
@@ -176,7 +157,7 @@ def test_digits_are_judged_by_clear_differences(
 def test_swapped_graphs_change_the_verdicts(of_mixture: tuple[dict[str, Any], Section]) -> None:
     results, _ = of_mixture
     swapped = results | {"complete": results["torus"], "torus": results["complete"]}
-    changed = verdicts(MIXTURE.report(swapped))
+    changed = changes(MIXTURE, results, swapped)
     assert changed["dispersion-mixture"] == "does not hold"
     assert changed["faster-mixture"] == "does not hold"
 
@@ -188,7 +169,7 @@ def test_other_dimensions_change_the_verdict(of_mixture: tuple[dict[str, Any], S
         state = results[name].state
         mean = state.mean[..., ::-1]
         turned[name] = replace(results[name], state=state._replace(mean=mean))
-    changed = verdicts(MIXTURE.report(results | turned))
+    changed = changes(MIXTURE, results, results | turned)
     assert changed["concentration"] == "does not hold"
     assert changed["accuracy-mixture"] == "does not hold"
 

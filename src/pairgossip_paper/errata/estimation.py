@@ -22,7 +22,7 @@ from pairgossip_paper.errata.erratum import (
     symmetric,
 )
 
-_LATE = 10**6
+_LIMIT_TIME = 10**6
 """An iteration by which t * bias no longer changes."""
 
 
@@ -39,12 +39,12 @@ def u1_gossip() -> Evidence:
     node = graph.n - 1
     H = np.zeros((graph.n, graph.n))
     H[node, node] = 1.0
-    measured = _LATE * abs(
-        expected_estimates(H, graph, [_LATE], method="u1")[0, node] - H[node].mean()
+    measured = _LIMIT_TIME * abs(
+        expected_estimates(H, graph, [_LIMIT_TIME], method="u1")[0, node] - H[node].mean()
     )
     c = constants(H, graph)
-    printed = _LATE * u1_gossip_bound(c, _LATE, printed=True)[node]
-    corrected = _LATE * u1_gossip_bound(c, _LATE)[node]
+    printed = _LIMIT_TIME * u1_gossip_bound(c, _LIMIT_TIME, printed=True)[node]
+    corrected = _LIMIT_TIME * u1_gossip_bound(c, _LIMIT_TIME)[node]
     return Evidence(
         f"complete graph on 8 nodes with a pendant node, kernel 1 at its own pair: t x bias = "
         f"{measured:.2f}, printed bound {printed:.2f}, corrected {corrected:.2f}",

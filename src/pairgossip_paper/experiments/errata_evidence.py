@@ -71,4 +71,5 @@ ERRATA_EVIDENCE = fw.Experiment(
     "What does the paper print wrong, what is right, and how can one tell?",
     lambda _: [fw.Computation("errata", _evidence)],
     _report,
+    place=17,
 )

@@ -189,4 +189,5 @@ MIXING = fw.Experiment(
     "same probability, and do the printed and the corrected formula say so?",
     _cases,
     _report,
+    place=9,
 )

@@ -35,14 +35,15 @@ _AVERAGING_LAST, _AVERAGING_POINTS = 6_000, 61
 _CHECKPOINTS = 33
 _REPEATS, _LEAST_TRIALS = 10, 60
 _WINDOW = (1e-10, 1e-2)
-"""The geometric rate is fitted where the error is between these shares of its start."""
+"""Shares of its start between which an error is fitted for its geometric rate."""
 _SETTLED = 5.0
 """Exponents are fitted from this many time scales |E|/lambda on."""
 _STRAIGHT = 0.99
 """The share of its variance a line must explain for a decay to be called geometric."""
-_NEAR = 0.1
-"""How near to -1 and -1/2 exponents must be."""
+_SLOPE_TOLERANCE = 0.1
+"""Largest distance of an exponent from -1 or -1/2."""
 _STANDARD_ERRORS = 4.0
+"""Largest excess over a bound that is put down to chance, in standard errors."""
 _FLOOR = 1e-14
 """Relative errors below this are rounding."""
 
@@ -257,8 +258,8 @@ def _slower_claim(found: _Found) -> fw.Claim:
     bias = [m.gosta_bias.slope for m in found.values()]
     means = [m.gosta_mean_fluctuation.slope for m in found.values()]
     near = [
-        max(abs(slope + 1.0) for slope in bias) <= _NEAR,
-        abs(float(np.mean(means)) + 0.5) <= _NEAR,
+        max(abs(slope + 1.0) for slope in bias) <= _SLOPE_TOLERANCE,
+        abs(float(np.mean(means)) + 0.5) <= _SLOPE_TOLERANCE,
     ]
     return fw.Claim(
         "pairwise-slower",
@@ -268,7 +269,7 @@ def _slower_claim(found: _Found) -> fw.Claim:
         fw.grade(near),
         f"Exponents of the bias are {min(bias):.3f} to {max(bias):.3f}, those of the fluctuation "
         f"of the network's mean {np.mean(means):.3f} on average ({min(means):.3f} to "
-        f"{max(means):.3f}); within {_NEAR:g} of -1 and of -1/2 was asked for.",
+        f"{max(means):.3f}); within {_SLOPE_TOLERANCE:g} of -1 and of -1/2 was asked for.",
     )
 
 
@@ -314,4 +315,5 @@ SEPARABLE = fw.Experiment(
     "networks and data?",
     _cases,
     _report,
+    place=11,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +14,49 @@ from numpy.typing import ArrayLike
 from pairgossip.arrays import IntArray
 from pairgossip.errors import NotEnough
 from pairgossip.results import Fit, Run
+from pairgossip_paper.framework.claims import (
+    Claim,
+    Rule,
+    Verdict,
+    at_least,
+    at_most,
+    check,
+    grade,
+    less_than,
+    list_values,
+    more_than,
+    within,
+)
 from pairgossip_paper.framework.figures import Sheet
 
-Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
+__all__ = [
+    "Case",
+    "Cell",
+    "Claim",
+    "Computation",
+    "Experiment",
+    "Line",
+    "Picture",
+    "Plan",
+    "Results",
+    "Rule",
+    "Section",
+    "Simulation",
+    "Table",
+    "Verdict",
+    "at_least",
+    "at_most",
+    "check",
+    "fit_line",
+    "fit_power_law",
+    "geometric_grid",
+    "grade",
+    "less_than",
+    "list_values",
+    "more_than",
+    "within",
+]
+
 Cell = str | int | float | None
 Results = Mapping[str, Any]
 """By the names of its cases, an experiment's saved results: a `Run`, a `Fit`, or a mapping."""
@@ -46,18 +87,6 @@ class Table:
         """Make a table of rows that name their columns, all in the same order."""
         found = list(records)
         return cls(title, tuple(found[0]), [tuple(record.values()) for record in found], note)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper, or of theory, and what was measured about it."""
-
-    name: str
-    statement: str
-    source: str
-    """Who says so: a place of the paper (`paper.cite`), another paper, or "theory"."""
-    verdict: Verdict
-    evidence: str
 
 
 @dataclass(frozen=True)
@@ -156,21 +185,10 @@ class Experiment:
     question: str
     cases: Callable[[Plan], Sequence[Case]]
     report: Callable[[Results], Section]
+    place: float = math.inf
+    """Its place in the report: experiments are in increasing order, those of one place by name."""
     opens: bool = False
     """Whether its first figure is among those with which the report opens."""
-
-
-def grade(passed: Iterable[bool]) -> Verdict:
-    """Judge a claim: it holds if all of its parts do, and in part if some do."""
-    parts = [bool(part) for part in passed]
-    if all(parts):
-        return "holds"
-    return "holds in part" if any(parts) else "does not hold"
-
-
-def list_values(values: Mapping[str, float], style: str = ".3g") -> str:
-    """Write values out, each with its name in parentheses."""
-    return ", ".join(f"{value:{style}} ({name})" for name, value in values.items())
 
 
 def geometric_grid(first: int, last: int, count: int) -> IntArray:

@@ -8,7 +8,7 @@ called yet make up the error.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Self
 
 import numpy as np
 
@@ -27,40 +27,44 @@ from pairgossip_paper.paper_setup import FRANCS, describe_price, price
 
 _LEVELS = (0.1, LEVEL, 0.001)
 _SKETCHED = 8.0
-"""How many times fewer exchanges than GoSta a sketch takes along sweeps."""
+"""Least ratio of GoSta's exchanges to those of a sketch along sweeps."""
 _TRACKED = {"torus": 3.0, "grid": 3.0, "cycle": 3.0, "watts-strogatz": 2.0}
-"""How many times fewer tracking takes along sweeps."""
+"""Least ratio of GoSta's exchanges to those of tracking along sweeps, by network."""
 _FLOODED = 2.0
-"""How many times as many exchanges a sketch takes whose range is not known beforehand."""
-_SAME = 1e-9
-"""Relative difference of errors that are the same but for rounding."""
+"""Largest ratio of exchanges of a sketch whose range is not known beforehand to one with it."""
+_ROUNDING = 1e-9
+"""Largest relative difference of errors that differ by rounding alone."""
 _AGREE = 0.25
+"""Largest relative distance of a measured error from theory, if chance allows no larger one."""
 _STANDARD_ERRORS = 3.0
-"""How far, relatively or by the scatter over trials, theory may lie off measured errors."""
+"""Largest distance of a measured error from theory that chance allows, in standard errors."""
 _LINEAR = 0.05
 """The relative error below which a statistic is as good as linear in what is averaged."""
 
 
-class _Gain(NamedTuple):
-    """How many times fewer messages one way takes than another."""
+class _Gain(float):
+    """How many times fewer messages one way takes than another; 0 if it did not get there."""
 
-    times: float
-    """0 if it did not get there."""
     is_bound: bool
     """Whether the other way did not get there, so that it takes still more."""
 
-    def __str__(self) -> str:
-        if not self.times:
+    def __new__(cls, times: float, *, is_bound: bool = False) -> Self:
+        gain = super().__new__(cls, times)
+        gain.is_bound = is_bound
+        return gain
+
+    def __format__(self, style: str) -> str:
+        if not self:
             return "an unknown number of"
-        return f"{'more than ' if self.is_bound else ''}{self.times:.3g}"
+        return f"{'more than ' if self.is_bound else ''}{float(self):{style}}"
 
 
 def _gain(ours: Curve, theirs: Curve) -> _Gain:
     mine, other = ours.needed(LEVEL), theirs.needed(LEVEL)
     if mine is None:
-        return _Gain(0.0, is_bound=False)
+        return _Gain(0.0)
     last = float(theirs.messages[-1])
-    return _Gain((last if other is None else other) / mine, other is None)
+    return _Gain((last if other is None else other) / mine, is_bound=other is None)
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -205,24 +209,20 @@ def _network_table(facts: Facts) -> fw.Table:
 
 
 def _sketch_claim(curves: Curves) -> fw.Claim:
-    judged = ("torus", "watts-strogatz")
-    gains = {
-        name: _gain(by["sketch-ordered"], by["gosta"])
-        for name, by in curves.items()
-        if name not in DECLINING
-    }
-    return fw.Claim(
+    return fw.check(
         "messages-sketch",
         "A sketch that is averaged along ordered exchanges takes at most an eighth of GoSta's "
         f"exchanges to an error of {LEVEL:g}, on the torus and on the Watts-Strogatz graph.",
         "theory: means are averaged at a geometric rate, pairs at that of 1/sqrt(t)",
-        fw.grade(gains[name].times >= _SKETCHED for name in judged),
-        f"It takes {_list_gains(gains)} times fewer; {_SKETCHED:g} was asked for on the two.",
+        {
+            name: _gain(by["sketch-ordered"], by["gosta"])
+            for name, by in curves.items()
+            if name not in DECLINING
+        },
+        dict.fromkeys(("torus", "watts-strogatz"), fw.at_least(_SKETCHED)),
+        "It takes {values} times fewer; {least:g} was asked for on the two.",
+        least=_SKETCHED,
     )
-
-
-def _list_gains(gains: Mapping[str, _Gain]) -> str:
-    return ", ".join(f"{gain} ({name})" for name, gain in gains.items())
 
 
 def _range_claim(curves: Curves) -> fw.Claim:
@@ -236,24 +236,22 @@ def _range_claim(curves: Curves) -> fw.Claim:
         "Where nodes do not know the range of the rows beforehand, telling them first at most "
         "doubles the exchanges.",
         "theory: extremes spread as fast as exchanges can carry them",
-        fw.grade(0 < cost.times <= _FLOODED and not cost.is_bound for cost in costs.values()),
-        f"To {LEVEL:g} it takes {_list_gains(costs)} times as many exchanges; at most "
+        fw.grade(0 < cost <= _FLOODED and not cost.is_bound for cost in costs.values()),
+        f"To {LEVEL:g} it takes {fw.list_values(costs)} times as many exchanges; at most "
         f"{_FLOODED:g} was asked for.",
     )
 
 
 def _tracking_claim(curves: Curves) -> fw.Claim:
-    gains = {
-        name: _gain(curves[name]["tracking-ordered"], curves[name]["gosta"]) for name in _TRACKED
-    }
-    return fw.Claim(
+    return fw.check(
         "messages-tracking",
         "Tracking along ordered exchanges, for any kernel and with messages as long as GoSta's, "
         f"takes at most a third of GoSta's exchanges to {LEVEL:g} on torus, grid and cycle, and "
         "half on the Watts-Strogatz graph.",
         "theory: sweeps mix faster than random edges",
-        fw.grade(gains[name].times >= least for name, least in _TRACKED.items()),
-        f"It takes {_list_gains(gains)} times fewer.",
+        {name: _gain(curves[name]["tracking-ordered"], curves[name]["gosta"]) for name in _TRACKED},
+        {name: fw.at_least(times) for name, times in _TRACKED.items()},
+        "It takes {values} times fewer.",
     )
 
 
@@ -262,7 +260,7 @@ def _tree_claim(curves: Curves, facts: Facts) -> fw.Claim:
     for name, by in curves.items():
         tree, fact = by["sketch-tree"], facts[name]
         passed.append(tree.messages[-1] == fewest_messages(fact["nodes"]))
-        passed.append(abs(tree.final / fact["sketch_error"] - 1) < _SAME)
+        passed.append(abs(tree.final / fact["sketch_error"] - 1) < _ROUNDING)
         listed[name] = tree.final
     return fw.Claim(
         "messages-tree",
@@ -271,24 +269,24 @@ def _tree_claim(curves: Curves, facts: Facts) -> fw.Claim:
         "theory: sums up the tree and the total down",
         fw.grade(passed),
         f"After 2n - 2 messages errors are {fw.list_values(listed)}, those of the sketch to "
-        f"{_SAME:g} relatively in {sum(passed[1::2])} of {len(listed)} networks.",
+        f"{_ROUNDING:g} relatively in {sum(passed[1::2])} of {len(listed)} networks.",
     )
 
 
 def _bytes_claim(curves: Curves) -> fw.Claim:
     """Compare the tree with all other ways by bytes."""
-    passed, listed = [], {}
+    ratios = {}
     for name, by in curves.items():
-        found = {way: curve.needed(LEVEL, "bytes") or np.inf for way, curve in by.items()}
-        tree = found.pop("sketch-tree")
-        passed.append(tree <= min(found.values()))
-        listed[name] = min(found.values()) / tree
-    return fw.Claim(
+        needed = {way: curve.needed(LEVEL, "bytes") or np.inf for way, curve in by.items()}
+        tree = needed.pop("sketch-tree")
+        ratios[name] = min(needed.values()) / tree
+    return fw.check(
         "messages-bytes",
         f"Up and down a tree, a sketch also takes the fewest bytes to {LEVEL:g} of all ways.",
         "theory: each message carries one sketch, whatever the number of rows below",
-        fw.grade(passed),
-        f"The next best way takes {fw.list_values(listed)} times as many bytes.",
+        ratios,
+        fw.at_least(1),
+        "The next best way takes {values} times as many bytes.",
     )
 
 
@@ -318,18 +316,19 @@ def _declined(facts: Facts) -> str:
 
 
 def _continuized_claim(curves: Curves) -> fw.Claim:
-    gains = {
-        name: _gain(by["sketch-continuized"], by["sketch-ordered"])
-        for name, by in curves.items()
-        if name not in DECLINING
-    }
-    return fw.Claim(
+    return fw.check(
         "messages-continuized",
         "On a geometric graph, whose edges take many colors, continuized averaging is ahead of "
         "ordered exchanges.",
         "theory: its rate depends on the effective resistance of edges, not on their coloring",
-        fw.grade([gains["geometric"].times > 1]),
-        f"Continuized averaging takes {_list_gains(gains)} times fewer exchanges to {LEVEL:g}.",
+        {
+            name: _gain(by["sketch-continuized"], by["sketch-ordered"])
+            for name, by in curves.items()
+            if name not in DECLINING
+        },
+        {"geometric": fw.more_than(1)},
+        "Continuized averaging takes {values} times fewer exchanges to {level:g}.",
+        level=LEVEL,
     )
 
 
@@ -357,30 +356,31 @@ def _theory_claim(curves: Curves, facts: Facts) -> fw.Claim:
 
 
 def _collect_claim(curves: Curves) -> fw.Claim:
-    finals = {name: by["collect"].final for name, by in curves.items()}
-    return fw.Claim(
+    sent = [f"{by['collect'].messages[-1]:,.0f} ({name})" for name, by in curves.items()]
+    return fw.check(
         "messages-collect",
         "Nodes that pass on all rows they know end by themselves, with the exact statistic.",
         "theory: set union",
-        fw.grade(final < _SAME for final in finals.values()),
-        f"Final relative errors are {fw.list_values(finals, '.1g')}, after "
-        + ", ".join(f"{by['collect'].messages[-1]:,.0f} ({name})" for name, by in curves.items())
-        + " messages.",
+        {name: by["collect"].final for name, by in curves.items()},
+        fw.less_than(_ROUNDING),
+        "Final relative errors are {values:.1g}, after {sent} messages.",
+        sent=", ".join(sent),
     )
 
 
 def _wall_claim(curves: Curves, facts: Facts) -> fw.Claim:
     least: dict[str, float] = {}
     for name, by in curves.items():
-        found = [curve.needed(LEVEL) or np.inf for curve in by.values()]
-        least[name] = min(found) / fewest_messages(facts[name]["nodes"])
-    return fw.Claim(
+        needed = [curve.needed(LEVEL) or np.inf for curve in by.values()]
+        least[name] = min(needed) / fewest_messages(facts[name]["nodes"])
+    return fw.check(
         "messages-wall",
         f"No way is within {LEVEL:g} before 2n - 2 messages, the fewest after which every node's "
         "answer can depend on every row.",
         "theory: Harary and Schwenk (1974)",
-        fw.grade(ratio >= 1 - _SAME for ratio in least.values()),
-        f"The fewest messages of all ways are {fw.list_values(least)} times 2n - 2.",
+        least,
+        fw.at_least(1 - _ROUNDING),
+        "The fewest messages of all ways are {values} times 2n - 2.",
     )
 
 
@@ -392,5 +392,6 @@ MESSAGES = fw.Experiment(
     "continuized exchanges and along a tree?",
     cases,
     _report,
+    place=12,
     opens=True,
 )

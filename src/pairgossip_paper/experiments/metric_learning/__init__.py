@@ -162,18 +162,18 @@ def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -
 
 
 def _convergence_claim(name: str, measured: Measures) -> fw.Claim:
-    central = measured.central
-    way = central["objective_of_zero"] - central["objective"]
-    left = {graph: float(measured.excess(graph)[-1]) / way for graph in GRAPHS}
-    return fw.Claim(
+    zero, least = (measured.central[key] for key in ("objective_of_zero", "objective"))
+    return fw.check(
         f"converges-{name}",
         "Gossip dual averaging converges as centralized dual averaging does, up to a bias that "
         "vanishes, whatever the connected network.",
         "theory; Colin, Bellet, Salmon and Clemencon (ICML 2016), abstract",
-        fw.grade([value < _CONVERGED for value in left.values()]),
-        f"Of the way from the zero metric ({central['objective_of_zero']:.4f}) to the centralized "
-        f"minimum ({central['objective']:.4f}) there is left at the end: "
-        f"{fw.list_values(left, '.1%')}; at most {_CONVERGED:.0%} counts as converged.",
+        {graph: float(measured.excess(graph)[-1]) / (zero - least) for graph in GRAPHS},
+        fw.less_than(_CONVERGED),
+        "Of the way from the zero metric ({zero:.4f}) to the centralized minimum ({least:.4f}) "
+        "there is left at the end: {values:.1%}; at most {limit:.0%} counts as converged.",
+        zero=zero,
+        least=least,
     )
 
 
@@ -226,15 +226,15 @@ def _dispersion_claim(name: str, measured: Measures) -> fw.Claim:
 
 
 def _concentration_claim(share: Mapping[str, FloatArray]) -> fw.Claim:
-    least = {graph: float(values.min()) for graph, values in share.items()}
-    return fw.Claim(
+    return fw.check(
         "concentration",
         "The learned metric concentrates on the dimensions in which classes differ.",
         "theory: the centralized minimum does",
-        fw.grade([value > _MAJORITY for value in least.values()]),
-        "Share of the weight on them in the least favorable trial: "
-        f"{fw.list_values(least, '.1%')}; equal weights would give {INFORMATIVE / DIMENSIONS:.1%}, "
-        f"and more than {_MAJORITY:.0%} was asked for.",
+        {graph: float(values.min()) for graph, values in share.items()},
+        fw.more_than(_MAJORITY),
+        "Share of the weight on them in the least favorable trial: {values:.1%}; equal weights "
+        "would give {equal:.1%}, and more than {limit:.0%} was asked for.",
+        equal=INFORMATIVE / DIMENSIONS,
     )
 
 
@@ -303,6 +303,7 @@ MIXTURE = fw.Experiment(
     "they learn tell classes of new points apart?",
     partial(cases, _TASKS["mixture"]),
     partial(_report, "mixture"),
+    place=6,
 )
 DIGITS = fw.Experiment(
     "metric-digits",
@@ -311,4 +312,5 @@ DIGITS = fw.Experiment(
     "help nearest neighbors on images set aside?",
     partial(cases, _TASKS["digits"]),
     partial(_report, "digits"),
+    place=7,
 )

@@ -28,17 +28,17 @@ from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import FRANCS
 
 _ERRORS = 4.0
-"""How many of its standard errors a mean may be off."""
+"""Largest distance of a mean from its expectation, in standard errors."""
 _LINEAR = 0.1
 """The delta method for a ratio is judged where it predicts at most this standard error."""
 _NEAR_BEST = 1.25
 """An advised number of bins is good if its error is at most this times the smallest."""
 _TOLERANCE = 0.1
-"""How near a fitted exponent must be to -1/2."""
+"""Largest distance of a fitted exponent from -1/2."""
 _LARGE = 1000
 """The exponent is fitted from this many people on, where the part in 1/n has faded."""
 _SETTLED = 0.25
-"""What gossip may be off the statistic of its reports, as a share of what reports are off."""
+"""Largest distance of gossip from the statistic of its reports, in their predicted error."""
 
 _SINGLE = (6.0, 4.2)
 """The size of a figure of one panel, in inches."""
@@ -183,41 +183,42 @@ def _bins_table(choices: _ByEpsilon) -> fw.Table:
 
 
 def _predicted_claim(statistics: Mapping[str, _ByEpsilon]) -> fw.Claim:
-    apart: list[float] = []
-    left_out = 0
+    apart, left_out = {}, 0
     for name, by_epsilon in statistics.items():
-        for case in by_epsilon.values():
+        for epsilon, case in by_epsilon.items():
             if not _is_judged(case, is_ratio=name == "AUC"):
                 left_out += 1
                 continue
             measured, uncertain, predicted = _squared_error(case)
-            apart.append(abs(measured - predicted) / uncertain)
-    return fw.Claim(
+            apart[f"{name}, {epsilon:g}"] = abs(measured - predicted) / uncertain
+    return fw.check(
         "error-predicted",
         "The mean squared error of the reports' statistic is the squared bias of binning plus the "
         f"conditional variance (rule: within {_ERRORS:g} standard errors at every epsilon; the "
         "AUC, whose variance is linearized, where its predicted standard error is at most "
         f"{_LINEAR:g}).",
         "theory",
-        fw.grade(distance <= _ERRORS for distance in apart),
-        f"{sum(distance <= _ERRORS for distance in apart)} of {len(apart)} settings are within; "
-        f"the furthest is {max(apart):.2f} standard errors off. {left_out} settings of the AUC are "
-        "too noisy to be judged.",
+        apart,
+        fw.at_most(_ERRORS),
+        "{passed} of {judged} settings are within; the furthest is {high:.2f} standard errors off. "
+        "{left_out} settings of the AUC are too noisy to be judged.",
+        left_out=left_out,
     )
 
 
 def _unbiased_claim(by_epsilon: _ByEpsilon) -> fw.Claim:
-    apart = []
-    for case in by_epsilon.values():
+    apart = {}
+    for epsilon, case in by_epsilon.items():
         mean, uncertain = _mean_and_error(case["values"])
-        apart.append(abs(mean - case["exact"] - case["binning_bias"]) / uncertain)
-    return fw.Claim(
+        apart[f"{epsilon:g}"] = abs(mean - case["exact"] - case["binning_bias"]) / uncertain
+    return fw.check(
         "reports-unbiased",
         "Debiased statistics of reports are unbiased for the statistic of the cells (rule: within "
         f"{_ERRORS:g} standard errors at every epsilon, Gini's mean difference).",
         "theory",
-        fw.grade(distance <= _ERRORS for distance in apart),
-        f"The mean over draws is at most {max(apart):.2f} standard errors off.",
+        apart,
+        fw.at_most(_ERRORS),
+        "The mean over draws is at most {high:.2f} standard errors off.",
     )
 
 
@@ -420,4 +421,5 @@ PRIVATE = fw.Experiment(
     "far as theory predicts?",
     cases,
     _report,
+    place=16,
 )

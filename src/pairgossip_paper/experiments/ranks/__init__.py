@@ -19,17 +19,17 @@ from pairgossip_paper import framework as fw
 from pairgossip_paper.experiments.ranks.runs import NETWORKS, SHARE, TASKS, WAYS, cases
 from pairgossip_paper.framework.figures import Panel, Sheet
 
-_TIMES = 5.0
-"""How many times smaller the error of averaged bins is, at equal exchanges."""
 _TENTH = 0.1
-"""Of the rank sum's standard deviation: an error that a test can afford."""
-_SLOPE, _SLOPE_OFF = -0.5, 0.12
+"""Largest error that a test can afford, in standard deviations of the rank sum."""
+_SLOPE_TOLERANCE = 0.12
+"""How far from -1/2 the exponent of exchanges may be."""
 _SLOWER = 1.2
 """How many times larger the error is where rows are not shuffled."""
 _AGREE = 0.2
+"""Largest relative distance of an error from what theory says."""
 _PERCENT = 100.0
 _LEAST = 1e-9
-"""Errors of few different numbers are rounding."""
+"""Smallest error that is not rounding, in the units of a task."""
 _LOOKS = {
     "sync": (COLORS[1], "--"),
     "async": (COLORS[1], "-"),
@@ -69,7 +69,8 @@ def _report(results: fw.Results) -> fw.Section:
         [
             _rate_claim(results, errors),
             _theory_claim(errors, facts),
-            *(_bins_claim(task, errors) for task in ("ranks", "trimmed")),
+            _bins_claim("ranks", "GoRank", errors),
+            _bins_claim("trimmed", "GoTrim", errors),
             _test_claim(errors),
             _tree_claim(errors),
             _layout_claim(errors),
@@ -234,17 +235,18 @@ def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:
     slopes = {}
     for name in NETWORKS:
         for way in ("sync", "async"):
-            run, found = results[f"{name}-ranks-{way}"], errors[name]["ranks"][way]
+            run, curve = results[f"{name}-ranks-{way}"], errors[name]["ranks"][way]
             late = _exchanges(run) >= run.exchanges[-1] / 10
-            slopes[f"{name}, {way}"] = fw.fit_power_law(_exchanges(run)[late], found[late]).slope
-    return fw.Claim(
+            slopes[f"{name}, {way}"] = fw.fit_power_law(_exchanges(run)[late], curve[late]).slope
+    return fw.check(
         "ranks-rate",
         "The error of a rank by GoRank falls as the inverse square root of the exchanges, on both "
         "clocks.",
         "Van Elst, Colin and Clemencon (2025): O(1/sqrt(t)) for expected absolute errors",
-        fw.grade(abs(slope - _SLOPE) <= _SLOPE_OFF for slope in slopes.values()),
-        f"Over the last tenfold of exchanges the exponents are {fw.list_values(slopes, '.2f')}; "
-        f"{_SLOPE:g} within {_SLOPE_OFF:g} was asked for.",
+        slopes,
+        fw.within(_SLOPE_TOLERANCE, of=-0.5),
+        "Over the last tenfold of exchanges the exponents are {values:.2f}; {of:g} within "
+        "{tolerance:g} was asked for.",
     )
 
 
@@ -253,26 +255,26 @@ def _theory_claim(errors: _Errors, facts: Mapping[str, Any]) -> fw.Claim:
     for name, by in errors.items():
         expected = facts["theory"][name][-1] * _unit("ranks", "sync", facts)
         ratios[name] = _final(by["ranks"], "sync") / expected
-    return fw.Claim(
+    return fw.check(
         "ranks-theory",
         "The error of synchronous GoRank is in the end what theory says, which knows the network "
         "and the rows and is fitted to nothing.",
         "theory: bias, and how soon a visitor comes back to a node",
-        fw.grade(abs(ratio - 1) <= _AGREE for ratio in ratios.values()),
-        f"It is {fw.list_values(ratios)} times as large; {_AGREE:g} off was allowed.",
+        ratios,
+        fw.within(_AGREE, of=1),
+        "It is {values} times as large; {tolerance:g} off was allowed.",
     )
 
 
-def _bins_claim(task: str, errors: _Errors) -> fw.Claim:
-    gains = _gains(task, errors)
-    method = "GoRank" if task == "ranks" else "GoTrim"
-    return fw.Claim(
+def _bins_claim(task: str, method: str, errors: _Errors) -> fw.Claim:
+    return fw.check(
         f"ranks-{task}",
         f"After the same number of exchanges the error of averaged bins is at most a fifth of that "
         f"of asynchronous {method}.",
         "theory: means are averaged at a geometric rate",
-        fw.grade(gain >= _TIMES for gain in gains.values()),
-        f"It is {fw.list_values(gains)} times smaller.",
+        _gains(task, errors),
+        fw.at_least(5.0),
+        "It is {values} times smaller.",
     )
 
 
@@ -316,18 +318,18 @@ def _tree_claim(errors: _Errors) -> fw.Claim:
 
 
 def _layout_claim(errors: _Errors) -> fw.Claim:
-    ratios = {
-        name: _final(by["trimmed"], "async-in-order") / _final(by["trimmed"], "async")
-        for name, by in errors.items()
-    }
-    return fw.Claim(
+    return fw.check(
         "ranks-layout",
         "Where rows are not shuffled, as in the published runs, GoTrim's error is larger on the "
         "Watts-Strogatz graph, and as large as before on the complete one.",
         "ours: neighbors on the ring have numbers alike",
-        fw.grade([ratios["watts-strogatz"] > _SLOWER, ratios["complete"] < _SLOWER]),
-        f"It is {fw.list_values(ratios)} times as large; more than {_SLOWER:g} times was asked for "
-        "on the former.",
+        {
+            name: _final(by["trimmed"], "async-in-order") / _final(by["trimmed"], "async")
+            for name, by in errors.items()
+        },
+        {"watts-strogatz": fw.more_than(_SLOWER), "complete": fw.less_than(_SLOWER)},
+        "It is {values} times as large; more than {slower:g} times was asked for on the former.",
+        slower=_SLOWER,
     )
 
 
@@ -338,4 +340,5 @@ RANKS = fw.Experiment(
     "in the settings of their papers, and by averaging bins?",
     cases,
     _report,
+    place=14,
 )

@@ -41,7 +41,7 @@ _RARE, _UNCOMMON = 1e-3, 1e-2
 
 A normal law leaves 6e-5 beyond; cells of one run go together, since nodes average."""
 _FORMS = ("printed", "centered", "sharper")
-"""Of the bound on the deviation."""
+"""Forms of the bound on the deviation."""
 
 _Deviations = Mapping[tuple[str, str], Mapping[str, FloatArray]]
 """By order and graph, for every form of the bound, errors over it at the checkpoints."""
@@ -403,4 +403,5 @@ THEORY = fw.Experiment(
     "error respect the bounds, as printed, as corrected and as extended?",
     cases,
     _report,
+    place=8,
 )
