@@ -79,9 +79,11 @@ def about(**facts: Any) -> Mapping[str, About]:
     return {_KEY: About(**facts)}
 
 
-def curve(source: str, *, column: str = "", when: Condition = _always) -> Mapping[str, About]:
+def curve(
+    source: str, when: Condition = _always, fact: Fact | None = None, *, column: str = ""
+) -> Mapping[str, About]:
     """Return the metadata of a number per trial and checkpoint."""
-    return about(dims=CURVE, source=source, column=column or source, when=when)
+    return about(dims=CURVE, source=source, column=column or source, when=when, fact=fact)
 
 
 def per_node(

@@ -18,9 +18,12 @@ from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.fields import (
     CURVE,
     ITERATION,
+    JSON,
+    PAGE,
     REST,
     ROW,
     TRIAL,
+    Fact,
     Parts,
     about,
     curve,
@@ -63,6 +66,10 @@ class Bias:
         return np.einsum("tcp,tcp->tc", self.gradient, optimum - self.network_model)
 
 
+def _largest_at_end(curves: FloatArray) -> float:
+    return float(curves[:, -1].max())
+
+
 _BIAS = Parts(Bias, {"gradient": "bias_gradient", "network_model": "bias_model"})
 
 
@@ -99,7 +106,9 @@ class Fit(Result):
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
     gradient_error: FloatArray | None = field(
         default=None,
-        metadata=curve("gradient_error"),
+        metadata=curve(
+            "gradient_error", fact=Fact("gradient error", _largest_at_end, places=(JSON, PAGE))
+        ),
     )
     """How far sketched slopes of pairs may be off, relative to their mean, shape (trials,
     checkpoints), what averaging leaves not counted; NaN before the first gradient. None where

@@ -21,10 +21,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from pairgossip.arrays import FloatArray, root_mean_square
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.results import Fit, Run
 from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts, wall
+from pairgossip.results.fields import PAGE, shown_facts
 from pairgossip.results.loading import load
 from pairgossip.results.reproductions import REPORT, group_of, is_reproduction, saved_runs
 from pairgossip.results.result import AGAINST
@@ -146,56 +147,40 @@ def _result_content(result: Run | Fit) -> dict[str, Any]:
 
 
 def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
-    if result.kind == "fit" and result.has_rounds:
-        return _sketched_facts(result)
-    facts: list[tuple[str, Any]] = [
+    """Return labels and values: the last of the curves, how long it ran, what fields declare."""
+    declared = [
+        (fact.label, clean_text(value, _LONGEST_NAME) if isinstance(value, str) else value)
+        for _, fact, value in shown_facts(result, PAGE)
+        if value is not None
+    ]
+    has_rounds = result.kind == "fit" and result.has_rounds
+    ran = [
         ("trials", result.trials),
-        ("iterations", int(result.iterations[-1])),
+        ("rounds" if has_rounds else "iterations", int(result.iterations[-1])),
         ("messages", float(result.messages[-1])),
-        ("law", result.law),
+        ("schedule", result.schedule) if has_rounds else ("law", result.law),
         ("seed", str(result.seed)),
         ("status", result.status),
     ]
     if result.kind == "fit":
-        return [("last objective", float(result.objective[-1])), *facts, ("step", result.step)]
-    if result.relaxation is not None:
-        facts.append(("relaxation", result.relaxation))
-    if result.sketch is not None:
-        facts.append(("sketch", clean_text(result.sketch, _LONGEST_NAME)))
-        facts.append(("error of the sketch", result.sketch_error))
-    if result.bracket is not None:
-        low, high = result.bracket
-        facts.append(("exact value for sure between", f"{low:.6g} and {high:.6g}"))
-    if (answer := result.answer) is not None and result.gossip_error is not None:
-        gossip = root_mean_square(result.gossip_error)
-        facts.append(("sampling error", answer.error))
-        if result.widening is not None:
-            facts.append(("of it a factor for rows not seen", float(result.widening.mean())))
-        facts.append(("gossip error", gossip))
-        known = f"{answer.low:.6g} to {answer.high:.6g}" if np.isfinite(answer.error) else "unknown"
-        facts.append((f"{100 * answer.level:g} % interval", known))
-    exact = "one per node" if np.ndim(result.target) else float(result.target)
+        step = [] if has_rounds else [("step", result.step)]
+        return [("last objective", float(result.objective[-1])), *declared, *ran, *step]
     return [
         ("last mean", float(result.mean[-1])),
-        ("exact value", exact),
+        ("exact value", "one per node" if np.ndim(result.target) else float(result.target)),
         ("last error", float(result.error[-1])),
-        *facts,
+        *ran,
+        *declared,
+        *_interval_facts(result),
     ]
 
 
-def _sketched_facts(fit: Fit) -> list[tuple[str, Any]]:
-    """Return the facts of a fit from averages, which has rounds and chooses its own steps."""
-    assert fit.gradient_error is not None
-    return [
-        ("last objective", float(fit.objective[-1])),
-        ("gradient error", float(fit.gradient_error[:, -1].max())),
-        ("trials", fit.trials),
-        ("rounds", int(fit.iterations[-1])),
-        ("messages", float(fit.messages[-1])),
-        ("schedule", fit.schedule),
-        ("seed", str(fit.seed)),
-        ("status", fit.status),
-    ]
+def _interval_facts(run: Run) -> list[tuple[str, Any]]:
+    """Return the interval as a fact; nothing where nodes did not learn one."""
+    if (answer := run.answer) is None:
+        return []
+    ends = f"{answer.low:.6g} to {answer.high:.6g}" if np.isfinite(answer.error) else "unknown"
+    return [(f"{100 * answer.level:g} % interval", ends)]
 
 
 def _axes(result: Run | Fit) -> dict[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from pairgossip.errors import PairgossipError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.inference.answer import Answer
 from pairgossip.results import Fit, Run
+from pairgossip.results.fields import JSON, TABLE, shown_facts
 from pairgossip.text import format_alike
 
 Facts = dict[str, Any]
@@ -43,6 +44,20 @@ def shared_rows(result: Run | Fit, found: Facts) -> list[tuple[str, str]]:
         ("normalized gap", "not computed" if is_skipped else format_value(gap, 4)),
         *_group_rows(found["groups"]),
         *([("rows left out, entries missing", format_value(dropped))] if dropped else []),
+    ]
+
+
+def field_facts(result: Run | Fit) -> Facts:
+    """Return by name what fields of a result declare as facts; None where one is not known."""
+    return {name: value for name, _, value in shown_facts(result, JSON)}
+
+
+def field_rows(result: Run | Fit) -> list[tuple[str, str]]:
+    """Return the lines of a table about the facts that fields declare, where they are known."""
+    return [
+        (fact.label, format_value(value, fact.digits))
+        for _, fact, value in shown_facts(result, TABLE)
+        if value is not None
     ]
 
 

@@ -12,6 +12,8 @@ from pairgossip.cli.console import format_value, write_rows
 from pairgossip.cli.graph import describe_graph
 from pairgossip.cli.outputs.facts import (
     Facts,
+    field_facts,
+    field_rows,
     privacy_rows,
     shared_facts,
     shared_rows,
@@ -52,7 +54,7 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
         "objective": float(fit.objective[-1]),
         "spread": float(fit.spread[-1]),
         "disagreement": float(fit.disagreement[-1]),
-        **_gradient_facts(fit),
+        **{name: fact for name, fact in field_facts(fit).items() if fact is not None},
         length: int(fit.iterations[-1]),
         "exchanges": int(fit.exchanges[-1]),
         **shared_facts(fit, observations.group_by),
@@ -61,13 +63,6 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
             **{name: getattr(fit, name) for name in ("objective", "spread", "disagreement")},
         },
     }
-
-
-def _gradient_facts(fit: Fit) -> Facts:
-    """Return how far sketched gradients may be off at the end; nothing of other fits."""
-    if fit.gradient_error is None:
-        return {}
-    return {"gradient_error": float(fit.gradient_error[:, -1].max())}
 
 
 def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
@@ -121,6 +116,7 @@ def print_fit(fit: Fit, found: Facts, columns: str) -> None:
         ("objective, mean over nodes", format_value(found["objective"])),
         ("spread of the objective over nodes", format_value(found["spread"], 4)),
         ("disagreement of the models", format_value(found["disagreement"], 4)),
+        *field_rows(fit),
         *_length_rows(found),
         *shared_rows(fit, found),
         *privacy_rows(found["privacy"]),

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairgossip.arrays import root_mean_square
 from pairgossip.cli.console import format_value, new_table, write_line, write_rows, write_table
 from pairgossip.cli.graph import describe_graph
 from pairgossip.cli.outputs.facts import (
     Facts,
     as_count,
+    field_facts,
+    field_rows,
     format_interval,
     format_mean,
     format_sampling_error,
@@ -39,6 +40,7 @@ def run_summary(run: Run, observations: Observations) -> Facts:
     """
     # U1-gossip has one target per node; their mean is the statistic.
     exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
+    answer, measured = run.answer, field_facts(run)
     return {
         "columns": observations.columns,
         "label": observations.label,
@@ -51,7 +53,10 @@ def run_summary(run: Run, observations: Observations) -> Facts:
         "estimate": estimate,
         "relative_error": abs(estimate - exact) / abs(exact) if exact else math.nan,
         "rms_error": float(run.error[-1]),
-        **_error_facts(run),
+        "level": run.level,
+        "interval": None if answer is None else (answer.low, answer.high),
+        "widening": measured.pop("widening"),
+        **measured,
         "spread": float(run.spread[-1]),
         "iterations": int(run.iterations[-1]),
         "exchanges": as_count(float(run.exchanges[-1])),
@@ -83,6 +88,7 @@ def print_run(run: Run, found: Facts, columns: str) -> None:
         ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
         ("RMS error over nodes and trials", format_value(found["rms_error"], 4)),
         ("spread over nodes", format_value(found["spread"], 4)),
+        *field_rows(run),
         ("iterations", format_value(found["iterations"])),
         ("schedule", _format_schedule(run)),
         ("exchanges", format_mean(found["exchanges"])),
@@ -105,19 +111,6 @@ def print_run(run: Run, found: Facts, columns: str) -> None:
 def _format_schedule(run: Run) -> str:
     relaxed = "" if run.relaxation is None else f", relaxation {run.relaxation:.3g}"
     return f"{run.schedule}{relaxed}"
-
-
-def _error_facts(run: Run) -> Facts:
-    """Return by name the two errors of a run, over nodes and trials; None unless asked for."""
-    answer = run.answer
-    errors = {
-        name: None if getattr(run, name) is None else root_mean_square(getattr(run, name))
-        for name in ("sampling_error", "site_error", "gossip_error")
-    }
-    interval = None if answer is None else (answer.low, answer.high)
-    widening = None if run.widening is None else float(run.widening.mean())
-    known = {"level": run.level, "interval": interval, "widening": widening}
-    return {**known, **errors, "enough": run.enough}
 
 
 def _error_lines(run: Run, found: Facts) -> Iterator[str]:
