@@ -111,7 +111,7 @@ def test_curves_against_messages_and_bytes(construction: str) -> None:
 def test_a_run_and_a_fit_are_not_compared() -> None:
     with pytest.raises(InputError, match="share no axes"):
         pg.compare([run_of("blow-up"), fit_of("blow-up")])
-    with pytest.raises(InputError, match="Fits are compared by 'objective', 'spread' or"):
+    with pytest.raises(InputError, match="Fits are compared by 'objective', 'disagreement' or"):
         pg.compare([fit_of("blow-up")], what="error")
 
 

@@ -211,7 +211,8 @@ def test_a_fit_is_drawn(what: str) -> None:
     assert len(ax.get_lines()) >= 1
     pyplot.close("all")
     with pytest.raises(
-        InputError, match="drawn as 'objective', 'disagreement', 'bias' or 'gradient-error', not"
+        InputError,
+        match="drawn as 'objective', 'disagreement', 'spread', 'gradient-error' or 'bias'",
     ):
         fit().plot("error")
 

@@ -74,7 +74,7 @@ def test_compare_draws_every_run() -> None:
     assert len(set(alike.get_legend_handles_labels()[1])) == 3
     with pytest.raises(InputError, match="nothing to compare"):
         pg.compare([])
-    with pytest.raises(InputError, match="compared by 'error', 'spread' or 'mean'"):
+    with pytest.raises(InputError, match="compared by 'error', 'mean' or 'spread'"):
         pg.compare([run()], what="speed")
 
 
@@ -151,7 +151,7 @@ def test_compare_leaves_unknown_theory_out_unless_asked() -> None:
 
 
 def test_plots_check_what_they_are_asked() -> None:
-    with pytest.raises(InputError, match="drawn as 'error' or 'estimate', not 'bias'"):
+    with pytest.raises(InputError, match="drawn as 'error', 'estimate' or 'spread', not 'bias'"):
         run().plot("bias")
 
 

@@ -360,15 +360,17 @@ def plot_command(
     out
         The figure to write: .png, .pdf or .svg.
     what
-        error: root mean square error over nodes; estimate: estimates around the exact value.
+        error: root mean square error over nodes; estimate: estimates around the exact value;
+        spread: standard deviation over nodes.
     against
         What to draw against: exchanges, time (asynchronous runs), messages, bytes or iterations.
     """
+    from pairgossip.results.charts import CHARTS
     from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
     from pairgossip.results.result import AGAINST
 
-    what, against = choice("curve", what, ("error", "estimate")), choice("axis", against, AGAINST)
+    what, against = choice("curve", what, CHARTS["run"]), choice("axis", against, AGAINST)
     check_figures([out])
     check_outputs([out], run)
     runs = [load(file) for file in run]
@@ -384,9 +386,11 @@ def plot_command(
     if len(runs) == 1:
         runs[0].plot(what, against=against, ax=figure.subplots())
     else:
-        curve = "mean" if what == "estimate" else "error"
+        compared = CHARTS["run"][what].compared
+        if compared is None:
+            raise InputError(f"'{what}' is drawn of one run alone: give one file.")
         labeled = dict(zip(_curve_labels(run), runs, strict=True))
-        compare(labeled, what=curve, against=against, ax=figure.subplots())
+        compare(labeled, what=compared.name, against=against, ax=figure.subplots())
     write_figure(figure, out)
     tell(f"Wrote {out}")
 

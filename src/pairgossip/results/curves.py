@@ -1,7 +1,6 @@
-"""The curves of a run or a fit: one list, with labels, bands and theory.
+"""Curves of runs and fits: their looks, labels, bands and theory, of which `charts` are made.
 
-Figures (`plots`) and the page of `pairgossip watch` draw from it, so that a result reads the same
-in both. Run and Fit are imported for the type checker alone, since they import what draws them.
+Run and Fit are imported for the type checker alone, since they import what draws them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: distinct for color-blind readers.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MEASURED, _EXPECTED, _BOUND, _SAMPLING, EXACT = *COLORS[:4], "#444444"
+MEASURED, EXPECTED, BOUND, SAMPLING, EXACT = *COLORS[:4], "#444444"
 
 # Of seven each: Okabe and Ito's, then Tol's muted and medium-contrast ones with a gray.
 _PALETTES = (
@@ -61,7 +60,7 @@ class Curve(NamedTuple):
     label: str
     """Empty if only the band is drawn."""
     y: FloatArray
-    color: str = _MEASURED
+    color: str = MEASURED
     style: str = "-"
     """A line style of matplotlib."""
     band: Band | None = None
@@ -86,58 +85,17 @@ def compared_look(number: int) -> tuple[str, str]:
     return _PALETTES[cycle % len(_PALETTES)][place], _MARKERS[cycle % len(_MARKERS)]
 
 
-def run_charts(run: Run, theory: TheoryCurves | None) -> dict[str, Chart]:
-    """Return what can be drawn of a run; no errors if its exact value is unknown."""
-    charts = {"error": _errors(run, theory)} if np.isfinite(run.error).any() else {}
-    spread = _with_band("spread", run.spread, run.trial_spread)
-    return charts | {
-        "estimate": _estimates(run, theory),
-        "spread": Chart("standard deviation over nodes", True, (spread,)),
-    }
-
-
-def fit_charts(fit: Fit) -> dict[str, Chart]:
-    """Return what can be drawn of a fit."""
-    middle, spread = fit.objective, fit.spread
-    # Along a tree all nodes have the same.
-    band = (middle - spread, middle + spread) if np.nanmax(spread, initial=0.0) > 0 else None
-    label = "± standard deviation over judged nodes"
-    objective = Curve("objective of the nodes' models", middle, band=band, band_label=label)
-    apart = _with_band("disagreement", fit.disagreement, fit.trial_disagreement)
-    deviation = _with_band("spread", spread, fit.trial_spread)
-    charts = {
-        "objective": Chart(f"objective ({fit.loss})", False, (objective,)),
-        "disagreement": _spread_chart("RMS distance of models from their mean", apart),
-        "spread": _spread_chart("standard deviation over judged nodes", deviation),
-    }
-    if fit.has_rounds:
-        return charts | {"gradient-error": _gradient_error(fit)}
-    return charts if fit.bias is None else charts | {"bias": _bias(fit)}
-
-
-def _spread_chart(label: str, curve: Curve) -> Chart:
-    """Return a chart on a logarithmic axis, unless all nodes have the same, as along a tree."""
-    return Chart(label, bool((curve.y > 0).any()), (curve,))
-
-
-def _gradient_error(fit: Fit) -> Chart:
-    """Return how far the sketched slopes of pairs may be off; unknown before the first."""
-    assert fit.gradient_error is not None
-    curve = _with_band("gradient error", fit.gradient_error.mean(axis=0), fit.gradient_error)
-    return _spread_chart("how far slopes of pairs may be off, relatively", curve)
-
-
 def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
     """Return the exact error or bias, and the bounds that say something."""
     # In the separable case the exact bias falls to rounding error; below that it is noise.
     noise = 1e-14 * np.nanmax(theory.expected_error, initial=0.0)
     bias = np.where(theory.expected_error > noise, theory.expected_error, np.nan)
     curves = (
-        Curve("error of averaging, by theory", theory.error, _BOUND, "--"),
+        Curve("error of averaging, by theory", theory.error, BOUND, "--"),
         Curve("as many pairs drawn at random", theory.sampling, EXACT, ":", aside=True),
-        Curve("exact bias", bias, _EXPECTED, "--", aside=True),
-        Curve("bound on the bias", theory.expectation_bound, _EXPECTED, ":", aside=True),
-        Curve("bound on the error", theory.deviation_bound, _BOUND, "-.", aside=True),
+        Curve("exact bias", bias, EXPECTED, "--", aside=True),
+        Curve("bound on the bias", theory.expectation_bound, EXPECTED, ":", aside=True),
+        Curve("bound on the error", theory.deviation_bound, BOUND, "-.", aside=True),
     )
     return tuple(curve for curve in curves if np.isfinite(curve.y).any())
 
@@ -146,7 +104,7 @@ def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
     """Return the exact expectation of the mean over nodes, where it is known."""
     if not np.isfinite(theory.expected_mean).any():
         return ()
-    return (Curve("exact expectation", theory.expected_mean, _EXPECTED, "--"),)
+    return (Curve("exact expectation", theory.expected_mean, EXPECTED, "--"),)
 
 
 def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
@@ -187,6 +145,12 @@ def percentile_band(per_trial: FloatArray) -> Band | None:
     return low, high
 
 
+def curve_with_band(label: str, y: FloatArray, per_trial: FloatArray) -> Curve:
+    """Return a curve with the band that most trials lie in."""
+    band = percentile_band(per_trial)
+    return Curve(label, y, band=band, band_label="10 % to 90 % of the trials")
+
+
 def axis_label(result: Run | Fit, against: str) -> str:
     """Return the name and unit of an x axis; with groups, only what sites send counts."""
     if result.construction in ("lexicographic", "blow-up") and against in _GROUPED_LABELS:
@@ -221,58 +185,3 @@ def _network_of(result: Run | Fit) -> str:
         return f"{family} of {format_count(result.nodes, 'node')}"
     sites = f"a {family} of {result.sites.n:,} sites" if result.sites.n > 1 else "one site"
     return f"{len(result.groups):,} rows at {sites}"
-
-
-def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
-    curves = [_with_band("measured error", run.error, run.trial_error)]
-    if theory is not None:
-        curves += error_theory(theory)
-    if run.sketch_error:
-        remaining = np.full(len(run.iterations), run.sketch_error)
-        curves.append(Curve("error of the sketch", remaining, EXACT, "-."))
-    if run.privacy_error is not None and run.privacy_error.size > 0:
-        reports = np.full(len(run.iterations), run.privacy_error.size)
-        curves.append(Curve("predicted error of the reports", reports, EXACT, "-."))
-    if (answer := run.answer) is not None and np.isfinite(answer.error):
-        rows = np.full(len(run.iterations), answer.error)
-        curves.append(Curve("sampling error", rows, _SAMPLING, "-."))
-    # The errors of constant data are all zero.
-    return Chart("RMS error over nodes", bool(np.nanmax(run.error) > 0), tuple(curves))
-
-
-def _estimates(run: Run, theory: TheoryCurves | None) -> Chart:
-    band = (run.mean - run.spread, run.mean + run.spread)
-    label = "± standard deviation over nodes"
-    curves = [Curve("mean over nodes and trials", run.mean, band=band, band_label=label)]
-    if theory is not None:
-        curves += mean_theory(theory)
-    exact = float(np.mean(run.target))
-    if np.isfinite(exact):
-        curves.append(Curve("exact value", np.full(len(run.mean), exact), EXACT, ":"))
-        if run.answer is not None and np.isfinite(run.answer.error):
-            curves.append(_sampling_band(run, exact))
-    return Chart(f"estimate ({run.kernel or 'mean'})", False, tuple(curves))
-
-
-def _sampling_band(run: Run, exact: float) -> Curve:
-    """Return the interval about the exact value, as the nodes' sampling errors say; no line."""
-    answer, count = run.answer_about(exact), len(run.iterations)
-    band = (np.full(count, answer.low), np.full(count, answer.high))
-    label = f"sampling error, {100 * answer.level:g} % interval"
-    return Curve("", np.full(count, np.nan), _SAMPLING, band=band, band_label=label)
-
-
-def _bias(fit: Fit) -> Chart:
-    assert fit.bias is not None
-    term = np.abs(fit.bias.plotted).mean(axis=0)
-    curves = (
-        Curve("size of the gradient bias", fit.bias.norm.mean(axis=0)),
-        Curve("|bias . network model|, as in the paper", term, _EXPECTED, "--"),
-        Curve("objective", fit.objective, _BOUND, ":"),
-    )
-    return Chart("gradient bias", True, curves)
-
-
-def _with_band(label: str, y: FloatArray, per_trial: FloatArray) -> Curve:
-    band = percentile_band(per_trial)
-    return Curve(label, y, band=band, band_label="10 % to 90 % of the trials")

@@ -225,8 +225,9 @@ class Fit(Result):
     ) -> Axes:
         """Draw the objective with its spread over nodes, and return the matplotlib axes.
 
-        ``what="disagreement"`` draws the distance of models from their mean, ``"bias"`` the
-        gradient bias, ``"gradient-error"`` how far sketched gradients may be off.
+        ``what="disagreement"`` draws the distance of models from their mean, ``"spread"`` that of
+        objectives over nodes, ``"bias"`` the gradient bias, ``"gradient-error"`` how far sketched
+        gradients may be off.
         """
         from pairgossip.results.plots import plot_fit
 

@@ -1,9 +1,9 @@
-"""Figures of runs and fits, drawn from the list in `curves`, and pictures of networks."""
+"""Figures of runs and fits, drawn from the catalog in `charts`, and pictures of networks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import Graph
 from pairgossip.graphs.layout import place_nodes, visible_edges
+from pairgossip.results.charts import CHARTS, Comparison, find_chart
 from pairgossip.results.curves import (
     EXACT,
     ROUNDS,
@@ -20,10 +21,8 @@ from pairgossip.results.curves import (
     compared_look,
     describe,
     error_theory,
-    fit_charts,
     mean_theory,
     percentile_band,
-    run_charts,
     wall,
     what_ran,
 )
@@ -51,27 +50,6 @@ _WIDTH, _WIDTH_WITH_LEGEND, _HEIGHT = 7.0, 10.0, 4.5
 """Of a figure, in inches."""
 
 
-class _Quantity(NamedTuple):
-    """By what results are compared."""
-
-    label: str
-    log: bool = False
-
-
-_COMPARED = {
-    "run": {
-        "error": _Quantity("RMS error over nodes", log=True),
-        "spread": _Quantity("standard deviation over nodes", log=True),
-        "mean": _Quantity("mean estimate"),
-    },
-    "fit": {
-        "objective": _Quantity("objective of the nodes' models"),
-        "spread": _Quantity("standard deviation over judged nodes", log=True),
-        "disagreement": _Quantity("RMS distance of models from their mean", log=True),
-    },
-}
-
-
 def plot_run(
     run: Run,
     what: str = "error",
@@ -82,23 +60,7 @@ def plot_run(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one run; see `Run.plot`."""
-    if what not in ("error", "estimate"):
-        raise InputError(f"A run is drawn as 'error' or 'estimate', not '{what}'.")
-    charts = run_charts(run, _theory_for(run, theory))
-    if what not in charts:
-        has_target = np.isfinite(run.target).all()
-        reason, remedy = (
-            ("no node has an estimate yet", "more iterations")
-            if has_target
-            else ("its exact value is", "a reference")
-        )
-        raise InputError(
-            f"The errors of this run are unknown, because {reason}: draw {{argument}}, or estimate "
-            f"again with {remedy}.",
-            "what",
-            "estimate",
-        )
-    ax = _draw_chart(run, charts[what], against, label, ax)
+    ax = _draw_chart(run, _make_chart(run, what, theory), against, label, ax)
     if what == "error":
         _draw_wall(ax, run, against)
     return ax
@@ -108,22 +70,15 @@ def plot_fit(
     fit: Fit, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
 ) -> Axes:
     """Draw one fit; see `Fit.plot`."""
-    kinds = ("objective", "disagreement", "bias", "gradient-error")
-    if what not in kinds:
-        named = join_names([f"'{kind}'" for kind in kinds], "or")
-        raise InputError(f"A fit is drawn as {named}, not '{what}'.")
-    if what == "gradient-error" and not fit.has_rounds:
-        raise InputError(
-            "This fit has no gradient error, as its gradients are those of single pairs: minimize "
-            "again with {argument}.",
-            "method",
-            "sketch",
-        )
-    if what == "bias" and fit.has_rounds:
-        raise InputError("Sketched gradients are over all pairs and have no bias.")
-    if what == "bias" and fit.bias is None:
-        raise InputError("This fit has no gradient bias: minimize again with bias=True.")
-    return _draw_chart(fit, fit_charts(fit)[what], against, None, ax)
+    return _draw_chart(fit, _make_chart(fit, what, False), against, None, ax)
+
+
+def _make_chart(result: Run | Fit, what: str, theory: bool | None) -> Chart:
+    """Return a chart of the catalog, or raise why the result cannot be drawn so."""
+    chart = find_chart(result.kind, what)
+    if (problem := chart.refuse(result)) is not None:
+        raise problem
+    return chart.make(result, _theory_for(result, theory) if result.kind == "run" else None)
 
 
 def compare(
@@ -143,7 +98,7 @@ def compare(
     ``theory=None`` where they are known and cheap, as in `Run.plot`.
     """
     labeled = dict(runs) if isinstance(runs, Mapping) else _label_results(runs)
-    what, quantity = _find_quantity(list(labeled.values()), what)
+    what, quantity_label, is_log = _find_comparison(list(labeled.values()), what)
     theories = _theory_by_label(labeled, what, theory)
     are_many = len(labeled) > _MOST_IN_LEGEND
     ax = _new_axes(ax, _WIDTH_WITH_LEGEND if are_many else _WIDTH)
@@ -157,9 +112,9 @@ def compare(
     for name, style in {c.label: c.style for curves in theories.values() for c in curves}.items():
         ax.plot([], [], style, color=EXACT, linewidth=1, label=name)
     _set_axis(ax, list(labeled.values()), against)
-    if quantity.log and any((getattr(run, what) > 0).any() for run in labeled.values()):
+    if is_log and any((getattr(run, what) > 0).any() for run in labeled.values()):
         ax.set_yscale("log")
-    ax.set_ylabel(quantity.label)
+    ax.set_ylabel(quantity_label)
     _add_grid_and_legend(ax, beside=are_many)
     return ax
 
@@ -281,20 +236,21 @@ def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
         return None
 
 
-def _find_quantity(results: list[Run | Fit], what: str | None) -> tuple[str, _Quantity]:
-    """Return by what runs, or fits, are compared."""
+def _find_comparison(results: list[Run | Fit], what: str | None) -> Comparison:
+    """Return the curve by which runs, or fits, are compared."""
     if not results:
         raise InputError("There is nothing to compare: give at least one run.")
     kinds = {result.kind for result in results}
     if len(kinds) > 1:
         raise InputError("A Run and a Fit share no axes: compare results of one kind.")
-    choices = _COMPARED[results[0].kind]
+    catalog = CHARTS[results[0].kind].values()
+    choices = {chart.compared.name: chart.compared for chart in catalog if chart.compared}
     what = next(iter(choices)) if what is None else what
     if what not in choices:
         plural = f"{results[0].kind.capitalize()}s"
-        *names, last = (f"'{choice}'" for choice in choices)
-        raise InputError(f"{plural} are compared by {', '.join(names)} or {last}, not '{what}'.")
-    return what, choices[what]
+        named = join_names([f"'{choice}'" for choice in choices], "or")
+        raise InputError(f"{plural} are compared by {named}, not '{what}'.")
+    return choices[what]
 
 
 def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:

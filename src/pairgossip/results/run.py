@@ -426,8 +426,8 @@ class Run(Result):
         """Draw the run's convergence and return the matplotlib axes.
 
         ``what="error"`` draws root mean square errors on log axes, ``"estimate"`` the estimates
-        with their spread over nodes around the exact value. ``theory=None`` adds the exact
-        expectation and the bounds where they are known and cheap.
+        with their spread over nodes around the exact value, ``"spread"`` the spread alone.
+        ``theory=None`` adds the exact expectation and the bounds where they are known and cheap.
         """
         from pairgossip.results.plots import plot_run
 

@@ -24,7 +24,8 @@ from starlette.routing import Route
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.results import Fit, Run
-from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts, wall
+from pairgossip.results.charts import CHARTS, make_charts
+from pairgossip.results.curves import Chart, axis_label, describe, wall
 from pairgossip.results.fields import PAGE, shown_facts
 from pairgossip.results.loading import load
 from pairgossip.results.reproductions import REPORT, group_of, is_reproduction, saved_runs
@@ -137,12 +138,16 @@ def _key(path: Path) -> str:
 
 def _result_content(result: Run | Fit) -> dict[str, Any]:
     """Return everything a page needs to draw a result in several ways."""
-    charts = fit_charts(result) if result.kind == "fit" else run_charts(result, result.known_theory)
+    charts = make_charts(result, None if result.kind == "fit" else result.known_theory)
+    kinds = CHARTS[result.kind]
     return {
         "title": describe(result),
         "facts": _facts(result),
         "axes": _axes(result),
-        "charts": {name: _chart_content(chart) for name, chart in charts.items()},
+        "charts": {
+            name: _chart_content(chart) | {"title": kinds[name].title}
+            for name, chart in charts.items()
+        },
     }
 
 

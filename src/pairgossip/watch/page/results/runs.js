@@ -11,15 +11,6 @@ const MOST_CHOSEN = 8;
 const FEW_GROUPS = 3; // up to this many, all are open
 const CHART_HEIGHT = 400;
 const [LONGEST_FACT, LONGEST_NAME] = [12, 16]; // of facts side by side; others have a line each
-const KINDS = {
-  error: "error",
-  estimate: "estimate",
-  spread: "spread over nodes",
-  objective: "objective",
-  disagreement: "disagreement",
-  bias: "gradient bias",
-  "gradient-error": "gradient error",
-};
 const HELP =
   "Drag over a part to enlarge it; a double click shows all again. Bands: 10 % to 90 % of the " +
   "trials, ± the spread over nodes, or as the legend says. The axis fits what was measured; " +
@@ -189,14 +180,15 @@ export class RunsTab {
 
   // What the chosen runs have to draw; return the axes, from name to label.
   showChoices(results) {
-    const kinds = [...new Set(results.flatMap((result) => Object.keys(result.charts)))];
-    if (!kinds.includes(this.what)) this.what = kinds[0] ?? "";
+    const charts = results.flatMap((result) => Object.entries(result.charts));
+    const kinds = new Map(charts.map(([kind, { title }]) => [kind, title]));
+    if (!kinds.has(this.what)) this.what = [...kinds.keys()][0] ?? "";
     const drawn = results.filter((result) => this.what in result.charts);
     const entries = drawn.flatMap((result) => Object.entries(result.axes));
     const axes = new Map(entries.map(([name, { label }]) => [name, label]));
     if (!axes.has(this.against)) this.against = [...axes.keys()][0] ?? "exchanges";
     this.whatSelect.replaceChildren(
-      ...kinds.map((kind) => option(kind, KINDS[kind] ?? kind, this.what)),
+      ...[...kinds].map(([kind, title]) => option(kind, title, this.what)),
     );
     this.axisSelect.replaceChildren(
       ...[...axes].map(([name, label]) => option(name, label, this.against)),

@@ -1,0 +1,225 @@
+"""The catalog of charts: what can be drawn of a run or a fit.
+
+Figures (`plots`), the command line and the page of `pairgossip watch` draw what is listed here, so
+that a result reads the same in all of them, and a new chart is one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.errors import InputError
+from pairgossip.results.curves import (
+    BOUND,
+    EXACT,
+    EXPECTED,
+    SAMPLING,
+    Chart,
+    Curve,
+    curve_with_band,
+    error_theory,
+    mean_theory,
+)
+from pairgossip.text import join_names
+
+if TYPE_CHECKING:
+    from pairgossip.results.fit import Fit
+    from pairgossip.results.run import Run
+    from pairgossip.theory import TheoryCurves
+
+
+class Comparison(NamedTuple):
+    """How several results are drawn by one curve each."""
+
+    name: str
+    """The attribute of results that holds the curve; with `trial_` before it, that of all trials.
+    """
+    label: str
+    log: bool = True
+
+
+class ChartKind(NamedTuple):
+    """One way to draw a result."""
+
+    title: str
+    make: Callable[[Any, TheoryCurves | None], Chart]
+    refuse: Callable[[Any], InputError | None] = lambda result: None
+    """Returns why a result cannot be drawn so; None if it can."""
+    compared: Comparison | None = None
+    """None if it is drawn of one result alone."""
+
+
+def find_chart(kind: str, what: str) -> ChartKind:
+    """Return a way to draw results of a kind, "run" or "fit"; refuse one that is not known."""
+    if what not in CHARTS[kind]:
+        named = join_names([f"'{name}'" for name in CHARTS[kind]], "or")
+        raise InputError(f"A {kind} is drawn as {named}, not '{what}'.")
+    return CHARTS[kind][what]
+
+
+def make_charts(result: Run | Fit, theory: TheoryCurves | None = None) -> dict[str, Chart]:
+    """Return by name all that can be drawn of a result."""
+    return {
+        name: chart.make(result, theory)
+        for name, chart in CHARTS[result.kind].items()
+        if chart.refuse(result) is None
+    }
+
+
+def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
+    curves = [curve_with_band("measured error", run.error, run.trial_error)]
+    if theory is not None:
+        curves += error_theory(theory)
+    if run.sketch_error:
+        remaining = np.full(len(run.iterations), run.sketch_error)
+        curves.append(Curve("error of the sketch", remaining, EXACT, "-."))
+    if run.privacy_error is not None and run.privacy_error.size > 0:
+        reports = np.full(len(run.iterations), run.privacy_error.size)
+        curves.append(Curve("predicted error of the reports", reports, EXACT, "-."))
+    if (answer := run.answer) is not None and np.isfinite(answer.error):
+        rows = np.full(len(run.iterations), answer.error)
+        curves.append(Curve("sampling error", rows, SAMPLING, "-."))
+    # The errors of constant data are all zero.
+    return Chart("RMS error over nodes", bool(np.nanmax(run.error) > 0), tuple(curves))
+
+
+def _estimates(run: Run, theory: TheoryCurves | None) -> Chart:
+    band = (run.mean - run.spread, run.mean + run.spread)
+    label = "± standard deviation over nodes"
+    curves = [Curve("mean over nodes and trials", run.mean, band=band, band_label=label)]
+    if theory is not None:
+        curves += mean_theory(theory)
+    exact = float(np.mean(run.target))
+    if np.isfinite(exact):
+        curves.append(Curve("exact value", np.full(len(run.mean), exact), EXACT, ":"))
+        if run.answer is not None and np.isfinite(run.answer.error):
+            curves.append(_sampling_band(run, exact))
+    return Chart(f"estimate ({run.kernel or 'mean'})", False, tuple(curves))
+
+
+def _sampling_band(run: Run, exact: float) -> Curve:
+    """Return the interval about the exact value, as the nodes' sampling errors say; no line."""
+    answer, count = run.answer_about(exact), len(run.iterations)
+    band = (np.full(count, answer.low), np.full(count, answer.high))
+    label = f"sampling error, {100 * answer.level:g} % interval"
+    return Curve("", np.full(count, np.nan), SAMPLING, band=band, band_label=label)
+
+
+def _bias(fit: Fit, theory: TheoryCurves | None) -> Chart:
+    assert fit.bias is not None
+    term = np.abs(fit.bias.plotted).mean(axis=0)
+    curves = (
+        Curve("size of the gradient bias", fit.bias.norm.mean(axis=0)),
+        Curve("|bias . network model|, as in the paper", term, EXPECTED, "--"),
+        Curve("objective", fit.objective, BOUND, ":"),
+    )
+    return Chart("gradient bias", True, curves)
+
+
+def _deviations(run: Run, theory: TheoryCurves | None) -> Chart:
+    spread = curve_with_band("spread", run.spread, run.trial_spread)
+    return Chart("standard deviation over nodes", True, (spread,))
+
+
+def _refuse_errors(run: Run) -> InputError | None:
+    if np.isfinite(run.error).any():
+        return None
+    reason, remedy = ("its exact value is", "a reference")
+    if np.isfinite(run.target).all():
+        reason, remedy = ("no node has an estimate yet", "more iterations")
+    return InputError(
+        f"The errors of this run are unknown, because {reason}: draw {{argument}}, or estimate "
+        f"again with {remedy}.",
+        "what",
+        "estimate",
+    )
+
+
+def _objective(fit: Fit, theory: TheoryCurves | None) -> Chart:
+    middle, spread = fit.objective, fit.spread
+    # Along a tree all nodes have the same.
+    band = (middle - spread, middle + spread) if np.nanmax(spread, initial=0.0) > 0 else None
+    label = "± standard deviation over judged nodes"
+    objective = Curve("objective of the nodes' models", middle, band=band, band_label=label)
+    return Chart(f"objective ({fit.loss})", False, (objective,))
+
+
+def _disagreement(fit: Fit, theory: TheoryCurves | None) -> Chart:
+    apart = curve_with_band("disagreement", fit.disagreement, fit.trial_disagreement)
+    return _spread_chart("RMS distance of models from their mean", apart)
+
+
+def _spread_of_objectives(fit: Fit, theory: TheoryCurves | None) -> Chart:
+    deviation = curve_with_band("spread", fit.spread, fit.trial_spread)
+    return _spread_chart("standard deviation over judged nodes", deviation)
+
+
+def _spread_chart(label: str, curve: Curve) -> Chart:
+    """Return a chart on a logarithmic axis, unless all nodes have the same, as along a tree."""
+    return Chart(label, bool((curve.y > 0).any()), (curve,))
+
+
+def _gradient_error(fit: Fit, theory: TheoryCurves | None) -> Chart:
+    """Return how far the sketched slopes of pairs may be off; unknown before the first."""
+    assert fit.gradient_error is not None
+    curve = curve_with_band("gradient error", fit.gradient_error.mean(axis=0), fit.gradient_error)
+    return _spread_chart("how far slopes of pairs may be off, relatively", curve)
+
+
+def _refuse_gradient_error(fit: Fit) -> InputError | None:
+    if fit.has_rounds:
+        return None
+    return InputError(
+        "This fit has no gradient error, as its gradients are those of single pairs: minimize "
+        "again with {argument}.",
+        "method",
+        "sketch",
+    )
+
+
+def _refuse_bias(fit: Fit) -> InputError | None:
+    if fit.has_rounds:
+        return InputError("Sketched gradients are over all pairs and have no bias.")
+    if fit.bias is None:
+        return InputError("This fit has no gradient bias: minimize again with bias=True.")
+    return None
+
+
+CHARTS: dict[str, dict[str, ChartKind]] = {
+    "run": {
+        "error": ChartKind(
+            "error", _errors, _refuse_errors, Comparison("error", "RMS error over nodes")
+        ),
+        "estimate": ChartKind(
+            "estimate", _estimates, compared=Comparison("mean", "mean estimate", log=False)
+        ),
+        "spread": ChartKind(
+            "spread over nodes",
+            _deviations,
+            compared=Comparison("spread", "standard deviation over nodes"),
+        ),
+    },
+    "fit": {
+        "objective": ChartKind(
+            "objective",
+            _objective,
+            compared=Comparison("objective", "objective of the nodes' models", log=False),
+        ),
+        "disagreement": ChartKind(
+            "disagreement",
+            _disagreement,
+            compared=Comparison("disagreement", "RMS distance of models from their mean"),
+        ),
+        "spread": ChartKind(
+            "spread over nodes",
+            _spread_of_objectives,
+            compared=Comparison("spread", "standard deviation over judged nodes"),
+        ),
+        "gradient-error": ChartKind("gradient error", _gradient_error, _refuse_gradient_error),
+        "bias": ChartKind("gradient bias", _bias, _refuse_bias),
+    },
+}
+"""By kind of result and name; the first is drawn unless another is asked for."""
