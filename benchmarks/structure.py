@@ -20,8 +20,8 @@ from pathlib import Path
 Arrows = dict[str, set[str]]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
-PAPER = ("experiments", "theory/errata", "cli/reproduce.py")
-"""Paths in the library that are about the paper; its own package is not in the library."""
+PAPER = ("experiments", "theory/errata", "cli/reproduce.py", "cli/paper.py")
+"""Paths in the library, now or once, that are about the paper alone."""
 PROBLEM_ENDINGS = ("Pairs", "Sets", "Means", "Averages", "Learning", "Problem", "Sample")
 PROBLEM_NAMES = ("PrivateSketch", "Private", "AtSites", "Sketched")
 """With the endings: how classes are called whose instances an engine runs."""
