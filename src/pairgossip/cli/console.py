@@ -269,9 +269,9 @@ def _wrong_value(problem: CoercionError) -> str:
         return f"Invalid value for {place}: {problem.msg}"
     if kind is bool:
         return f"{place} takes no value: give it alone."
-    wanted = _KINDS.get(kind, "another value") if kind is not None else "another value"
-    given = "" if token is None else f", not '{token.value}'"
-    return f"Invalid value for {place}: give {wanted}{given}."
+    expected = _KINDS.get(kind, "another value") if kind is not None else "another value"
+    typed = "" if token is None else f", not '{token.value}'"
+    return f"Invalid value for {place}: give {expected}{typed}."
 
 
 def _missing(problem: MissingArgumentError, command: str) -> str:
@@ -279,10 +279,10 @@ def _missing(problem: MissingArgumentError, command: str) -> str:
     name = problem.keyword or problem.argument.name
     if name in (problem.root_input_tokens or ()):
         return f"{name} needs a value: give it after the option."
-    known = _options(problem)
+    options = _options(problem)
     # A misspelled option is why the right one is missing.
     for typed in problem.unused_tokens or ():
-        if typed.startswith("-") and typed.partition("=")[0] not in known:
+        if typed.startswith("-") and typed.partition("=")[0] not in options:
             return _unknown_option(typed, problem, command)
     return f"{command} needs {name}: '{command} --help' says what it is."
 

@@ -148,15 +148,15 @@ def simulation_fields(
     named = given(what, how, arguments or ArgumentOptions()) | {
         f"graph-{name}": value for name, value in given(family).items()
     }
-    found: Fields = {
+    fields: Fields = {
         name.replace("_", "-"): value if isinstance(value, list) else str(value)
         for name, value in named.items()
     }
-    if "column" in found:
-        found["column"] = [part for name in found["column"] for part in name.split(",")]
-    says_what = {"data", "kernel", "loss", "column", "label", "group-by"} & set(found)
-    needs_pairs = not _averages(str(found.get("method", "gosta")))
-    complete = {**_FIRST_LOOK, **found} if found and not says_what and needs_pairs else found
+    if "column" in fields:
+        fields["column"] = [part for name in fields["column"] for part in name.split(",")]
+    says_what = {"data", "kernel", "loss", "column", "label", "group-by"} & set(fields)
+    needs_pairs = not _averages(str(fields.get("method", "gosta")))
+    complete = {**_FIRST_LOOK, **fields} if fields and not says_what and needs_pairs else fields
     if given(family):
         _check_family(str(complete.get("graph", DEFAULT_FAMILY)), family)
     return complete
@@ -173,9 +173,9 @@ def _check_family(graph: str, family: FamilyParameters) -> None:
     """Refuse what a known family does not take; the page would leave it alone."""
     from pairgossip.graphs import FAMILIES
 
-    known = FAMILIES.get(canonical(graph))
+    taken = FAMILIES.get(canonical(graph))
     for name in given(family):
-        if known is not None and name not in known.parameters:
+        if taken is not None and name not in taken.parameters:
             raise InputError(f"The family '{canonical(graph)}' takes no --{name}: leave it out.")
 
 
@@ -205,10 +205,10 @@ def _check_for_page(simulated: Fields) -> None:
     from pairgossip.watch.simulation.settings import Settings
 
     Settings.read(simulated)
-    known = [*CATALOG, TWO_NORMALS]
-    if str(simulated.get("data", known[0])) not in known:
+    datasets = [*CATALOG, TWO_NORMALS]
+    if str(simulated.get("data", datasets[0])) not in datasets:
         raise InputError(
-            f"The page opens files itself: leave out --data, or give one of {', '.join(known)}; "
+            f"The page opens files itself: leave out --data, or give one of {', '.join(datasets)}; "
             "a file goes with --text."
         )
 
@@ -277,8 +277,8 @@ def _views(watched: _WatchedOptions, files: tuple[Path, ...]) -> list[View]:
     if files or watched.results:
         from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
-        found = find_results(files, watched.results or ())
-        views.append(ResultsView(found, find_chapters(found.reproductions)))
+        results = find_results(files, watched.results or ())
+        views.append(ResultsView(results, find_chapters(results.reproductions)))
     if swarm is not None:  # last, for it starts to look at once
         from pairgossip.watch.peers_view import SwarmView
 

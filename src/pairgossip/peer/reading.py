@@ -127,8 +127,8 @@ class SwarmReading:
     def median(self) -> float | None:
         """Return the median of the estimates, without evicted peers unless all are."""
         present = [peer for peer in self.peers if peer.state != EVICTED] or self.peers
-        known = [peer.estimate for peer in present if peer.estimate is not None]
-        return statistics.median(known) if known else None
+        estimates = [peer.estimate for peer in present if peer.estimate is not None]
+        return statistics.median(estimates) if estimates else None
 
     def count(self, state: str) -> int:
         """Return how many peers are in a state."""
@@ -156,10 +156,10 @@ class SwarmReading:
 
     def rounds(self) -> tuple[RoundReading, ...]:
         """Return the rounds of sums up to the present one; none where rows are exchanged."""
-        told = [(peer.rounds, peer.covers) for peer in self._present() if peer.rounds is not None]
-        last = min(max((one.round for one, _ in told), default=0), _MOST_ROUNDS)
-        members = max((covers[1] for _, covers in told if covers is not None), default=0)
-        there = [one for one, _ in told if one.round == last]
+        rounds = [(peer.rounds, peer.covers) for peer in self._present() if peer.rounds is not None]
+        last = min(max((one.round for one, _ in rounds), default=0), _MOST_ROUNDS)
+        members = max((covers[1] for _, covers in rounds if covers is not None), default=0)
+        there = [one for one, _ in rounds if one.round == last]
         is_finished = any(one.is_finished for one in there)
         purposes = _purposes(last, is_finished)
         ended = [RoundReading(k, _PURPOSES[kind], members, members) for k, kind in purposes]
@@ -180,8 +180,8 @@ class SwarmReading:
 
     def result(self) -> PeerReading | None:
         """Return a peer that has found what sums tell, signed by all members if one has that."""
-        known = [one for one in self._present() if one.rounds is not None and one.has_estimate]
-        return max(known, key=lambda one: one.has_result, default=None)
+        finished = [one for one in self._present() if one.rounds is not None and one.has_estimate]
+        return max(finished, key=lambda one: one.has_result, default=None)
 
     def summary(self) -> str:
         """Describe the peers in one line."""
@@ -198,11 +198,11 @@ class SwarmReading:
             result = self.result()
             value = "" if result is None else f"; {describe_result(result)}"
             return f"; {describe_round(rounds[-1])}{value}"
-        known = [value for value in self.estimates() if value is not None]
+        values = [value for value in self.estimates() if value is not None]
         estimates = ""
-        if known:
-            mean = sum(known) / len(known)
-            estimates = f"; estimates {mean:.6g} ({min(known):.6g} to {max(known):.6g})"
+        if values:
+            mean = sum(values) / len(values)
+            estimates = f"; estimates {mean:.6g} ({min(values):.6g} to {max(values):.6g})"
         return (
             f"{estimates}; {format_count(self.exchanges, 'exchange')}, {self.rate:.3g} per second"
         )
@@ -414,9 +414,9 @@ class SwarmReader:
         return SwarmReading(now - self._began, peers)
 
     def _complete(self, k: int, new: PeerReading, evicted: set[str], now: float) -> PeerReading:
-        reader, known, name = self._readers[k], self._known[k], self.names[k]
-        if known is not None and new.exchanges is None:
-            reading = replace(known, state=new.state, problems=new.problems)
+        reader, before, name = self._readers[k], self._known[k], self.names[k]
+        if before is not None and new.exchanges is None:
+            reading = replace(before, state=new.state, problems=new.problems)
         else:
             reading = replace(new, name=name)
         self._known[k] = reading

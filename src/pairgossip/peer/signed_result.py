@@ -106,16 +106,16 @@ def sign_result(
     check_stated(context, rounds)
     assert isinstance(rounds.program, SumsProgram) and rounds.program.result is not None
     last, result = rounds.round - 1, rounds.program.result
-    given = [rounds.state.contributions[last, member] for member in rounds.members]
+    contributions = [rounds.state.contributions[last, member] for member in rounds.members]
     return SignedResult(
         result=result,
         positive_class=find_positive_class(result.specification),
         kept=kept,
         round=last,
-        transcript=_text(given[0].transcript),
+        transcript=_text(contributions[0].transcript),
         signatures={
             one.member: Signature(context.certificate_of(one.member), _text(one.signature))
-            for one in given
+            for one in contributions
         },
     )
 
@@ -191,12 +191,12 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
         raise _altered(where, "its positive class is not that of its specification")
     _check_generation(result, where)
-    for member, given in signed.signatures.items():
+    for member, signature in signed.signatures.items():
         if member not in result.members:
             raise _altered(where, f"{member[:16]} has signed but is no member")
-        if not _has_signed(signed, member, given):
+        if not _has_signed(signed, member, signature):
             raise _altered(where, f"the signature of {member[:16]} is not of this result")
-        names[member] = name_in_certificate(given.certificate)
+        names[member] = name_in_certificate(signature.certificate)
     missing = sorted(result.members.keys() - names.keys())
     return Checked(result, names, missing, signed.version, signed.kept)
 

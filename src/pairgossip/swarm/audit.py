@@ -73,12 +73,12 @@ def audit(homes: Sequence[Home]) -> Audit:
     views = {one.identity.id: one for one in seen if one.identity.id not in gone}
     violations = [*_generations(views), *_memories(views), *_numbers(views), *_updates(views)]
     decided = _decided(views)
-    held = [held for one in views.values() for held in _effective(one, decided)]
-    violations += _records(views, [record for record, _ in held])
+    effective = [pair for one in views.values() for pair in _effective(one, decided)]
+    violations += _records(views, [record for record, _ in effective])
     total = sum(one.state.exchanges for one in views.values()) + len(decided)
     if total % 2:
         violations.append("An exchange was made by one side only.")
-    masses = [mass for _, mass in held]
+    masses = [mass for _, mass in effective]
     violations += _products(masses, views)
     weight, due = _weight(masses, views), _weight_due(views)
     if weight is not None and not math.isclose(weight, due, rel_tol=_TOLERANCE):
@@ -153,17 +153,17 @@ def _effective(
             yield outcome.record, mean
 
 
-def _records(views: _Views, held: Sequence[Record]) -> list[str]:
-    """Compare what is held with what must be: every row once, as its owner made it."""
+def _records(views: _Views, records: Sequence[Record]) -> list[str]:
+    """Compare what peers hold with what must be: every row once, as its owner made it."""
     sentences = []
-    counts = Counter((record.origin, record.row) for record in held)
+    counts = Counter((record.origin, record.row) for record in records)
     for me, one in views.items():
         for row in range(len(one.context.own)):
             if (count := counts.pop((me, row), 0)) != 1:
                 how = "is lost" if not count else f"is held {count} times"
                 sentences.append(f"Record {row + 1} of {one.identity.name} {how}.")
     sentences += [f"A record of no member is held {count} times." for count in counts.values()]
-    for record in held:
+    for record in records:
         owner = views.get(record.origin)
         if owner is not None and not _is_genuine(record, owner):
             sentences.append(f"A record of {owner.identity.name} is not as its owner made it.")
@@ -222,8 +222,8 @@ def _products(masses: Sequence[Mass], views: _Views) -> list[str]:
         return []
     nodes = [node for one in views.values() for node in one.state.nodes]
     added = np.array([local_products(np.array(node.private)) for node in nodes])
-    held = np.array([mass[rules[0].averaged :] for mass in masses])
-    scale = (np.abs(added) + np.abs(held)).sum(axis=0)
-    if (np.abs((added - held).sum(axis=0)) > _TOLERANCE * scale).any():
+    sums = np.array([mass[rules[0].averaged :] for mass in masses])
+    scale = (np.abs(added) + np.abs(sums)).sum(axis=0)
+    if (np.abs((added - sums).sum(axis=0)) > _TOLERANCE * scale).any():
         return ["The peers hold other products of rows in all than their visits have added."]
     return []

@@ -212,14 +212,14 @@ def introduce(plan: Plan, homes: list[Home], reached: Callable[[int, int], str])
         rows = len(plan.rows[by])
         return read_invitation(invitation(identities[by], plan.spec, rows, address))
 
-    known = [invited(peer, None) for peer in range(len(homes))]
+    invitations = [invited(peer, None) for peer in range(len(homes))]
     for i, home in enumerate(homes):
         members = Members()
         for j in range(len(homes)):
             if i == j:
                 continue
             is_neighbor = (i, j) in joined
-            theirs = invited(j, reached(i, j)) if is_neighbor else known[j]
+            theirs = invited(j, reached(i, j)) if is_neighbor else invitations[j]
             members = add_invited(members, identities[i], plan.spec, theirs, is_neighbor)
         members.save(home.members)
     return identities

@@ -190,9 +190,11 @@ class PeerProcess:
 def _is_stated(state: SumsState) -> bool:
     """Return whether all members have stated the result, by what a peer has on its disk."""
     last = max((number for number, _ in state.contributions), default=0)
-    given = [one for (number, _), one in state.contributions.items() if number == last]
+    contributions = [one for (number, _), one in state.contributions.items() if number == last]
     members = sum(number == 0 for number, _ in state.contributions)
-    return last > 0 and len(given) == members and not any(one.words for one in given)
+    return (
+        last > 0 and len(contributions) == members and not any(one.words for one in contributions)
+    )
 
 
 def start_all(peers: list[PeerProcess], *, together: bool = True) -> None:

@@ -29,8 +29,12 @@ class RowSearch:
     def __init__(self, rows: Mapping[str, Rows], public: Collection[float] = ()) -> None:
         long = {name: _long_values(own) for name, own in rows.items()}
         values, counts = np.unique(np.concatenate(list(long.values())), return_counts=True)
-        known = np.concatenate([values[counts > 1], np.array(list(public), dtype=np.float64)])
-        self._values: _Values = {name: np.setdiff1d(own, known) for name, own in long.items()}
+        public_values = np.concatenate(
+            [values[counts > 1], np.array(list(public), dtype=np.float64)]
+        )
+        self._values: _Values = {
+            name: np.setdiff1d(own, public_values) for name, own in long.items()
+        }
 
     @property
     def count(self) -> int:
@@ -40,12 +44,14 @@ class RowSearch:
     def find(self, who: str, files: Iterable[Path]) -> list[str]:
         """Return a sentence for every other peer of whose rows these files of a peer hold any."""
         others = {name: values for name, values in self._values.items() if name != who}
-        wanted = np.sort(np.concatenate([np.empty(0), *others.values()]))
-        found = np.array([one for path in files for one in _found(path.read_bytes(), wanted)])
+        sought = np.sort(np.concatenate([np.empty(0), *others.values()]))
+        matches = np.array(
+            [one for path in files for one in _find_numbers(path.read_bytes(), sought)]
+        )
         return [
             f"The files of {who} hold a value of a row of {name}."
             for name, values in others.items()
-            if np.isin(found, values).any()
+            if np.isin(matches, values).any()
         ]
 
 
@@ -61,16 +67,16 @@ def _is_long(value: float) -> bool:
     return len(digits) >= (_FEWEST_WHOLE_DIGITS if value.is_integer() else _FEWEST_DIGITS)
 
 
-def _found(content: bytes, wanted: FloatArray) -> Iterator[float]:
-    """Yield the numbers in a file that are wanted, in ascending order, whatever their sign."""
-    if not len(wanted):
+def _find_numbers(content: bytes, values: FloatArray) -> Iterator[float]:
+    """Yield the numbers in a file that are among these values, whatever their sign."""
+    if not len(values):
         return
-    yield from _common(np.array(list(_numbers(content))), wanted)
-    yield from _common(-np.array(list(_numbers(content))), wanted)
+    yield from _common(np.array(list(_numbers(content))), values)
+    yield from _common(-np.array(list(_numbers(content))), values)
     for start in range(min(_WIDTH, len(content))):
         count = (len(content) - start) // _WIDTH
         for order in ("<f8", ">f8"):
-            yield from _common(np.frombuffer(content, order, count, start), wanted)
+            yield from _common(np.frombuffer(content, order, count, start), values)
 
 
 def _numbers(content: bytes) -> Iterator[float]:
@@ -81,7 +87,7 @@ def _numbers(content: bytes) -> Iterator[float]:
             continue
 
 
-def _common(numbers: FloatArray, wanted: FloatArray) -> list[float]:
-    near = numbers[(wanted[0] <= numbers) & (numbers <= wanted[-1])]
-    places = np.searchsorted(wanted, near)
-    return np.unique(near[wanted[places] == near]).tolist()
+def _common(numbers: FloatArray, values: FloatArray) -> list[float]:
+    near = numbers[(values[0] <= numbers) & (numbers <= values[-1])]
+    places = np.searchsorted(values, near)
+    return np.unique(near[values[places] == near]).tolist()

@@ -113,12 +113,12 @@ class Report:
             return []
         if isinstance(self.books, SumsAudit):
             result = self.books.result
-            known = [] if result is None or result.value is None else [result.value]
+            estimates = [] if result is None or result.value is None else [result.value]
         else:
             findings = self.books.findings
-            known = [one.estimate[0] for one in findings if one.estimate is not None]
+            estimates = [one.estimate[0] for one in findings if one.estimate is not None]
         unit = abs(self.exact) or 1.0
-        return [abs(value - self.exact) / unit for value in known]
+        return [abs(value - self.exact) / unit for value in estimates]
 
     @property
     def is_sound(self) -> bool:

@@ -80,18 +80,18 @@ def audit_sums(
     views = {one.seen.identity.id: one for one in map(_view, homes)}
     gone = {member for one in views.values() for member in one.state.evicted}
     views = {who: one for who, one in views.items() if who not in gone}
-    given, told, problems = _run_plainly(views)
+    parts_by_round, plain_result, problems = _run_plainly(views)
     unfinished = _unfinished(views, is_interrupted=is_interrupted)
     problems += [*_generations(views), *unfinished, *_different(views)]
     problems += _forged(views)
     complete = _complete_rounds(views)
     sums = _masked_sums(views, complete)
-    for (number, found), parts in zip(sums.items(), given, strict=False):
+    for (number, found), parts in zip(sums.items(), parts_by_round, strict=False):
         if not np.array_equal(found, np.sum(parts, axis=0, dtype=np.uint64)):
             problems.append(f"The sum of round {number} is not that of the rows of all peers.")
         problems += _unmasked(views, number, parts)
     stated = {who: _stated(one) for who, one in views.items()}
-    problems += _other_results(views, stated, told)
+    problems += _other_results(views, stated, plain_result)
     search = RowSearch(
         {one.name: one.seen.context.own for one in views.values()}, _public_numbers(views)
     )
@@ -133,13 +133,13 @@ _Given = list[list[Words]]
 
 def _run_plainly(views: _Views) -> tuple[_Given, Result | None, list[str]]:
     """Return all contributions and the result as the rows of all peers tell them."""
-    given: _Given = []
+    parts_by_round: _Given = []
     with tempfile.TemporaryDirectory(prefix="pairgossip-audit-") as folder:
         programs = [_program(one, Path(folder)) for one in views.values()]
         try:
-            return given, run_programs(programs, given), []
+            return parts_by_round, run_programs(programs, parts_by_round), []
         except Disagreement as problem:
-            return given, None, [f"The rows of the peers do not tell a result: {problem}."]
+            return parts_by_round, None, [f"The rows of the peers do not tell a result: {problem}."]
 
 
 def _program(one: _View, folder: Path) -> SumsProgram:
@@ -181,24 +181,24 @@ _Places = dict[tuple[int, str], dict[bytes, Contribution]]
 
 
 def _distinct(views: _Views) -> list[Contribution]:
-    return [one for held in _held(views).values() for one in held.values()]
+    return [one for places in _collect_contributions(views).values() for one in places.values()]
 
 
-def _held(views: _Views) -> _Places:
+def _collect_contributions(views: _Views) -> _Places:
     """Return the different contributions that peers hold of each member to each round."""
-    held: _Places = {}
+    contributions: _Places = {}
     for one in views.values():
-        for place, given in one.state.contributions.items():
-            signed = signed_payload(given, one.seen.context.spec)
-            held.setdefault(place, {})[signed + given.signature] = given
-    return held
+        for place, contribution in one.state.contributions.items():
+            signed = signed_payload(contribution, one.seen.context.spec)
+            contributions.setdefault(place, {})[signed + contribution.signature] = contribution
+    return contributions
 
 
 def _different(views: _Views) -> list[str]:
     return [
         f"Peers hold different contributions of {_name(views, member)} to round {number}."
-        for (number, member), given in sorted(_held(views).items())
-        if len(given) > 1
+        for (number, member), contributions in sorted(_collect_contributions(views).items())
+        if len(contributions) > 1
     ]
 
 
@@ -227,10 +227,10 @@ def _masked_sums(views: _Views, complete: Sequence[int]) -> dict[int, Words]:
     """Add up contributions as peers do, for every round whose sum became known."""
     sums, state = {}, next(iter(views.values())).state
     for number in complete:
-        given = [state.contributions[number, member] for member in sorted(views)]
-        if given[0].words and len({one.public for one in given}) == 1:
-            words = len(given[0].words) // 8
-            sums[number] = masks.add_up((one.words for one in given), words)
+        contributions = [state.contributions[number, member] for member in sorted(views)]
+        if contributions[0].words and len({one.public for one in contributions}) == 1:
+            words = len(contributions[0].words) // 8
+            sums[number] = masks.add_up((one.words for one in contributions), words)
     return sums
 
 
@@ -257,7 +257,7 @@ def _stated(one: _View) -> Result | None:
 
 
 def _other_results(
-    views: _Views, stated: Mapping[str, Result | None], told: Result | None
+    views: _Views, stated: Mapping[str, Result | None], plain_result: Result | None
 ) -> Iterator[str]:
     """Find results that not all have signed, or that the rows do not tell."""
     for who, result in stated.items():
@@ -266,5 +266,5 @@ def _other_results(
             continue  # which is said already
         if result is None:
             yield f"Not all members have signed the result of {one.name}."
-        elif told is not None and result.state() != told.state():
+        elif plain_result is not None and result.state() != plain_result.state():
             yield f"The result of {one.name} is not that of the rows of all peers."

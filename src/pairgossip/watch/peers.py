@@ -90,9 +90,9 @@ def peers_at(places: Sequence[str]) -> Swarm:
     readers: list[PeerReader] = []
     neighbors: list[set[str]] = []
     for place in places:
-        found = None if Path(place).is_dir() else parse_metrics_address(place)
-        if found is not None:
-            asked = MetricsReader(*found)
+        address = None if Path(place).is_dir() else parse_metrics_address(place)
+        if address is not None:
+            asked = MetricsReader(*address)
             if asked.name in [reader.name for reader in readers]:
                 raise _named_twice(place)
             readers.append(asked)

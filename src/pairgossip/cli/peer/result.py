@@ -55,10 +55,10 @@ def result_command(
     """
     from pairgossip.peer.service.assembly import read_snapshot
 
-    place, wanted = find_home(home), [file for file in (out, json, html) if file is not None]
-    if not wanted:
+    place, files = find_home(home), [file for file in (out, json, html) if file is not None]
+    if not files:
         raise InputError("Say where to write: give --out, --json or --html.")
-    check_outputs(wanted)
+    check_outputs(files)
     for sentence in describe_eviction(place):
         tell(f"{sentence} What it had found before remains.")
     if place.read_spec().is_sums:
@@ -70,17 +70,17 @@ def result_command(
         )
     else:
         _write(read_snapshot(place), out, generation)
-    for file in wanted:
+    for file in files:
         tell(f"Wrote {file}")
 
 
 def _write(seen: PeerSnapshot, out: Path, generation: int | None) -> None:
     """Write what the peer itself has found."""
-    found = _now(seen) if generation is None else _then(seen, generation)
-    if seen.spec.loss is not None and len(found.estimate) == len(seen.spec.columns):
-        write_model(_model(seen, found), out)
+    result = _now(seen) if generation is None else _then(seen, generation)
+    if seen.spec.loss is not None and len(result.estimate) == len(seen.spec.columns):
+        write_model(_model(seen, result), out)
     else:
-        write_json_file(out, _result(seen, found))
+        write_json_file(out, _result(seen, result))
 
 
 def _now(seen: PeerSnapshot) -> Ended:
@@ -92,16 +92,16 @@ def _now(seen: PeerSnapshot) -> Ended:
     generation = generation_ordinal(seen.saved.generation)
     met = shown.heard_of if shown.generation == generation else ()
     status = status_of(context, seen.state, follow(context, seen.state, shown), met=met)
-    found = ended_generation(status)
-    if found is None and shown.ended:
+    result = ended_generation(status)
+    if result is None and shown.ended:
         last = shown.ended[-1].generation
         raise InputError(
             f"This peer has made no exchange yet in generation {generation}: run it, or give "
             f"--generation {last} for what that one had found."
         )
-    if found is None:
+    if result is None:
         raise InputError("This peer has made no exchange yet: run it, then ask again.")
-    return found
+    return result
 
 
 def _then(seen: PeerSnapshot, generation: int) -> Ended:
@@ -114,12 +114,12 @@ def _then(seen: PeerSnapshot, generation: int) -> Ended:
         return _now(seen)
     ended = {one.generation: one for one in read_ended(seen.home.ended, now)}
     if generation not in ended:
-        known = ", ".join(map(str, [*ended, now]))
-        raise InputError(f"--generation is {generation}: what is known is of {known}.")
+        generations = ", ".join(map(str, [*ended, now]))
+        raise InputError(f"--generation is {generation}: what is known is of {generations}.")
     return ended[generation]
 
 
-def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
+def _result(seen: PeerSnapshot, result: Ended) -> dict[str, object]:
     import msgspec
 
     from pairgossip.peer.service.status import guarantee_of
@@ -133,24 +133,24 @@ def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
         **{name: value for name, value in entries.items() if value is not None},
         "label": spec.label,
         "target": spec.target,
-        "estimate": found.estimate[0] if spec.kernel is not None else list(found.estimate),
-        **(found.as_fields() if spec.kernel is not None else {}),
-        "exchanges": found.exchanges,
-        "generation": found.generation,
-        "evicted": list(found.evicted),
-        "covers": msgspec.to_builtins(found.covers),
-        "ended": [one for one in ended if one["generation"] < found.generation],
+        "estimate": result.estimate[0] if spec.kernel is not None else list(result.estimate),
+        **(result.as_fields() if spec.kernel is not None else {}),
+        "exchanges": result.exchanges,
+        "generation": result.generation,
+        "evicted": list(result.evicted),
+        "covers": msgspec.to_builtins(result.covers),
+        "ended": [one for one in ended if one["generation"] < result.generation],
         "spec": spec.hash,
         **({} if spec.privacy is None else {"privacy": guarantee_of(spec)}),
         "versions": versions(),
     }
 
 
-def _model(seen: PeerSnapshot, found: Ended) -> Model:
+def _model(seen: PeerSnapshot, result: Ended) -> Model:
     labels = sorted({row[-1] for row in seen.context.own})  # a peer knows its own only
     settings = {
         "peer": seen.identity.name,
-        "exchanges": found.exchanges,
-        "generation": found.generation,
+        "exchanges": result.exchanges,
+        "generation": result.generation,
     }
-    return specified_model(seen.spec, found.estimate, labels, settings)
+    return specified_model(seen.spec, result.estimate, labels, settings)

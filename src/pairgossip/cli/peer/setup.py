@@ -131,7 +131,7 @@ def init_command(
     write_line(load_identity(made.folder).id)
 
 
-def _settings(old: OldFolder | None, *, name: str | None, **given: Any) -> OperatorSettings:
+def _settings(old: OldFolder | None, *, name: str | None, **options: Any) -> OperatorSettings:
     """Return the settings of a new peer: those given, else those of an old folder, or defaults."""
     from msgspec.structs import replace
 
@@ -148,7 +148,7 @@ def _settings(old: OldFolder | None, *, name: str | None, **given: Any) -> Opera
         raise InputError("The peer needs a name that others call it by: give --name.")
     else:
         settings = OperatorSettings(name)
-    changes = {key: value for key, value in given.items() if value is not None}
+    changes = {key: value for key, value in options.items() if value is not None}
     return replace(settings, **changes)
 
 
@@ -156,11 +156,11 @@ def _allowed(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kernels and losses that an operator allows, as the catalogs spell them."""
     from pairgossip import kernels, losses
 
-    known = {*kernels.CATALOG, *losses.CATALOG}
+    catalog = {*kernels.CATALOG, *losses.CATALOG}
     allowed = [part for text in names for part in text.split(",")]
     for one in allowed:
-        if canonical(one) not in known:
-            raise unknown_name("kernel or loss in --allow", one.strip(), known)
+        if canonical(one) not in catalog:
+            raise unknown_name("kernel or loss in --allow", one.strip(), catalog)
     return tuple(sorted(set(map(canonical, allowed))))
 
 
@@ -219,7 +219,7 @@ def _only_one() -> Path:
     here = Path(".")
     if (here / "peer.toml").is_file():
         return here
-    below = sorted(found.parent for found in here.glob("[!.]*/peer.toml"))
+    below = sorted(path.parent for path in here.glob("[!.]*/peer.toml"))
     if len(below) == 1:
         return below[0]
     if not below:
@@ -349,11 +349,11 @@ def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
 
 def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:
     """Read all invitations, each once; this peer's own is left out where there are others."""
-    found = {one.id: (text, one) for text in texts for one in _read(text, len(texts))}
-    if me in found and len(found) > 1:
-        text, _ = found.pop(me)
+    invitations = {one.id: (text, one) for text in texts for one in _read(text, len(texts))}
+    if me in invitations and len(invitations) > 1:
+        text, _ = invitations.pop(me)
         tell(f"Left out {text[:40]}: it is this peer's own invitation.")
-    return [invited for _, invited in found.values()]
+    return [invited for _, invited in invitations.values()]
 
 
 def _read(text: str, count: int) -> list[Invitation]:

@@ -241,13 +241,13 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     if status.sampling_interval is not None:
         lines.append(("sampling error", _sampling_error(status)))
     if status.privacy is not None and is_statistic:
-        known = "unknown yet"
+        size = "unknown yet"
         if status.privacy_error is not None:
             bound = "at most " if status.rounds is None else ""
-            known = f"{bound}{_short(status.privacy_error)}"
+            size = f"{bound}{_short(status.privacy_error)}"
         what = "reports instead of rows" if status.rounds is None else "noise in the counts"
         said = f"{what}; falls with rows and a larger epsilon"
-        lines.append(("privacy error", f"{known} ({said})"))
+        lines.append(("privacy error", f"{size} ({said})"))
     return lines
 
 
@@ -281,15 +281,15 @@ def _short(error: float | None) -> str:
 def describe_ended(ended: Ended) -> str:
     """Say what a peer had found when a generation ended."""
     errors = {"gossip error": ended.gossip_error, "sampling error": ended.sampling_error}
-    known = [f"{name} {_short(error)}" for name, error in errors.items() if error is not None]
-    found, covers = ", ".join([_found(ended.estimate), *known]), ended.covers
+    sizes = [f"{name} {_short(error)}" for name, error in errors.items() if error is not None]
+    facts, covers = ", ".join([_found(ended.estimate), *sizes]), ended.covers
     how = f"from sums over all {covers.of_members} members"  # which take no exchange
     if ended.exchanges:
         how = (
             f"after {format_count(ended.exchanges, 'exchange')}, with records of "
             f"{covers.members} of {covers.of_members} members"
         )
-    return f"{found} ({how}, {format_value(covers.of_rows)} rows together)"
+    return f"{facts} ({how}, {format_value(covers.of_rows)} rows together)"
 
 
 def _ended(status: Status) -> list[tuple[str, str]]:

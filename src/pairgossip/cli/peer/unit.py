@@ -65,16 +65,16 @@ def _owner(folder: Path) -> tuple[str, str]:
     try:
         return folder.owner(), folder.group()
     except KeyError:
-        found = folder.stat()
-        return str(found.st_uid), str(found.st_gid)
+        owner = folder.stat()
+        return str(owner.st_uid), str(owner.st_gid)
 
 
 def _program() -> Path:
     beside = Path(sys.executable).with_name("pairgossip")
-    found = beside if beside.exists() else Path(shutil.which("pairgossip") or "")
-    if not found.is_file():
+    program = beside if beside.exists() else Path(shutil.which("pairgossip") or "")
+    if not program.is_file():
         raise InputError("The program pairgossip is not installed here: install it first.")
-    return found.absolute()
+    return program.absolute()
 
 
 def _quoted(path: Path | str) -> str:

@@ -29,15 +29,15 @@ def verdict(report: Report, within: float | None = None) -> str:
     if report.failures:
         return f"records and mass conserved{after}, but {first_of(report.failures)}"
     mass = "" if audit.weight is None else " and the mass"
-    found = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
+    text = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
     if errors:
-        found += f"; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
+        text += f"; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
     if within is None or report.is_well(within):
-        return f"{found}."
+        return f"{text}."
     count = len(audit.findings)
     if len(errors) < count:
-        return f"{found}, but {count - len(errors)} of {count} peers have NO estimate."
-    return f"{found}, which is NOT within {within:.2%}."
+        return f"{text}, but {count - len(errors)} of {count} peers have NO estimate."
+    return f"{text}, which is NOT within {within:.2%}."
 
 
 def first_of(problems: tuple[str, ...]) -> str:
@@ -48,8 +48,8 @@ def first_of(problems: tuple[str, ...]) -> str:
 
 def intervals_with(report: Report) -> tuple[int, int] | None:
     """Count the peers whose gossip interval holds the exact value, among those that have one."""
-    known = (one.errors.gossip_interval for one in report.audit.findings)
-    intervals = [ends for ends in known if ends is not None]
+    all_ends = (one.errors.gossip_interval for one in report.audit.findings)
+    intervals = [ends for ends in all_ends if ends is not None]
     if not intervals or report.exact is None:
         return None
     return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
@@ -57,8 +57,8 @@ def intervals_with(report: Report) -> tuple[int, int] | None:
 
 def sampling_errors(report: Report) -> dict[str, float]:
     """Return the sampling errors of the peers that know theirs."""
-    known = {one.name: one.errors.sampling_error for one in report.audit.findings}
-    return {name: error for name, error in known.items() if error is not None}
+    errors = {one.name: one.errors.sampling_error for one in report.audit.findings}
+    return {name: error for name, error in errors.items() if error is not None}
 
 
 def list_facts(report: Report, plan: Plan) -> list[tuple[str, str]]:

@@ -29,19 +29,19 @@ def verdict(report: Report, within: float | None = None) -> str:
     if audit.violations:
         return f"NOT the result of all rows{after}: {first_of(audit.violations)}"
     if audit.result is None:
-        found = f"interrupted before all peers had the result{after}; what they have is sound"
+        text = f"interrupted before all peers had the result{after}; what they have is sound"
     else:
         members, rows = len(audit.result.members), format_value(audit.result.rows)
-        found = f"all {members} peers have the same result, that of all {rows} rows{after}"
+        text = f"all {members} peers have the same result, that of all {rows} rows{after}"
     if report.failures:
-        return f"{found}, but {first_of(report.failures)}"
+        return f"{text}, but {first_of(report.failures)}"
     if errors:
-        found += f"; within {errors[0]:.2%} of the exact value {report.exact:.6g}"
+        text += f"; within {errors[0]:.2%} of the exact value {report.exact:.6g}"
     if report.is_well(within):
-        return f"{found}."
+        return f"{text}."
     if not errors:
-        return f"{found}, but there is NO value."
-    return f"{found}, which is NOT within {within:.2%}."
+        return f"{text}, but there is NO value."
+    return f"{text}, which is NOT within {within:.2%}."
 
 
 def _books(report: Report) -> SumsAudit:

@@ -302,9 +302,9 @@ class Opener:
             return None
 
     def _cipher_of(self, sender: str, public: bytes) -> ChaCha20Poly1305:
-        known = self._known.get(sender, {})
-        if public in known:
-            return known[public]
+        ciphers = self._known.get(sender, {})
+        if public in ciphers:
+            return ciphers[public]
         cipher = _cipher(self._agree(public), sender, self._me, public)
         with self._knowing:
             latest = {public: cipher, **self._known.get(sender, {})}

@@ -105,13 +105,13 @@ def add_invited(
 
 def find_text(text_or_path: str | PathLike[str]) -> str:
     """Return the text given, or that of the file given, which must hold an invitation."""
-    given = str(text_or_path).strip()
-    if _PREFIX in given:
-        return given
-    file = Path(given)
-    if not given or len(given) > 1000 or not file.is_file():
+    text = str(text_or_path).strip()
+    if _PREFIX in text:
+        return text
+    file = Path(text)
+    if not text or len(text) > 1000 or not file.is_file():
         raise InputError(
-            f"{given[:40]!r} is neither an invitation nor a file with one: "
+            f"{text[:40]!r} is neither an invitation nor a file with one: "
             f"an invitation begins with {_PREFIX}"
         )
     if file.stat().st_size > _LARGEST_INVITATION:

@@ -78,12 +78,12 @@ class Members(msgspec.Struct, frozen=True):
     def load(cls, path: Path) -> Members:
         """Read the list, or say what is wrong with it."""
         try:
-            given = msgspec.json.decode(read_bytes(path, _LARGEST_FILE), type=_File, strict=True)
+            file = msgspec.json.decode(read_bytes(path, _LARGEST_FILE), type=_File, strict=True)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise InputError(f"{path} is not a list of members: {problem}.") from None
         ids, names = set[str](), set[str]()
         try:
-            for member in given.members:
+            for member in file.members:
                 check_member(member)
                 if member.id in ids:
                     raise InputError(f"Member '{member.name}' is listed twice: remove one.")
@@ -93,7 +93,7 @@ class Members(msgspec.Struct, frozen=True):
                 names.add(member.name)
         except InputError as problem:
             raise problem.at(path) from None
-        return cls(given.members)
+        return cls(file.members)
 
     def save(self, path: Path) -> None:
         """Write the list so that a failure leaves the one before."""
@@ -103,17 +103,17 @@ class Members(msgspec.Struct, frozen=True):
     def with_member(self, member: Member) -> Members:
         """Return the list with a member added, or with what is newly known about one."""
         check_member(member)
-        known = next((one for one in self.listed if one.id == member.id), None)
-        if known is not None and known.rows != member.rows:
+        before = next((one for one in self.listed if one.id == member.id), None)
+        if before is not None and before.rows != member.rows:
             raise InputError(
-                f"Member '{known.name}' began with {format_count(known.rows, 'row')}, not "
+                f"Member '{before.name}' began with {format_count(before.rows, 'row')}, not "
                 f"{member.rows}: it was "
                 f"made again with other rows, so it must join under a new identity."
             )
         others = tuple(one for one in self.listed if one.id != member.id)
         if any(one.name == member.name for one in others):
             raise _same_name(member.name)
-        if known is None:
+        if before is None:
             return Members((*self.listed, member))
         return Members(tuple(member if one.id == member.id else one for one in self.listed))
 
@@ -202,8 +202,8 @@ class PeerContext(Context):
 
     @cached_property
     def _certificates(self) -> Mapping[str, str]:
-        known = {member.id: member.certificate for member in self.members.listed}
-        return {**known, self.me: self.identity.certificate}
+        certificates = {member.id: member.certificate for member in self.members.listed}
+        return {**certificates, self.me: self.identity.certificate}
 
     @property
     def frame_limit(self) -> int:

@@ -75,15 +75,15 @@ def errors_of(
     privacy = _privacy_error(context, averages)
     if have_met(rows_of_others(context), met):
         total = _total_error(context, state, averages)
-    known: dict[str, Any] = {"privacy_error": privacy}
+    errors: dict[str, Any] = {"privacy_error": privacy}
     if seen is not None:
-        known |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
+        errors |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
     if total is not None:
         reports = privacy or 0.0
         if total > reports:
-            known["sampling_error"] = math.sqrt((total - reports) * (total + reports))
-        known["sampling_interval"] = _interval(rule, averages, total, context)
-    return Errors(**known)
+            errors["sampling_error"] = math.sqrt((total - reports) * (total + reports))
+        errors["sampling_interval"] = _interval(rule, averages, total, context)
+    return Errors(**errors)
 
 
 def population_error(context: Context, state: State) -> float | None:
@@ -104,8 +104,8 @@ def _total_error(context: Context, state: State, averages: FloatArray) -> float 
     tracked = _masses(state)[:, rule.averaged :].mean(axis=0)
     with np.errstate(all="ignore"):
         slopes = rule.kernel.slopes(averages)
-        found = float(row_products.variance(tracked[None], averages[None], slopes[None], 1.0)[0])
-    return math.sqrt(found / (rows - 1)) if 0.0 < found < math.inf else None
+        variance = float(row_products.variance(tracked[None], averages[None], slopes[None], 1.0)[0])
+    return math.sqrt(variance / (rows - 1)) if 0.0 < variance < math.inf else None
 
 
 def fewest_exchanges(rows: Iterable[int]) -> int:
@@ -130,8 +130,8 @@ def readout_of(context: Context, state: State) -> FloatArray:
         # Sums over weights, so that rows that were picked more often count for more.
         return rule.readout(tuple(_masses(state).sum(axis=0).tolist()), ())
     readouts = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
-    known = readouts[~np.isnan(readouts).any(axis=1)]
-    return known.mean(axis=0) if len(known) else readouts[0]
+    complete = readouts[~np.isnan(readouts).any(axis=1)]
+    return complete.mean(axis=0) if len(complete) else readouts[0]
 
 
 def _masses(state: State) -> FloatArray:

@@ -227,21 +227,25 @@ class PeerService:
         self._runtime.finish(now)
         lingers, end = now + min(_LINGER, self._patience), now + self._patience
         while self._stops == 1:
-            wanted = end if self._runtime.in_flight else lingers
-            if time.monotonic() >= wanted:
+            deadline = end if self._runtime.in_flight else lingers
+            if time.monotonic() >= deadline:
                 break
-            self._turn(until=wanted)
+            self._turn(until=deadline)
         if self._runtime.waiting(time.monotonic()):
             self._log.info("something is still in flight; it goes on after the next start")
 
     def _clear_out(self, now: float) -> None:
         """Drop connections of strangers by opening a new session; end if that does not help."""
-        held = _count_descriptors()
-        is_crowded = _is_crowded(held, len(self._admitted))
-        if _is_short_of_descriptors(held) or (is_crowded and now - self._cleared_at > _RARELY):
+        descriptors = _count_descriptors()
+        is_crowded = _is_crowded(descriptors, len(self._admitted))
+        if _is_short_of_descriptors(descriptors) or (
+            is_crowded and now - self._cleared_at > _RARELY
+        ):
             self._cleared_at = now
             self._clearings += 1
-            self._log.warning("too many connections: opening a new session", descriptors=held)
+            self._log.warning(
+                "too many connections: opening a new session", descriptors=descriptors
+            )
             self._network.reopen(self._admitted)
             if _is_short_of_descriptors(_count_descriptors()):
                 self._network.close()  # or there would be none left to write the status with
@@ -324,21 +328,21 @@ class PeerService:
         neighbor = str(problem)
         name = self._parts.members.names().get(neighbor, neighbor)
         if isinstance(problem, ForgottenRows):
-            known = (
+            reason = (
                 f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
                 "knows of: "
             )
         elif self._parts.spec.is_sums:
-            known = (
+            reason = (
                 f"Neighbor '{name}' holds a contribution signed by this peer that is not the one "
                 "this peer makes: "
             )
         else:
-            known = (
+            reason = (
                 f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
             )
         return (
-            f"{known}the state is a restored backup or a copy. Have the others run peer evict "
+            f"{reason}the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
 

@@ -194,7 +194,7 @@ def status_of(
     """Describe a peer by its durable state, and by what else is known if it runs."""
     spec, names = context.agreed, context.members.names()
     heard_of = sorted({*met, *(node.record.origin for node in state.nodes)})
-    known = {
+    fields = {
         "name": context.identity.name,
         "staleness": None,
         "neighbors": {
@@ -215,7 +215,7 @@ def status_of(
         heard_of=tuple(heard_of),
         privacy=guarantee_of(spec),
         **errors_of(context, state, seen, heard_of).as_fields(),
-        **{**known, **more},
+        **{**fields, **more},
     )
 
 
@@ -223,11 +223,11 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
     """Describe a peer that computes sums by how far its rounds are."""
     spec, names, state = context.agreed, context.members.names(), rounds.state
     names = {**names, context.me: context.identity.name}
-    awaited, found = rounds.awaited, rounds.program.found
+    awaited, finding = rounds.awaited, rounds.program.found
     is_stated = rounds.ask is None and rounds.halt is None
     here = [one for one in rounds.members if one not in awaited]
-    covered = coverage(context, rounds.members if found is not None else here)
-    known: dict[str, Any] = {
+    covered = coverage(context, rounds.members if finding is not None else here)
+    fields: dict[str, Any] = {
         "name": context.identity.name,
         "staleness": None,
         "neighbors": {
@@ -236,11 +236,11 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         },
         "counts": {},
     }
-    if found is not None:
-        known |= {
-            "sampling_error": found.sampling_error,
-            "sampling_interval": found.sampling_interval,
-            "privacy_error": found.privacy_error,
+    if finding is not None:
+        fields |= {
+            "sampling_error": finding.sampling_error,
+            "sampling_interval": finding.sampling_interval,
+            "privacy_error": finding.privacy_error,
         }
     return Status(
         id=context.me,
@@ -248,7 +248,7 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         generation=generation_ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=0,
-        estimate=None if found is None else found.estimate,
+        estimate=None if finding is None else finding.estimate,
         covers=covered,
         pending=0,
         done=is_stated,
@@ -259,10 +259,10 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
             len(here),
             tuple(names.get(one, one) for one in awaited),
             is_stated,
-            None if found is None else found.bracket,
+            None if finding is None else finding.bracket,
             "" if rounds.ask is None else rounds.ask.kind.value,
         ),
-        **{**known, **more},
+        **{**fields, **more},
     )
 
 

@@ -304,8 +304,8 @@ class Uncertainty:
         if not 0.0 < size < math.inf:
             return
         change = sum(_square(b - a) for a, b in zip(before, after, strict=True)) / size
-        known = self._spread
-        self._spread = change if known is None else known + _FORGETTING * (change - known)
+        spread = self._spread
+        self._spread = change if spread is None else spread + _FORGETTING * (change - spread)
 
 
 def _walk_and_start(begin: float, averages: list[float]) -> float:

@@ -315,8 +315,8 @@ class ZenohLink:
             return
         _, to, sender = str(sample.key_expr).split("/")
         content = bytes(sample.payload)
-        known = self._certificates.get(sender)
-        if known is None or not _is_genuine(known, sender, to, content):
+        certificate = self._certificates.get(sender)
+        if certificate is None or not _is_genuine(certificate, sender, to, content):
             self._count("frames refused: not signed by their sender")
             return
         if content[0] != VERSION:
@@ -361,14 +361,14 @@ def _is_genuine(certificate: str, sender: str, to: str, content: bytes) -> bool:
 def _sentence(problem: str, site: Site) -> InputError:
     """Say what keeps Zenoh from opening."""
     place = (site.listen or "").removeprefix(TLS)
-    known = {
+    sentences = {
         "Address already in use": f"{place} is in use by another program: stop it, or give another"
         " port in peer.toml",
         "Permission denied": f"{place} may not be opened: use a port above 1023 in peer.toml",
         "Cannot assign requested address": f"{place} is not an address of this machine: give one "
         "that is, or 0.0.0.0 for all, in peer.toml",
     }
-    for sign, sentence in known.items():
+    for sign, sentence in sentences.items():
         if sign in problem:
             return InputError(f"Cannot listen: {sentence}.")
     cause = " ".join(problem.split(" at /")[0].split())

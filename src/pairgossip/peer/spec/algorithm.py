@@ -66,10 +66,10 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
 def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     """Refuse keys that mean nothing to the algorithm that is chosen."""
     algorithm = table.get("algorithm", {})
-    given = set(algorithm) if isinstance(algorithm, Mapping) else set()
+    keys = set(algorithm) if isinstance(algorithm, Mapping) else set()
     if is_sums:
         for key, why in _OF_EXCHANGE.items():
-            if key in given:
+            if key in keys:
                 raise InputError(
                     f"algorithm.{key} {why}, and sums have none: remove it, {OR_EXCHANGE}."
                 )
@@ -93,7 +93,7 @@ def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     if table.get("whole"):
         raise InputError('whole is for algorithm.name = "sums": remove it.')
     for key in _OF_SUMS:
-        if key in given:
+        if key in keys:
             raise InputError(f'algorithm.{key} is for algorithm.name = "sums": remove it.')
     name = choose_algorithm(table)
     if name not in (None, EXCHANGE):

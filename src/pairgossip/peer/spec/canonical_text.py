@@ -95,8 +95,8 @@ def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
         if isinstance(part, dict) and part.get(key) == default:
             del part[key]
     order = ("kernel", "loss", "columns", "label", "classes", *sorted(table))
-    found = {name: _leave_out_nulls(table[name]) for name in order if name in table}
-    return {name: part for name, part in found.items() if part not in (None, {})}
+    tables = {name: _leave_out_nulls(table[name]) for name in order if name in table}
+    return {name: part for name, part in tables.items() if part not in (None, {})}
 
 
 def _leave_out_nulls(part: Any) -> Any:

@@ -36,12 +36,12 @@ _MISSING = re.compile(r"missing required field `(\w+)`")
 _PLACE = re.compile(r"at `\$\.?([\w.]*)")
 
 
-def check_table(table: Mapping[str, Any], known: Mapping[str, Collection[str]]) -> None:
+def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection[str]]) -> None:
     """Refuse keys that nobody knows, and what must be there and is not, by name."""
-    for name, keys in known.items():
+    for name, keys in keys_by_table.items():
         part = table if not name else table.get(name, {})
         for key in part if isinstance(part, Mapping) else ():
-            if name and key not in keys and key in known[""]:
+            if name and key not in keys and key in keys_by_table[""]:
                 raise _misplaced(key, name)
             if key not in keys:
                 raise unknown_name("key", key, keys, f"[{name}]" if name else "")
@@ -53,7 +53,7 @@ def check_table(table: Mapping[str, Any], known: Mapping[str, Collection[str]]) 
         _check_names(table["classes"], table)
     if "whole" in table:
         _check_whole(table["whole"], table["columns"])
-    _check_ranges(table, known[""])
+    _check_ranges(table, keys_by_table[""])
 
 
 def wrong_kind(problem: msgspec.ValidationError) -> InputError:
@@ -69,8 +69,8 @@ def wrong_kind(problem: msgspec.ValidationError) -> InputError:
     kinds = _COMPLAINT.search(text)
     if kinds is None:
         return InputError(f"{key} is not as it must be: {text.partition(' - ')[0]}.")
-    wanted, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
-    return InputError(f"{key} must be {wanted}, but it is {got}.")
+    expected, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
+    return InputError(f"{key} must be {expected}, but it is {got}.")
 
 
 def _misplaced(key: str, table: str) -> InputError:
@@ -141,21 +141,21 @@ def _check_whole(whole: Any, columns: list[str]) -> None:
 def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
     ranges = table.get("ranges")
     has_range = table.get("label") and "classes" not in table
-    wanted = [*table["columns"], *([table["label"]] if has_range else [])]
+    columns = [*table["columns"], *([table["label"]] if has_range else [])]
     if not isinstance(ranges, Mapping):
         raise InputError(
-            f"ranges is missing: add a table [ranges] with a line such as {wanted[0]} = [0, 1] "
+            f"ranges is missing: add a table [ranges] with a line such as {columns[0]} = [0, 1] "
             f"for every column."
         )
-    known = set(wanted)
+    names = set(columns)
     for name in ranges:
-        if name not in known and name in top:
+        if name not in names and name in top:
             raise _misplaced(name, "ranges")
-        if name not in known:
+        if name not in names:
             raise InputError(
                 f"ranges.{name} is for no column of this run: remove it, or name the column."
             )
-    for name in wanted:
+    for name in columns:
         if name not in ranges:
             raise InputError(
                 f"ranges.{name} is missing: say between which values it lies, "
@@ -164,15 +164,15 @@ def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
         _check_range(name, ranges[name])
 
 
-def _check_range(name: str, given: Any) -> None:
+def _check_range(name: str, bounds: Any) -> None:
     if (
-        not isinstance(given, list)
-        or len(given) != 2
-        or not all(type(bound) in (int, float) for bound in given)
+        not isinstance(bounds, list)
+        or len(bounds) != 2
+        or not all(type(bound) in (int, float) for bound in bounds)
     ):
         raise InputError(f"ranges.{name} must be two numbers, as in {name} = [0, 1].")
-    low, high = given
-    if not all(-math.inf < bound < math.inf for bound in given):
+    low, high = bounds
+    if not all(-math.inf < bound < math.inf for bound in bounds):
         raise InputError(f"ranges.{name} is [{low}, {high}]: both bounds must be finite.")
     if max(abs(low), abs(high)) > _LARGEST_BOUND:
         raise InputError(f"ranges.{name} goes beyond {_LARGEST_BOUND:g}: rescale the column.")

@@ -251,11 +251,11 @@ def parse_unchecked(text: str) -> Spec:
     tables = dict(_TABLES)
     if is_sums:
         tables["privacy"] = SumsNoise
-    known = {name: set(kind.__struct_fields__) for name, kind in tables.items()}
-    known[""].discard(NOISE)
+    keys_by_table = {name: set(kind.__struct_fields__) for name, kind in tables.items()}
+    keys_by_table[""].discard(NOISE)
     check_measure_name(table)
     check_algorithm_keys(table, is_sums=is_sums)
-    check_table(table, known)
+    check_table(table, keys_by_table)
     if isinstance(algorithm := table.get("algorithm", {}), Mapping):
         table = {**table, "algorithm": {"name": chosen, **algorithm}}
     if is_sums and "privacy" in table:

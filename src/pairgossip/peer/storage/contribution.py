@@ -63,16 +63,16 @@ def contributed_rows(
 
     if noted is not None:
         refuse_without(place, map(Path, noted))
-    known = ledger_rows(rows, spec)
+    observations = ledger_rows(rows, spec)
     if ledger is None:
-        refuse_renamed(place, known, spec.observed)
-    reports = reports_of(place, known, declared(spec), budget)
+        refuse_renamed(place, observations, spec.observed)
+    reports = reports_of(place, observations, declared(spec), budget)
     return tuple(tuple(map(float, report)) for report in reports)
 
 
 def _refuse_options(ledger: object, budget: object) -> None:
-    for option, given in (("--ledger", ledger), ("--budget", budget)):
-        if given is not None:
+    for option, value in (("--ledger", ledger), ("--budget", budget)):
+        if value is not None:
             raise InputError(
                 f"{option} is for a specification with a table [privacy], and this one has none: "
                 f"leave it out."

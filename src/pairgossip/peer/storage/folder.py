@@ -186,26 +186,26 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
 
 def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that variables give; refuse a variable that is none, such as a typo."""
-    given = {
+    variables = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
         if name.startswith(_PREFIX) and name != HOME_VARIABLE
     }
-    for key in given:
+    for key in variables:
         if key not in _BY_ENVIRONMENT:
-            known = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
-            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", (*known, HOME_VARIABLE))
-    return given
+            names = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
+            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", (*names, HOME_VARIABLE))
+    return variables
 
 
 def change_by_environment(
     settings: OperatorSettings, environment: Mapping[str, str]
 ) -> OperatorSettings:
     """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
-    given = read_variables(environment)
+    variables = read_variables(environment)
     try:
         changed = msgspec.convert(
-            {**msgspec.to_builtins(settings), **given}, OperatorSettings, strict=False
+            {**msgspec.to_builtins(settings), **variables}, OperatorSettings, strict=False
         )
         return check_settings(changed)
     except msgspec.ValidationError as problem:
@@ -262,8 +262,8 @@ def find_member(members: Members, me: str, name_or_id: str) -> str:
         return matching[0]
     if name_or_id == me:
         raise InputError("A peer does not evict itself: stop it, and let another evict it.")
-    known = ", ".join(sorted(members.names().values())) or "nobody"
-    raise InputError(f"No member is called '{name_or_id[:64]}': the members are {known}.")
+    names = ", ".join(sorted(members.names().values())) or "nobody"
+    raise InputError(f"No member is called '{name_or_id[:64]}': the members are {names}.")
 
 
 def request_eviction(home: Home, member: str) -> Path:

@@ -99,8 +99,8 @@ def _note_ledger(
     home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
 ) -> None:
     """Keep in a peer's folder where the reports of a data file are accounted for."""
-    known = [*_noted_ledgers(home), str(_ledger(Path(data_path), ledger))]
-    write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(known))})
+    ledgers = [*_noted_ledgers(home), str(_ledger(Path(data_path), ledger))]
+    write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(ledgers))})
 
 
 def accounts(home: Home) -> dict[str, Account | InputError]:

@@ -307,8 +307,8 @@ def _export_node(node: Node, private: bool) -> dict[str, Any]:
 def _export_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
     if outcome.record is None:
         return {"seq": outcome.seq, "rejected": outcome.reason}
-    given = _export_record(outcome.record, private)
-    return {"seq": outcome.seq, "gave": given, "mass": list(outcome.mass)}
+    record = _export_record(outcome.record, private)
+    return {"seq": outcome.seq, "gave": record, "mass": list(outcome.mass)}
 
 
 def _export_record(record: Record, private: bool) -> dict[str, Any]:

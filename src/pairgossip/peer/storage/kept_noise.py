@@ -50,8 +50,10 @@ class KeptNoise:
             return tuple(drawn.tolist())
 
         declared = self._declare(own, members, question)
-        known = ledger_rows(own, self.spec)
-        kept = np.array(noise_of(self.ledger, known, declared, draw, self.budget), dtype=np.int64)
+        observations = ledger_rows(own, self.spec)
+        kept = np.array(
+            noise_of(self.ledger, observations, declared, draw, self.budget), dtype=np.int64
+        )
         if len(kept) != counts:
             raise InputError(
                 f"{self.ledger} keeps noise for {len(kept)} counts of this sum, but it has "

@@ -245,10 +245,10 @@ def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) ->
         if book is None:
             continue
         reported = _spent_by(book.drawn, columns)
-        known = sum(name in reported for name in _names(book.secret, columns, rows))
-        if 2 * known > len(rows):
+        count = sum(name in reported for name in _names(book.secret, columns, rows))
+        if 2 * count > len(rows):
             raise InputError(
-                f"Give --ledger {other}, which knows {known} of these {len(rows)} rows: another "
+                f"Give --ledger {other}, which knows {count} of these {len(rows)} rows: another "
                 f"ledger would report them again. Or rename it with its data; only if these are "
                 f"rows of other people, give --ledger {path}"
             )
@@ -266,18 +266,18 @@ def reports_of(
         before = _load(path)
         book = _begin(before, declared, budget)
         names = _names(book.secret, declared.columns, rows)
-        known = _known(path, book, declared)
-        missing = [place for place, name in enumerate(names) if name not in known]
+        reports = _known(path, book, declared)
+        missing = [place for place, name in enumerate(names) if name not in reports]
         _check_budget(path, book, declared, [names[place] for place in missing])
         if missing:
             drawn = declared.draw([rows[place] for place in missing])
-            known |= {names[place]: report for place, report in zip(missing, drawn, strict=True)}
-            book = _with(book, declared, known)
+            reports |= {names[place]: report for place, report in zip(missing, drawn, strict=True)}
+            book = _with(book, declared, reports)
         if book != before:
             _store(path, book)
         else:
             _sync(path)
-    return [known[name] for name in names]
+    return [reports[name] for name in names]
 
 
 def open_account(
@@ -367,13 +367,13 @@ def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[s
 def _known(path: Path, book: _Book, declared: Declared) -> dict[str, Report]:
     """Return the reports that were drawn by this very mechanism."""
     mine = [one for one in book.drawn if declared.is_of(one)]
-    known = {name: report for one in mine for name, report in one.reports.items()}
-    if not all(_fits(report, declared.sizes) for report in known.values()):
+    reports = {name: report for one in mine for name, report in one.reports.items()}
+    if not all(_fits(report, declared.sizes) for report in reports.values()):
         raise InputError(
             f"The ledger {path} holds a report that its mechanism cannot give: put back the copy "
             f"that was written last."
         )
-    return known
+    return reports
 
 
 def _fits(report: Report, sizes: tuple[int, ...]) -> bool:

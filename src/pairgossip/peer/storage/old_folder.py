@@ -380,20 +380,20 @@ def _rebuild(
     }
 
 
-def _read_members(home: Home, wanted: list[str]) -> dict[str, _Member]:
+def _read_members(home: Home, ids: list[str]) -> dict[str, _Member]:
     """Return these members as the list has them."""
     try:
         content = read_bytes(home.members, _LARGEST_LIST)
         listed = msgspec.json.decode(content, type=_Members).members
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise InputError(f"{home.members} is not a list of members: {problem}.") from None
-    known = {one.id: one for one in listed}
-    if missing := [one[:16] for one in wanted if one not in known]:
+    members = {one.id: one for one in listed}
+    if missing := [one[:16] for one in ids if one not in members]:
         raise InputError(
             f"{home.members} does not list {join_names(missing)}, who signed the result: put the "
             "old list back, so that it can be taken along."
         )
-    return {one: known[one] for one in wanted}
+    return {one: members[one] for one in ids}
 
 
 def _count_sums(last: int, about: Mapping[str, Any], signed: str) -> int:

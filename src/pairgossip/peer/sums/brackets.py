@@ -72,7 +72,7 @@ def _bracket_of(sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray) 
         return _of_one_column(part, kernel, mean)
     if isinstance(part, AucPair):
         tables = zip((part.first, part.second), part.split(mean)[:2], strict=True)
-        one, other = (_as_ends(table.bracket(held)) for table, held in tables)
+        one, other = (_as_ends(table.bracket(cells)) for table, cells in tables)
         return one[0] - other[1], one[1] - other[0]
     if isinstance(part, AucTable):
         return _as_ends(part.bracket(mean))
@@ -122,8 +122,8 @@ def _of_order(part: Table, kernel: Kernel | Combination, mean: FloatArray) -> En
     if asked == (RANKING_RISK,):
         return _as_ends(part.bracket(mean))  # type: ignore[attr-defined]
     cells, ends = part.cells(mean), np.repeat(part.averages(mean, asked)[None], 2, axis=0)
-    known, unknown = float(part.known(cells)), float(part.unknown(cells))
-    agreement = np.clip([known - unknown, known + unknown], -1.0, 1.0)
+    order, unknown = float(part.known(cells)), float(part.unknown(cells))
+    agreement = np.clip([order - unknown, order + unknown], -1.0, 1.0)
     ends[:, asked.index(KENDALL)] = part.scale * agreement
     low, high = kernel.combine(ends)
     return float(low), float(high)

@@ -99,13 +99,13 @@ def _check_enough_rows(spec: Spec, rows: FloatArray) -> None:
     from pairgossip.peer.sums.learning import count_told
 
     smallest = min((len(part) for part in _split(spec, rows)), default=0)
-    own, told = smallest * len(spec.columns), count_told(spec)
-    if 0 < own < told:
+    own, totals = smallest * len(spec.columns), count_told(spec)
+    if 0 < own < totals:
         _require_permission(
             spec,
             (),
-            f"up to {told:,} totals would be told of a class whose rows at this site have {own:,} "
-            "numbers (fewer algorithm.rounds tell fewer)",
+            f"up to {totals:,} totals would be told of a class whose rows at this site have "
+            f"{own:,} numbers (fewer algorithm.rounds tell fewer)",
         )
 
 

@@ -90,12 +90,12 @@ class NoiseLaw:
     def _draw_polya(self, counts: int) -> IntArray:
         words, ends = _random_words(counts), self._tabulate()
         shares = words / 2.0**64
-        found = np.searchsorted(ends, shares, side="right")
+        places = np.searchsorted(ends, shares, side="right")
         bounds = np.concatenate([[-np.inf], ends, [np.inf]])
-        apart = np.minimum(shares - bounds[found], bounds[found + 1] - shares)
+        apart = np.minimum(shares - bounds[places], bounds[places + 1] - shares)
         for at in np.flatnonzero(apart < _CLOSE):
-            found[at] = self._invert(int(words[at]))
-        return found
+            places[at] = self._invert(int(words[at]))
+        return places
 
     def _tabulate(self) -> FloatArray:
         """Return the probabilities of up to k, for every k that is not too rare."""
@@ -109,9 +109,9 @@ class NoiseLaw:
     def _invert(self, drawn: int) -> int:
         """Return the draw of a number between 0 and 1 that begins with these 64 bits."""
         bits = 64
-        while (found := self._find(drawn, bits)) is None:
+        while (value := self._find(drawn, bits)) is None:
             drawn, bits = drawn << 64 | int(_random_words(1)[0]), bits + 64
-        return found
+        return value
 
     def _find(self, drawn: int, bits: int) -> int | None:
         """Return the draw of a number with these bits; None if the bits to come decide."""

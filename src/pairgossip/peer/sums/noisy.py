@@ -370,10 +370,10 @@ class _NoisyQuantile:
         first, last = self._cells(reach)
         if isinstance(self.axis, Labels):
             return float(self._places[first]), float(self._places[last])
-        found = []
+        ends = []
         for cell, below in ((first, self._below + reach), (last, self._below - reach)):
             low, high = below[cell], below[cell + 1]
             part = (self.share - low) / (high - low) if high > low else 0.5
             edges = self._places[cell : cell + 2]
-            found.append(float(edges[0] + np.clip(part, 0.0, 1.0) * (edges[1] - edges[0])))
-        return found[0], found[1]
+            ends.append(float(edges[0] + np.clip(part, 0.0, 1.0) * (edges[1] - edges[0])))
+        return ends[0], ends[1]

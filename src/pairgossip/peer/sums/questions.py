@@ -71,10 +71,10 @@ def find_order_question(name: str) -> OrderQuestion | None:
         return OrderQuestion(plain, _OF_ONE_SAMPLE, HodgesLehmann())
     if plain == "shift":
         return OrderQuestion(plain, ("value", "label"), Shift())
-    if (known := _WITH_SHARE.fullmatch(plain)) is not None:
-        share = float(known[2])
-        name = f"{known[1]}-{share:.6f}".rstrip("0")
-        return OrderQuestion(name, _OF_ONE_SAMPLE, _OF_SHARE[known[1]](share))
+    if (match := _WITH_SHARE.fullmatch(plain)) is not None:
+        share = float(match[2])
+        name = f"{match[1]}-{share:.6f}".rstrip("0")
+        return OrderQuestion(name, _OF_ONE_SAMPLE, _OF_SHARE[match[1]](share))
     test = NAMED_TESTS.get(plain)
     if test is None or test.sketch is None:
         return None
@@ -86,7 +86,7 @@ def check_name(name: str) -> None:
     if find_order_question(name) is not None:
         return
     refuse_test(name)
-    tests = (test for test, known in NAMED_TESTS.items() if known.sketch is not None)
+    tests = (test for test, entry in NAMED_TESTS.items() if entry.sketch is not None)
     shares = ("quantile-0.5", "trimmed-mean-0.1", "winsorized-mean-0.1")
     named = ("median", "hodges-lehmann", "shift", *shares, *tests)
     choice("kernel", name, (*CATALOG, *named))

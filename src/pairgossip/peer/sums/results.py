@@ -150,9 +150,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def state(self) -> bytes:
         """Return what members sign: the figures, and the digest of all else, which is long."""
-        told = {name: getattr(self, name) for name in Figures.__struct_fields__ if name != "rest"}
-        later = {name: told[name] or msgspec.UNSET for name in _LATER}
-        return Figures(rest=self._digest_rest(), **(told | later)).encode()
+        fields = {name: getattr(self, name) for name in Figures.__struct_fields__ if name != "rest"}
+        later = {name: fields[name] or msgspec.UNSET for name in _LATER}
+        return Figures(rest=self._digest_rest(), **(fields | later)).encode()
 
     def _digest_rest(self) -> str:
         names = set(self.__struct_fields__) - set(Figures.__struct_fields__)
@@ -166,10 +166,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """
         if figures.rest != self._digest_rest():
             raise Disagreement("a result of other members or rows, or in other words")
-        told = msgspec.structs.asdict(figures)
-        del told["rest"]
-        later = {name: told[name] or None for name in _LATER}
-        return msgspec.structs.replace(self, **(told | later))
+        fields = msgspec.structs.asdict(figures)
+        del fields["rest"]
+        later = {name: fields[name] or None for name in _LATER}
+        return msgspec.structs.replace(self, **(fields | later))
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

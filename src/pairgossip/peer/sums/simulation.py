@@ -34,8 +34,10 @@ def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
     return [start(own) for own in rows.values()]
 
 
-def run_programs(programs: Sequence[SumsProgram], given: list[list[Words]] | None = None) -> Result:
-    """Let members add up their contributions until they state a result; note in ``given`` which."""
+def run_programs(
+    programs: Sequence[SumsProgram], contributions: list[list[Words]] | None = None
+) -> Result:
+    """Let members add up contributions until they state a result; the list gets those of rounds."""
     asks = [program.ask() for program in programs]
     while asks[0] is not None:
         ask = asks[0]
@@ -46,8 +48,8 @@ def run_programs(programs: Sequence[SumsProgram], given: list[list[Words]] | Non
         if ask.kind is Kind.SUM:
             parts = [program.contribute(ask) for program in programs]
             total = np.sum(parts, axis=0, dtype=np.uint64)
-            if given is not None:
-                given.append(parts)
+            if contributions is not None:
+                contributions.append(parts)
         for program in programs:
             program.take(ask, total)
         asks = [program.ask() for program in programs]

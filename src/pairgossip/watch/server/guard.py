@@ -105,8 +105,8 @@ class Guard:
         if cookie is not None and _same(cookie.value, self._token):
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = dict(query).get("token", "")
-        if scope["path"] != "/" or not _same(given, self._token):
+        typed = dict(query).get("token", "")
+        if scope["path"] != "/" or not _same(typed, self._token):
             return PlainTextResponse("Open the address with the token that was printed.\n", 401)
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
@@ -114,8 +114,8 @@ class Guard:
         return answer
 
 
-def _same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode(), token.encode())
+def _same(typed: str, token: str) -> bool:
+    return secrets.compare_digest(typed.encode(), token.encode())
 
 
 def _refuse(sentence: str, status: int) -> Response:
