@@ -20,10 +20,11 @@ from typing import Any, BinaryIO
 from pairgossip.errors import InputError
 
 LARGEST_TOML = 1 << 18
+"""Bytes of a TOML file; a longer one is refused."""
 _MOST_KEY_PARTS = 8
-"""Of one dotted key: the parser's memory grows with the square of it."""
+"""Parts of one dotted key; more are refused, as the parser's memory grows with their square."""
 _MOST_BRACKETS = 32
-"""Open at once; each costs the parser a level of its own stack."""
+"""Brackets open at once; more are refused, as each costs the parser a level of its stack."""
 _TOML_TOKEN = re.compile(
     r"""
     (?P<skipped>\#[^\n]* | [ \t]+)
@@ -35,9 +36,9 @@ _TOML_TOKEN = re.compile(
 )
 """Every character belongs to one token, and no text is scanned twice."""
 _NOT_OFFERED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
-"""What a file system answers that knows only the usual way of syncing."""
+"""Errors of a file system that has only the usual way of syncing."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What a file system answers that has no room left, or none left for this user."""
+"""Errors of a file system without room, or without room for this user."""
 _LEAST_SPACE = 1 << 16
 """Bytes; a disk with less than this has no room for a database to work in."""
 

@@ -47,7 +47,7 @@ def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
     law, drawn = NoiseLaw(0.5, 1, 3), np.arange(1, 1000, dtype=np.uint64) * np.uint64(2**54 + 7)
     monkeypatch.setattr(noise, "_random_words", lambda count: drawn[:count].copy())
     quick = law._draw_polya(len(drawn))
-    monkeypatch.setattr(noise, "_CLOSE", 2.0)
+    monkeypatch.setattr(noise, "_TABLE_ERROR", 2.0)
     assert (law._draw_polya(len(drawn)) == quick).all()
     assert len(set(quick.tolist())) > 5
 

@@ -1,4 +1,4 @@
-"""What the commands say: results to standard output, everything else to standard error."""
+"""Output of the commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130
-"""What a shell expects of a program that Ctrl-C ended."""
+"""Exit status that a shell expects of a program that Ctrl-C ended."""
 
 _OPTIONS: dict[object, str] = {
     "groups": "--group-by",
@@ -61,7 +61,7 @@ _OPTIONS: dict[object, str] = {
 }
 """The options of arguments, or of arguments with a value, that have another name here."""
 _TABLE_ARGUMENTS = frozenset({"FILE", "--data"})
-"""What the commands call the one table they read."""
+"""Names of the one table that a command reads."""
 _KINDS = {float: "a number such as 0.5", int: "a whole number"}
 
 

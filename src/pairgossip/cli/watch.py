@@ -47,7 +47,7 @@ _FIRST_LOOK: dict[str, str | list[str]] = {
     "kernel": "gini",
     "graph": "watts-strogatz",
 }
-"""What is simulated if nothing is said."""
+"""The simulation of a command without options."""
 
 
 @Parameter(name="*", group=WATCHED)

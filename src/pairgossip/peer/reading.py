@@ -43,13 +43,13 @@ _PURPOSES = {
     "sum": "sum over all rows",
     "statement": "members sign the result",
 }
-"""What rounds are for, in words, by their kinds."""
+"""The purposes of rounds in words, by their kinds."""
 READERS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
 class PeerReading:
-    """What is known of one peer at one moment; text in it is cut and harmless."""
+    """One peer at one moment; text in it is cut and harmless."""
 
     state: str
     name: str = ""
@@ -240,7 +240,7 @@ class PeerReader(Protocol):
 
     @property
     def name(self) -> str:
-        """What the peer is called; not yet made harmless."""
+        """The peer's name; not yet made harmless."""
 
     @property
     def id(self) -> str:
@@ -328,7 +328,7 @@ def state_of(status: Status | None, pid: int | None, now: float) -> str:
 
 
 class Process(NamedTuple):
-    """What the system says of a process."""
+    """A process, as the system describes it."""
 
     is_stopped: bool
     """Whether a signal holds it still."""
@@ -398,7 +398,7 @@ class SwarmReader:
     def __init__(self, readers: Sequence[PeerReader], threads: int = 1) -> None:
         self._readers = readers
         self.names = tuple(clean_text(reader.name, LONGEST_NAME) for reader in readers)
-        self._known: list[PeerReading | None] = [None] * len(readers)
+        self._readings: list[PeerReading | None] = [None] * len(readers)
         self._exchanges = [_Total() for _ in readers]
         self._refused = [_Total() for _ in readers]
         self._began = time.monotonic()
@@ -414,12 +414,12 @@ class SwarmReader:
         return SwarmReading(now - self._began, peers)
 
     def _complete(self, k: int, new: PeerReading, evicted: set[str], now: float) -> PeerReading:
-        reader, before, name = self._readers[k], self._known[k], self.names[k]
+        reader, before, name = self._readers[k], self._readings[k], self.names[k]
         if before is not None and new.exchanges is None:
             reading = replace(before, state=new.state, problems=new.problems)
         else:
             reading = replace(new, name=name)
-        self._known[k] = reading
+        self._readings[k] = reading
         exchanges, refused = self._exchanges[k], self._refused[k]
         exchanges.add(now, new.exchanges, new.generation)
         refused.add(now, new.refused, new.started)

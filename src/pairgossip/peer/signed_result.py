@@ -74,7 +74,7 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 class Checked(NamedTuple):
-    """What a check of a signed result has found."""
+    """The outcome of the check of a signed result."""
 
     result: Result
     signed: dict[str, str]

@@ -24,19 +24,20 @@ from pairgossip.peer.service.status import estimate_of
 from pairgossip.peer.storage.folder import Home
 
 _TOLERANCE = 1e-9
-"""Of sums of hundreds of thousands of rounded numbers, relative."""
+"""Largest relative error of sums of hundreds of thousands of rounded numbers; beyond it mass was
+lost."""
 
 _Views = Mapping[str, PeerSnapshot]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one peer has found."""
+    """The result of one peer."""
 
     name: str
     estimate: tuple[float, ...] | None
     errors: Errors
-    """As it last told, which may be from before its very last exchange."""
+    """By its last status, which may be from before its very last exchange."""
     exchanges: int
 
 
@@ -55,7 +56,7 @@ class Audit:
     weight: float | None
     """All weight there is; None where the algorithm has none."""
     weight_due: float
-    """What all exchanges have added."""
+    """The masses that all exchanges have added."""
     violations: tuple[str, ...]
     """A sentence each."""
     findings: tuple[Finding, ...]
@@ -143,7 +144,7 @@ def _decided(views: _Views) -> dict[tuple[str, int], Outcome]:
 def _effective(
     one: PeerSnapshot, decided: Mapping[tuple[str, int], Outcome]
 ) -> Iterator[tuple[Record, Mass]]:
-    """What the rows of a peer hold, with what has been decided about them."""
+    """The records and masses of a peer's rows, with the decisions about them."""
     for row, node in enumerate(one.state.nodes):
         outcome = decided.get((one.identity.id, row))
         if outcome is None or outcome.record is None:

@@ -1,4 +1,4 @@
-"""What a swarm will be: one specification, a network, rows dealt to peers; and its folders."""
+"""The plan of a swarm: one specification, a network, rows dealt to peers; and its folders."""
 
 from __future__ import annotations
 

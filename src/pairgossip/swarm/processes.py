@@ -33,11 +33,11 @@ _STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """Starting costs much more than running."""
 PAUSE = 0.05
 PROGRAM = ("-P", "-m", "pairgossip.peer")
-"""What `peer run` becomes; by way of the command line a start would cost twice as much."""
+"""The module behind `peer run`; through the command line a start would cost twice as much."""
 
 
 class Remains(NamedTuple):
-    """What the disk of a killed peer says about the killed process."""
+    """The disk's record of a killed process."""
 
     has_worked: bool
     """Whether it made an exchange since its start; one that computes sums always has."""
@@ -53,7 +53,7 @@ class PeerProcess:
     def __init__(self, name: str, id: str, home: Home, log: Path) -> None:
         self.name, self.id, self.home, self.log = name, id, home, log
         self.status: Status | None = None
-        """What the present process last reported."""
+        """The last report of the present process."""
         self.failure: str | None = None
         """Why it ended although nobody wanted it to."""
         self._process: subprocess.Popen[bytes] | None = None

@@ -75,7 +75,7 @@ class Report:
     """The result of a run of a swarm."""
 
     books: Audit | SumsAudit
-    """Of peers that exchange rows, or of those that compute sums."""
+    """The audit of peers that exchange rows, or of those that compute sums."""
     exact: float | None
     seconds: float
     """From when all peers ran until they were asked to stop."""
@@ -86,7 +86,7 @@ class Report:
     early_kills: int
     """How many of the kills were of peers without a signed result, where sums are computed."""
     failures: tuple[str, ...]
-    """What went wrong with peers, a sentence each."""
+    """The failures of peers, a sentence each."""
     is_interrupted: bool
     refused: int
     rate: float

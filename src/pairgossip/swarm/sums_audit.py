@@ -33,10 +33,10 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class SumsAudit:
-    """What peers that computed sums have found, and whether it is so."""
+    """The results of peers that computed sums, and whether they are right."""
 
     result: Result | None
-    """What all peers have stated; None if one of them has not, or another."""
+    """The result that all peers have stated; None if one has stated none, or another."""
     rounds: int
     """Rounds to which all peers hold all contributions."""
     sums: int
@@ -128,7 +128,7 @@ def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
 
 
 _Given = list[list[Words]]
-"""What each peer contributes to one sum after the other, without any mask."""
+"""The contributions of peers to one sum after the other, without any mask."""
 
 
 def _run_plainly(views: _Views) -> tuple[_Given, Result | None, list[str]]:

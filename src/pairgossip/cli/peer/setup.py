@@ -257,7 +257,7 @@ def invite_command(
         raise InputError("Give --address or --unreachable, not both.")
     reached = None if unreachable else address or _listening(place.read_settings().listen)
     me = load_identity(place.folder)
-    # What it began with: the others learn by its own word, once they meet, that it has more.
+    # The number it began with: the others learn by its own word, once they meet, that it has more.
     rows = read_snapshot(place).context.rows[me.id]
     write_line(invitation(me, place.read_spec(), rows, reached))
 

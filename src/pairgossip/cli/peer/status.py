@@ -135,7 +135,7 @@ def _kept(results: list[KeptResult], spec: str) -> list[tuple[str, str]]:
         date = "" if when is None else f" on {when:%Y-%m-%d at %H:%M %Z}"
         lines.append((
             "kept result" if one.is_of(spec) else "another study",
-            f"generation {one.ordinal}: {_found(estimate) or 'unknown'}, signed by all "
+            f"generation {one.ordinal}: {_format_estimate(estimate) or 'unknown'}, signed by all "
             f"{len(result.members)} members{date} ({one.path.parent.name}/{one.path.name})",
         ))  # fmt: skip
     return lines
@@ -212,11 +212,11 @@ def _estimate(status: Status) -> str:
     if status.estimate is None:
         return "unknown: no exchange yet"
     if status.rounds is not None and not status.rounds.is_finished:
-        return f"{_found(status.estimate)}, which not all members have signed yet"
-    return _found(status.estimate)
+        return f"{_format_estimate(status.estimate)}, which not all members have signed yet"
+    return _format_estimate(status.estimate)
 
 
-def _found(estimate: tuple[float, ...]) -> str:
+def _format_estimate(estimate: tuple[float, ...]) -> str:
     shown = ", ".join(format_value(entry) for entry in estimate[:_MOST_SHOWN])
     return shown + (", ..." if len(estimate) > _MOST_SHOWN else "")
 
@@ -282,7 +282,7 @@ def describe_ended(ended: Ended) -> str:
     """Say what a peer had found when a generation ended."""
     errors = {"gossip error": ended.gossip_error, "sampling error": ended.sampling_error}
     sizes = [f"{name} {_short(error)}" for name, error in errors.items() if error is not None]
-    facts, covers = ", ".join([_found(ended.estimate), *sizes]), ended.covers
+    facts, covers = ", ".join([_format_estimate(ended.estimate), *sizes]), ended.covers
     how = f"from sums over all {covers.of_members} members"  # which take no exchange
     if ended.exchanges:
         how = (

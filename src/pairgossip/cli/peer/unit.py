@@ -14,7 +14,7 @@ from pairgossip.errors import InputError
 
 _TEMPLATE = "pairgossip-peer.service"
 _HOMES = (Path("/home"), Path("/root"), Path("/run/user"))
-"""What ProtectHome= hides."""
+"""Folders that ProtectHome= hides."""
 
 
 def unit_command(*, home: HomeFolder = None) -> None:

@@ -131,7 +131,7 @@ class _SwarmOutputs:
 _DEFAULT_SECONDS = 30.0
 _DEFAULT_RATE = 10.0
 _PART_IN_CHAOS = 0.75
-"""Of the seconds of a run; the rest is for peers to recover."""
+"""Part of the seconds of a run in which faults happen; peers recover in the rest."""
 _SECONDS_PER_FAULT = 0.5
 """Where exchanges, not seconds, say when a run ends."""
 _LONGEST_SUMS = 120.0

@@ -1,4 +1,4 @@
-"""What `pairgossip swarm run` says in the end of peers that exchange rows."""
+"""The final report of `pairgossip swarm run` on peers that exchange rows."""
 
 from __future__ import annotations
 

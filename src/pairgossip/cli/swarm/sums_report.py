@@ -1,4 +1,4 @@
-"""What `pairgossip swarm run` says in the end of peers that computed sums."""
+"""The final report of `pairgossip swarm run` on peers that computed sums."""
 
 from __future__ import annotations
 

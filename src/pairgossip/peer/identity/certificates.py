@@ -70,7 +70,7 @@ def is_id(text: str) -> bool:
 
 
 class _Contents(NamedTuple):
-    """What a certificate tells, read once and whole."""
+    """The contents of a certificate, read once and whole."""
 
     key: Ed25519PublicKey
     common_name: str

@@ -38,7 +38,7 @@ _QUOTED = "<>|\"'`"
 
 
 class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a peer tells of itself."""
+    """The description of a peer that others join it by."""
 
     name: str
     id: str

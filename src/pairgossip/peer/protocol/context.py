@@ -1,4 +1,4 @@
-"""What an exchange knows besides its state: who the peer is, who the others are, what they run."""
+"""The surroundings of an exchange: who the peer is, who the others are, what they run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_CHANGES = Changes()
 
 @dataclass(frozen=True, kw_only=True)
 class Context(ABC):
-    """What does not change while a generation lasts; a subclass signs, and makes the rule."""
+    """Facts that stay while a generation lasts; a subclass signs, and makes the rule."""
 
     me: str
     """The peer's id."""
@@ -53,7 +53,7 @@ class Context(ABC):
     """Whether rows are reports, and thus whole numbers."""
     draw_seed: int = 0
     changes: Changes = NO_CHANGES
-    """What is different in this generation from the list of members."""
+    """The changes of this generation to the list of members."""
 
     @abstractmethod
     def sign(self, payload: bytes) -> bytes:

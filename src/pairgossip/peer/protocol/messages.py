@@ -1,4 +1,4 @@
-"""What neighbors send each other, what members sign of it, and what a frame must pass.
+"""Messages between neighbors, their signed parts, and the checks of a frame.
 
 A record is one row of a member's data, signed by the member, the same wherever it travels.
 
@@ -22,12 +22,12 @@ from typing import Literal, NamedTuple, TypeVar
 import msgspec
 
 VERSION = 5
-"""Of all that neighbors must have in common besides the specification: how frames, messages and
-records are written, and what an exchange does. Count it up whenever any of that changes."""
+"""Version of the form of frames, messages and records, and of the rules of an exchange, which
+neighbors must have in common. Count it up whenever any of that changes."""
 MOST_ROWS = 1_000_000
-"""Of one member."""
+"""Rows of one member; more are refused."""
 MOST_ROUNDS = 1 << 16
-"""Of one generation."""
+"""Rounds of one generation; more are refused."""
 _MOST_GENERATIONS = 1 << 30
 """Nobody can have begun more than this: the number fits into the digits of a name."""
 FIRST_GENERATION = "00000000"
@@ -42,13 +42,13 @@ _MOST_REMEMBERED = 100_000
 _LARGEST_FRAME = 1 << 20
 _LARGEST_TEXT = 1 << 16
 LONGEST_PUBLIC = 1 << 17
-"""How many bytes a contribution may say in clear."""
+"""Bytes of the public part of a contribution; a longer one is refused."""
 _LARGEST_NUMBER = (1 << 63) - 1
-"""What a database can hold: nothing larger counts offers."""
+"""Largest count of offers, which is the largest number that the database holds."""
 
 Rows = tuple[tuple[float, ...], ...]
 Mass = tuple[float, ...]
-"""What is averaged at an exchange: sums that are conserved but for local updates."""
+"""Sums that an exchange averages, and that only local updates change."""
 Reason = Literal["busy", "member", "stale", "generation"]
 
 
@@ -63,7 +63,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class Growth(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What a member says of itself: it has more rows than its invitation told."""
+    """A member's own word that it has more rows than its invitation says."""
 
     member: str
     first: int
@@ -74,7 +74,7 @@ class Growth(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class Changes(NamedTuple):
-    """What has changed since the members were listed; nothing of it is ever taken back."""
+    """The changes since the members were listed; none is ever taken back."""
 
     evicted: tuple[str, ...] = ()
     grown: tuple[Growth, ...] = ()
@@ -105,7 +105,7 @@ class Changes(NamedTuple):
 class _Message(
     msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag_field="kind"
 ):
-    """What all messages share: a tag, and strictness about everything else."""
+    """The base of all messages: a tag, and strictness about everything else."""
 
 
 class Hello(_Message, frozen=True, tag="hello"):
@@ -157,12 +157,12 @@ class Notice(_Message, frozen=True, tag="notice"):
 
     @property
     def changes(self) -> Changes:
-        """What is different in this generation from the list of members."""
+        """The changes of this generation to the list of members."""
         return Changes(self.evicted, self.grown)
 
 
 class Contribution(_Message, frozen=True, tag="contribution"):
-    """What one member adds to one round; the same wherever it travels."""
+    """A member's part of one round; the same wherever it travels."""
 
     generation: str
     round: int
@@ -170,7 +170,7 @@ class Contribution(_Message, frozen=True, tag="contribution"):
     transcript: bytes
     """The digest of the members' list and of all rounds before: what the masks are made for."""
     public: bytes
-    """What is said in clear: what the round asks for, or a statement of the member's own."""
+    """The part in clear: the question of the round, or the member's own statement."""
     words: bytes
     """Masked numbers, 64 bits each; only their sum over all members tells anything."""
     signature: bytes

@@ -1,4 +1,4 @@
-"""What members compute of sums, round by round, and what each of them contributes.
+"""The interface of programs on sums: rounds, and the contribution of each member.
 
 A program is the same computation at every member but for the rows: what it asks next follows from
 the sums so far. It does no input or output, so the same program runs in simulations.
@@ -17,7 +17,7 @@ Words = NDArray[np.uint64]
 
 
 class Kind(Enum):
-    """What a round is for."""
+    """The purpose of a round."""
 
     CARDS = "cards"
     """Every member commits to its rows; nothing else begins before all have."""
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 
 class Ask(NamedTuple):
-    """What one round asks every member for."""
+    """The question of one round to every member."""
 
     kind: Kind
     public: bytes
@@ -37,7 +37,7 @@ class Ask(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a program has found; None where something is not known."""
+    """The finding of a program; None where a number is unknown."""
 
     estimate: tuple[float, ...]
     """The statistic as the only entry, or a model's parameters."""
@@ -53,7 +53,7 @@ class Disagreement(Exception):
 
 
 class Program(Protocol):
-    """What a generation computes."""
+    """The computation of a generation."""
 
     @property
     def longest(self) -> int:
@@ -65,7 +65,7 @@ class Program(Protocol):
 
     @property
     def found(self) -> Found | None:
-        """What is found by now; None before the sums that tell it."""
+        """The finding so far; None before the sums that it is read from."""
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""

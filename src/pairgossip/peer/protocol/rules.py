@@ -1,4 +1,4 @@
-"""What a node does alone once it holds another's record and the mean of two masses.
+"""The local update of a node once it holds another's record and the mean of two masses.
 
 Each rule is the local half of an algorithm of `pairgossip.algorithms`, which simulations run whole.
 """
@@ -68,7 +68,7 @@ class _Zeros:
 
 @dataclass(frozen=True)
 class StatisticRule(_Zeros):
-    """What the rules that estimate share: the kernel's values of a pair, and products of rows.
+    """The common part of rules that estimate: the kernel's values of a pair, and products of rows.
 
     A mass is what the averages are read from, then what the sampling error is read from: see
     `row_products`. Privately a node keeps the means of its visits, and counts them.

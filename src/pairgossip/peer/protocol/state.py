@@ -1,4 +1,4 @@
-"""What a peer must remember, and the actions that a protocol asks for."""
+"""The durable state of a peer, and the actions that a protocol asks for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Node(msgspec.Struct, frozen=True):
     """The record it holds, its own or another's."""
     mass: Mass
     private: tuple[float, ...]
-    """What the local update carries along and nobody else sees."""
+    """The local update's own memory, which nobody else sees."""
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -41,13 +41,13 @@ class Outcome(msgspec.Struct, frozen=True):
 
     seq: int
     record: Record | None
-    """What was given in exchange; None if the offer was rejected."""
+    """The record given in exchange; None if the offer was rejected."""
     mass: Mass = ()
     reason: str = ""
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What every protocol remembers: the generation, and what has changed for it."""
+    """The state of every protocol: the generation, and its changes."""
 
     generation: str
     evicted: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> Changes:
-        """What is different in this generation from the list of members."""
+        """The changes of this generation to the list of members."""
         return Changes(self.evicted, self.grown)
 
 
@@ -97,7 +97,7 @@ Place = tuple[int, str]
 
 
 class Consent(NamedTuple):
-    """What a peer's own operator has agreed to, of all that has changed since the members' list."""
+    """The changes since the members' list to which a peer's own operator has agreed."""
 
     evicted: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()
@@ -128,7 +128,7 @@ class SumsState(Standing, frozen=True, kw_only=True):
     summed: Mapping[str, int] = {}
     """How many rows each member had in that generation."""
     consent: Consent = Consent()
-    """What this peer's own operator has agreed to."""
+    """The changes to which this peer's own operator has agreed."""
     next_notice: bytes = b""
     """The frame of a later generation, which waits for this peer's operator; empty if none does."""
 

@@ -1,4 +1,4 @@
-"""What members sum up in one generation: a round after the other, from the contributions at hand.
+"""The sums of one generation: a round after the other, from the contributions at hand.
 
 How contributions get from member to member is in `rounds`.
 """
@@ -47,7 +47,7 @@ class Halt(NamedTuple):
     reason: Literal["lie", "list", "rounds", "repeated", "disagreement", "version"]
     members: tuple[str, ...] = ()
     detail: str = ""
-    """What the disagreement is about; it may quote what a member has sent."""
+    """The subject of the disagreement; it may quote a member's message."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Summation(Membership[SumsState]):
     round: int = 0
     transcript: bytes = b""
     ask: Ask | None = _CARDS
-    """What the present round asks for; None if all is known."""
+    """The question of the present round; None if all is known."""
     halt: Halt | None = None
     declined: str | None = None
     """Why this peer's numbers could not be made, since the generation began or the peer started."""

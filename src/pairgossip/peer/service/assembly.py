@@ -31,7 +31,7 @@ _MOST_EARLY = 5
 
 @dataclass(frozen=True)
 class PeerSnapshot:
-    """What lies in a peer's folder."""
+    """The contents of a peer's folder."""
 
     home: Home
     context: PeerContext
@@ -50,7 +50,7 @@ class PeerSnapshot:
 
     @property
     def spec(self) -> Spec:
-        """What all members agree on."""
+        """The specification that all members agree on."""
         return self.context.agreed
 
     @property
@@ -73,7 +73,7 @@ class Assembly(PeerSnapshot):
     settings: OperatorSettings
     journal: SqliteJournal
     problems: tuple[str, ...]
-    """What does not keep the peer from running but needs attention, a sentence each.
+    """Problems that do not keep the peer from running, a sentence each.
 
     Certificates are not among them: what the clock says of them may change while the peer runs.
     """

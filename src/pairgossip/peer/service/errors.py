@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.uncertainty import Uncertainty
 
 _LEVEL = 0.95
-"""Of all intervals of peers."""
+"""Confidence level of all intervals of peers."""
 _EXCHANGES_PER_ROW = 16
-"""Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
+"""Exchanges per row of the member with the most rows, after which a peer can judge itself: its
+rows mix by one local exchange at each with a neighbor."""
 _MET = 0.9
 """The part of the others' rows whose owners' records must have passed by."""
 

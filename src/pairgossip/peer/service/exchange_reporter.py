@@ -1,4 +1,4 @@
-"""What a peer that exchanges rows reports: its estimate, how sure that is, and who is awaited."""
+"""Reports of a peer that exchanges rows: its estimate, how sure that is, and who is awaited."""
 
 from __future__ import annotations
 

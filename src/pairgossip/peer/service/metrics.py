@@ -103,7 +103,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class MetricsPages:
-    """What is served; Prometheus's registry collects it from here too."""
+    """The pages served; Prometheus's registry collects from here too."""
 
     def __init__(self, current: _Current) -> None:
         with needed_for("Metrics", "pairgossip"):

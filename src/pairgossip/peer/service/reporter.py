@@ -1,6 +1,6 @@
-"""What a running peer reports about itself: status file, log and metrics.
+"""Reports of a running peer about itself: status file, log and metrics.
 
-What every protocol reports is here, how far it has come in the reporter of each.
+The part common to all protocols is here, the progress of each in its own reporter.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ LONELY = 30.0
 UNANSWERED = 5.0
 """Seconds without a frame from a neighbor that should answer, or has gone away."""
 NEVER_AGAIN = "If a member will never run again, pairgossip peer evict --help says what that means."
-"""All that is said of an eviction to somebody who waits: it cannot be undone."""
+"""The only advice about eviction to somebody who waits: it cannot be undone."""
 _MOST_UNANSWERED = 5
+"""Neighbors or names in the list of problems; the rest are counted."""
 _MOST_DIFFERENCES = 5
+"""Differences to a neighbor's specification in one sentence; the rest are left out."""
 _MOST_LOGGED = 8
-"""Entries of an estimate in one line of the log."""
+"""Entries of an estimate in one line of the log; the rest are left out."""
 
 
 class Reporter(ABC):

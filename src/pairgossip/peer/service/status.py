@@ -1,4 +1,4 @@
-"""What can be seen of a peer from outside: its estimate, and whose records that has met."""
+"""The view of a peer from outside: its estimate, and whose records that has met."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class RoundsStatus(msgspec.Struct, frozen=True):
     bracket: tuple[float, float] | None = None
     """Between which values the statistic of all rows lies for certain."""
     kind: str = ""
-    """What this round is for, as in `program.Kind`; empty once all rounds are."""
+    """The purpose of this round, as in `program.Kind`; empty once all rounds have ended."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class Ended(Errors, frozen=True):
-    """What a peer had found when a generation ended."""
+    """A peer's estimate when a generation ended."""
 
     generation: int
     """The first is 1."""
@@ -140,11 +140,11 @@ class Status(Errors, frozen=True):
     spread: float | None = None
     """How much an exchange changes a node's mass, in parts of it."""
     masses: MassHistory | None = None
-    """What the gossip error is made from, so that a restart does not forget it."""
+    """The history behind the gossip error, so that a restart does not forget it."""
     privacy: str | None = None
-    """What is promised about every row; the gossip error is then about the reports' value."""
+    """The promise about every row; the gossip error is then about the reports' value."""
     ended: tuple[Ended, ...] = ()
-    """What the generations before had found, the latest last."""
+    """The estimates of the generations before, the latest last."""
     rounds: RoundsStatus | None = None
     """Where sums are computed: how far that is."""
 

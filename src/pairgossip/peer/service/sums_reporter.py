@@ -1,4 +1,4 @@
-"""What a peer that computes sums reports: how far the rounds are, and who is awaited."""
+"""Reports of a peer that computes sums: how far the rounds are, and who is awaited."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SumsReporter(Reporter):
         self._unwritable = ""
         """Why they are not."""
         self._keep_earlier_result()
-        self._found = self._describe()
+        self._last_status = self._describe()
 
     def _describe(self, **more: Any) -> Status:
         """Describe the peer; it is done once the result is on the disk for good."""
@@ -74,7 +74,7 @@ class SumsReporter(Reporter):
 
     def _last_found(self) -> Status:
         """Describe the peer as it was when a round last ended."""
-        return self._found
+        return self._last_status
 
     def _after_save(self, change: SaveSums) -> None:
         if change.added:
@@ -82,10 +82,10 @@ class SumsReporter(Reporter):
         if change.state.generation != self._generation:
             self._generation = change.state.generation
             self._log_generation(change.state)
-            self._round, self._found = 0, self._describe(updated=time.time())
+            self._round, self._last_status = 0, self._describe(updated=time.time())
         if self._rounds.round != self._round:
             self._round = self._rounds.round
-            self._found = self._describe(updated=time.time())
+            self._last_status = self._describe(updated=time.time())
             self._log.info(
                 "a round ended" if self._rounds.ask is not None else "all rounds ended",
                 round=self._round - 1,
@@ -137,7 +137,7 @@ class SumsReporter(Reporter):
         return self._context.name_member(member)
 
     def _show(self, member: str) -> str:
-        """Name a member that a neighbor has told, whatever that is."""
+        """Name a member by the text that a neighbor sent, whatever that is."""
         return clean_text(self._name(member), 64)
 
     def _other_list(self, neighbor: str, theirs: dict[str, int]) -> str:

@@ -82,7 +82,7 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
     """Exchanges between two marks."""
     marks: tuple[_Mark, ...]
     since: _Sums = _NO_SUMS
-    """Of the batch that has not ended yet."""
+    """Sums of the batch that has not ended yet."""
 
     def fits(self, state: State, width: int) -> bool:
         """Return whether this belongs to a state: a crash may have undone exchanges since."""
@@ -97,13 +97,14 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
 
 _GROUPS = 8
 _QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160), _GROUPS))
-"""Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
-fewer, as neighboring differences share an average. There are more than eleven groups only where a
-crash has lost a part of a short history."""
+"""Quantiles of Student's law for an interval of 95 %, by the number of groups: with two degrees of
+freedom fewer, as neighboring differences share an average. There are more than eleven groups only
+where a crash has lost a part of a short history."""
 _OBSERVED = 0.5
 """The part of the weight whose growth must have been seen."""
 _ENOUGH = 0.1
-"""Of the sampling error: to gossip on would add less than 1 % to what an interval allows for."""
+"""Gossip error, as a part of the sampling error, that is enough: less of it would make an interval
+shorter by less than 1 %."""
 _FORGETTING = 1 / 32
 
 
@@ -133,7 +134,7 @@ class Uncertainty:
 
     @property
     def masses(self) -> MassHistory:
-        """What to keep to go on after a restart."""
+        """The history to keep for a restart."""
         return self._history
 
     def renew(self, rule: Rule, state: State, others: Mapping[str, int]) -> None:

@@ -1,1 +1,1 @@
-"""What peers have agreed to compute: the specification, its checks, its mechanism."""
+"""The agreement of peers on a run: the specification, its checks, its mechanism."""

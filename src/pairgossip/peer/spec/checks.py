@@ -1,4 +1,4 @@
-"""What can be wrong with a specification, each with the sentence that says so."""
+"""Checks of a specification, each with its sentence."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 ADAPTIVE = AdaptiveStep.name
 _LARGEST_BOUND = 1e60
-"""Beyond this, sums of squares could leave the floating range."""
+"""Largest absolute bound of a range; beyond it sums of squares could leave the floating range."""
 _MOST_ROWS = 2**40
+"""Largest number of rows of all members; more are refused."""
 
 _KINDS = {
     "str": "text in quotes",
@@ -37,7 +38,7 @@ _PLACE = re.compile(r"at `\$\.?([\w.]*)")
 
 
 def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection[str]]) -> None:
-    """Refuse keys that nobody knows, and what must be there and is not, by name."""
+    """Refuse unknown keys, and name those that are missing."""
     for name, keys in keys_by_table.items():
         part = table if not name else table.get(name, {})
         for key in part if isinstance(part, Mapping) else ():

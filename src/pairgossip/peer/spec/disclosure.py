@@ -1,4 +1,4 @@
-"""What leaves a member's machine, in words, before anything does."""
+"""Sentences about the data that leave a member's machine, said before any do."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ _MASKED = (
     "Each of your contributions is masked: others learn their sum over all members, and how many "
     "rows you have; only all other members together could work out yours."
 )
-_MANY = 10
-"""Members about which nothing is agreed: noise grows with their number but little."""
+_ASSUMED_MEMBERS = 10
+"""Honest members if the specification names no number; noise hardly depends on it."""
 _FEW_ROWS = 10
-"""Rows that all runs have."""
+"""Rows of the smallest run; a limit up to this is not worth a sentence."""
 _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work out yours."
 
 
@@ -87,7 +87,7 @@ def _describe_interval(spec: Spec, cells: Cells) -> list[str]:
     from pairgossip.peer.sums.statistics import noise_law
 
     assert spec.noise is not None
-    members = 1 + (spec.noise.honest or _MANY)
+    members = 1 + (spec.noise.honest or _ASSUMED_MEMBERS)
     least = rows_for_interval(cells, noise_law(spec, members), members)
     if least <= _FEW_ROWS:
         return []

@@ -63,8 +63,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.sums.questions import OrderQuestion
 
 _DEFAULT_ROUNDS = 100
+"""Sums of a run that learns, at most, if the file does not say."""
 LARGEST_TEXT = 60_000
-"""Canonical text travels in every hello, whose frames have a limit."""
+"""Characters of a canonical text, which travels in every hello; a longer one is refused."""
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
 
@@ -123,7 +124,7 @@ class Privacy(_Strict, frozen=True):
     """How every member reports its rows instead of sending them: by randomized response."""
 
     epsilon: float
-    """What one report may tell about its row."""
+    """The privacy budget of one report."""
     bins: _Whole | tuple[_Whole, ...]
     """Into how many equal parts the range of each column is cut."""
     rounding: str = "bins"
@@ -138,14 +139,14 @@ class SumsNoise(_Strict, frozen=True):
     """How noise hides rows in sums of counts; the table [privacy] of a run on sums."""
 
     epsilon: float
-    """What all sums of a generation together may tell about a row."""
+    """The privacy budget of all sums of a generation together."""
     honest: _Whole | None = None
-    """How many members add their part of the noise at least that whoever looks does not know; None
-    for all but one."""
+    """The least number of honest members, whose noise an observer does not know; None for all but
+    one."""
 
 
 class Spec(_Strict, frozen=True):
-    """What all members of a run agree on."""
+    """The agreement of all members of a run."""
 
     columns: tuple[str, ...]
     ranges: dict[str, tuple[float, float]]
@@ -154,7 +155,7 @@ class Spec(_Strict, frozen=True):
     loss: str | None = None
     label: str | None = None
     classes: tuple[str, ...] | None = None
-    """What the label says in words, from the lowest to the highest: they count as 0, 1, ..."""
+    """The words of the label from the lowest to the highest; they count as 0, 1, ..."""
     whole: tuple[str, ...] | None = None
     """With sums and a kernel, columns that hold whole numbers only: each number has a bin."""
     target: str = "v"
@@ -165,7 +166,7 @@ class Spec(_Strict, frozen=True):
     stop: Stop | None = None
     privacy: Privacy | None = None
     noise: SumsNoise | None = None
-    """What [privacy] says in a run on sums."""
+    """The table [privacy] of a run on sums."""
 
     @property
     def is_sums(self) -> bool:

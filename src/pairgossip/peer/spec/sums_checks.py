@@ -1,4 +1,4 @@
-"""What can be wrong with the specification of a run on sums, each with its sentence."""
+"""Checks of the specification of a run on sums, each with its sentence."""
 
 from __future__ import annotations
 

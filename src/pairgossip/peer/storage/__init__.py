@@ -1,1 +1,1 @@
-"""What a peer keeps on disk: its folder, rows, journal, ledger and witness."""
+"""A peer's files on disk: its folder, rows, journal, ledger and witness."""

@@ -1,4 +1,4 @@
-"""What a peer contributes of a data file: its rows as they are, or under privacy a report of each.
+"""A peer's contribution from a data file: its rows as they are, or under privacy a report of each.
 
 Everything that may be wrong with the rows is found out before anything is written for them.
 """

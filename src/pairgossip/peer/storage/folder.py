@@ -41,7 +41,7 @@ _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
 class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the operator of one peer decides alone."""
+    """The settings that the operator of one peer decides alone."""
 
     name: str
     listen: str = DEFAULT_LISTEN

@@ -59,7 +59,7 @@ SCHEMA = (
 
 
 ROWS, PROOF, SUMMED, CONSENT, NEXT = "rows", "proof", "summed", "consent", "next"
-"""What stands in the table of rounds beside contributions, whose keys are round and member."""
+"""Keys of the table of rounds besides contributions, whose keys are round and member."""
 
 
 def fingerprint(table: str, *columns: object) -> int:

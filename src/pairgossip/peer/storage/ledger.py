@@ -52,11 +52,11 @@ class _Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reports: dict[str, tuple[int, ...]]
     """By the name of the observation."""
     noise: tuple[int, ...] = ()
-    """What is added to a sum over all these observations, each of which has an empty report."""
+    """The noise of a sum over all these observations, each of which has an empty report."""
 
 
 class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a ledger holds."""
+    """The contents of a ledger."""
 
     secret: str
     """The key under which observations have their names, in hexadecimal."""
@@ -181,7 +181,7 @@ class Declared:
     setting: str = "--budget {}"
     """How an operator says how much epsilon an observation may spend."""
     act: str = "reporting them in another way"
-    """What costs epsilon once more, if anything was spent before."""
+    """The declaration that costs epsilon once more, if any was spent before."""
 
     def is_of(self, drawn: _Drawn) -> bool:
         """Return whether reports were drawn by this very mechanism."""
@@ -190,7 +190,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Account:
-    """What the observations of a ledger have spent."""
+    """The budget that the observations of a ledger have spent."""
 
     observations: int
     spent: Decimal
@@ -266,7 +266,7 @@ def reports_of(
         before = _load(path)
         book = _begin(before, declared, budget)
         names = _names(book.secret, declared.columns, rows)
-        reports = _known(path, book, declared)
+        reports = _read_reports(path, book, declared)
         missing = [place for place, name in enumerate(names) if name not in reports]
         _check_budget(path, book, declared, [names[place] for place in missing])
         if missing:
@@ -364,7 +364,7 @@ def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[s
     return names
 
 
-def _known(path: Path, book: _Book, declared: Declared) -> dict[str, Report]:
+def _read_reports(path: Path, book: _Book, declared: Declared) -> dict[str, Report]:
     """Return the reports that were drawn by this very mechanism."""
     mine = [one for one in book.drawn if declared.is_of(one)]
     reports = {name: report for one in mine for name, report in one.reports.items()}

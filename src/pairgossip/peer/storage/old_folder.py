@@ -1,4 +1,4 @@
-"""What a folder of pairgossip 0.2 gives to a new one: who the peer is, settings, signed result.
+"""Reading a folder of pairgossip 0.2 for a new one: who the peer is, settings, signed result.
 
 Frames, masks and the database have changed since, so nothing else of it can go on. This reads the
 old formats as they were and for good; it shares no definition with the present ones, which may
@@ -52,7 +52,7 @@ _AFRESH = "make a new peer, without --from"
 
 @dataclass(frozen=True)
 class OldFolder:
-    """What a new folder takes from an old one."""
+    """The parts of an old folder that a new one takes."""
 
     folder: Path
     identity: Identity
@@ -222,7 +222,7 @@ class _Growth(msgspec.Struct, array_like=True):
 
 
 class _Notice(msgspec.Struct, array_like=True, tag="notice"):
-    """What began a generation."""
+    """The notice that began a generation."""
 
     generation: int
     evicted: tuple[str, ...]
@@ -248,7 +248,7 @@ def _damaged(path: Path, how: str) -> InputError:
 
 
 class _Contribution(msgspec.Struct, array_like=True, tag="contribution"):
-    """What one member has added to one round, as it was signed."""
+    """A member's part of one round, as it was signed."""
 
     generation: int
     round: int
@@ -267,7 +267,7 @@ class _Noise(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Figures(msgspec.Struct, forbid_unknown_fields=True):
-    """What members stated in the last round, in the order of a file of the result."""
+    """The members' statements of the last round, in the order of a file of the result."""
 
     versions: dict[str, str]
     value: float | None

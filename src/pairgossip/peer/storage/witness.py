@@ -56,14 +56,14 @@ _MARK = b"witness1"
 
 @dataclass(frozen=True)
 class _Note:
-    """What a witness knows of a database."""
+    """A witness's knowledge of a database."""
 
     saves: int
     """How many there were, synced or not."""
     synced: int
     """How many of them no loss of power can undo."""
     digest: int
-    """Of the state that the last of them has left."""
+    """Fingerprint of the state that the last of them has left."""
     system: bytes
     """The system that was running."""
 

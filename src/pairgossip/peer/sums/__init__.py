@@ -1,1 +1,1 @@
-"""What members compute of sums of which nothing but the sum becomes known."""
+"""Programs on masked sums: members learn each sum, and no contribution to it."""

@@ -44,28 +44,29 @@ _STEP = 2.0**-40
 _TOLERANCE = 1e-8
 """It ends when a step promises to gain less than this part of the zero model's objective."""
 _SLACK = 1e-9
-_MOST_BENT = 2.0
-"""The second derivative of any of the losses, or as if it were rounded off."""
-_COARSE = 0.1
-"""How far slopes may be off, relative to the mean slope, before a model counts as not found."""
-_NEAR = 1e-5
-"""How far models may be apart, relative to their size, that members compute from the same sums:
-where a feature is the sum of others, rounding moves them along it by as much."""
+"""Relative rounding error of the objective that the line search lets pass."""
+_LARGEST_CURVATURE = 2.0
+"""Bound on the second derivative of the losses; the hinge is smoothed."""
+_SLOPE_TOLERANCE = 0.1
+"""Largest relative error of slopes; beyond it the model does not count as found."""
+_MODEL_TOLERANCE = 1e-5
+"""Largest relative difference of the models that members compute from the same sums: where a
+feature is the sum of others, rounding moves them along it; beyond it members disagree."""
 _EVEN_POWERS = np.array([
     [1 / 2, 0, 1 / 2, 0, 0, 0, 0],
     [3 / 8, 0, 1 / 2, 0, 1 / 8, 0, 0],
     [10 / 32, 0, 15 / 32, 0, 6 / 32, 0, 1 / 32],
 ])  # fmt: skip
 """The second, fourth and sixth power by Chebyshev's polynomials."""
-_LOST = 4.0
-"""How far a row's powers may be off in units of the last digit."""
+_POWER_ERROR = 4.0
+"""Rounding error of a row's powers, in units of the last digit."""
 _MARGIN = 2.0
-"""How much beyond its bounds a sketch may take a function."""
+"""Factor by which the values of a sketch may exceed the bounds of its functions."""
 _NOT_FINITE = "they lead to a model that is not finite"
 
 
 class _Question(NamedTuple):
-    """What a sum depends on."""
+    """The parameters of a sum."""
 
     name: str
     model: tuple[float, ...] = ()
@@ -134,7 +135,7 @@ class LearningProgram(SumsProgram):
         if not is_same or mine.name != "scores" or len(numbers[0]) != len(numbers[1]):
             raise Disagreement(f"{theirs.name[:20]!r} is asked for there, and {mine.name!r} here")
         apart = np.abs(numbers[0] - numbers[1]).max()
-        if not (apart <= _NEAR * np.abs(numbers[0]).max() and theirs.low <= theirs.high):
+        if not (apart <= _MODEL_TOLERANCE * np.abs(numbers[0]).max() and theirs.low <= theirs.high):
             raise Disagreement("another model is asked about there than here")
         self._advance(
             At(np.array([theirs.model]), Agreement(theirs.low, theirs.high, theirs.order))
@@ -177,7 +178,7 @@ class LearningProgram(SumsProgram):
             return high  # they are counted in cells
         totals = sums.reshape(self._grades, size).sum(axis=0)
         powers = _EVEN_POWERS @ totals[: _EVEN_POWERS.shape[1]]
-        most = np.maximum(powers + totals[0] * _LOST * 2.0**-self._bits, 0.0)
+        most = np.maximum(powers + totals[0] * _POWER_ERROR * 2.0**-self._bits, 0.0)
         ends = most ** (0.5 / np.arange(1, len(most) + 1))
         return high * min(1.0, float(ends.min()))
 
@@ -195,7 +196,7 @@ class LearningProgram(SumsProgram):
         margins = np.array([-apart, apart])
         value = float(np.abs(self._phi.value(margins)).max())
         slope = float(np.abs(self._phi.derivative(margins)).max())
-        bounds = np.full(size, _MARGIN * _MOST_BENT)
+        bounds = np.full(size, _MARGIN * _LARGEST_CURVATURE)
         bounds[:d], bounds[d : d + 3] = slope, (value, slope, 2.0 * slope + 1.0)
         bounds[: d + 3] *= _MARGIN
         return bounds
@@ -237,7 +238,7 @@ class LearningProgram(SumsProgram):
         model, objective = self._round.models[0], float(self._round.objective[0])
         if not np.isfinite(model).all():
             raise Disagreement(_NOT_FINITE)
-        if self._round.gradient_error > _COARSE or not math.isfinite(objective):
+        if self._round.gradient_error > _SLOPE_TOLERANCE or not math.isfinite(objective):
             objective, is_finished = math.nan, False
         self.result = self._state(
             model=tuple(float(f"{one:.12g}") for one in model.tolist()),

@@ -33,18 +33,19 @@ The same whenever it is asked for the same again: a second draw would tell the s
 """
 _STEPS = 1 << 32
 """Epsilon is rounded down to whole parts of this, which is the side of more noise."""
-_CLOSE = 1e-9
-"""How far sums of products of a million floats may be off, and more."""
-_FAR = 45.0
-"""Less than the exponential of minus this is beyond what is tabulated."""
+_TABLE_ERROR = 1e-9
+"""Bound on the rounding error of a tabulated probability; a draw this close to the end of a cell
+is decided in exact arithmetic."""
+_LARGEST_EXPONENT = 45.0
+"""Exponent of the smallest tabulated probability, exp(-45); rarer values are computed."""
 _SLACK = 10
-"""How many of the digits of decimal numbers may be off, and more."""
+"""Extra decimal digits that rounding may spoil."""
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 100.0
 
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """What every member adds to a count.
+    """The law of the noise that every member adds to a count.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class NoiseLaw:
         places = np.searchsorted(ends, shares, side="right")
         bounds = np.concatenate([[-np.inf], ends, [np.inf]])
         apart = np.minimum(shares - bounds[places], bounds[places + 1] - shares)
-        for at in np.flatnonzero(apart < _CLOSE):
+        for at in np.flatnonzero(apart < _TABLE_ERROR):
             places[at] = self._invert(int(words[at]))
         return places
 
@@ -101,7 +102,7 @@ class NoiseLaw:
         """Return the probabilities of up to k, for every k that is not too rare."""
         numerator, denominator = self._decay
         decay, m = numerator / denominator, self.honest
-        j = np.arange(1, math.ceil(_FAR / decay) + 1)
+        j = np.arange(1, math.ceil(_LARGEST_EXPONENT / decay) + 1)
         falls = math.exp(-decay) * (m * (j - 1) + 1) / (m * j)
         chances = np.cumprod(np.append((-math.expm1(-decay)) ** (1 / m), falls))
         return np.cumsum(chances)

@@ -1,4 +1,4 @@
-"""What counts with noise tell of a statistic: a value without bias, and an interval.
+"""A statistic from counts with noise: a value without bias, and an interval.
 
 Averages over pairs are quadratic forms of the counts, so that the bias of noise is known and can be
 taken off, and its variance follows from the law of the noise. For this counts are read as they are,
@@ -49,7 +49,7 @@ _AT_WORST = 0.935
 """Level of intervals whatever rows are in each cell. Where cells leave little open, they hold 95 %
 as rows usually lie, and not more than 97 % as they would at this level for the worst."""
 _TINY = 1e-12
-"""What makes singular covariances regular, as a part of their trace."""
+"""Ridge that makes singular covariances regular, as a part of their trace."""
 _MOST_RATIO = 2.0
 """How many times as wide as the one before a cell may be for rows to slope: as a form is linear, no
 slope is cut off, and one by a narrow cell of many rows would be steeper than rows can be."""
@@ -105,7 +105,7 @@ def _has_interval(cells: Cells) -> bool:
 
 
 class Noisy(NamedTuple):
-    """What noisy counts tell."""
+    """A statistic as read from noisy counts."""
 
     found: Found
     noise: float
@@ -132,7 +132,7 @@ class Forms(NamedTuple):
     pairs: FloatArray
     """Shape (kernels, cells, cells)."""
     own: FloatArray
-    """What pairs of a row with itself add, shape (kernels, cells)."""
+    """The kernels' values of pairs of a row with itself, shape (kernels, cells)."""
 
 
 def find_forms(block: Block, kernel: Kernel | Combination) -> Forms:
@@ -203,7 +203,7 @@ class _NoisyPairs:
     cells: Cells
     shares: FloatArray
     variance: float
-    """Of the noise of a share."""
+    """Variance of the noise of a share."""
 
     def find(self) -> Noisy:
         """Return the value without the bias of noise, and an interval."""
@@ -327,7 +327,7 @@ class _NoisyQuantile:
     shares: FloatArray
     n: float
     variance: float
-    """Of the noise of a share."""
+    """Variance of the noise of a share."""
 
     def find(self) -> Noisy:
         """Return the quantile with its interval: the numbers that a test would not reject."""

@@ -69,7 +69,7 @@ def _whole_table(cells: Cells, sums: Sums, block: Block) -> FloatArray:
 
 
 class _Margin(NamedTuple):
-    """What one of several tables says of the rows below some points of a column, by class."""
+    """The rows below some points of a column, by class, as one of several tables counts them."""
 
     below: FloatArray
     """How many rows there are, shape (points, classes)."""

@@ -1,4 +1,4 @@
-"""What all programs on sums share: rounds of sums, and then a statement that all members sign."""
+"""The base of programs on sums: rounds of sums, and then a statement that all members sign."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SumsProgram(ABC):
 
     @property
     def found(self) -> Found | None:
-        """What is found by now; None before the sums that tell it."""
+        """The finding so far; None before the sums that it is read from."""
         result = self.result
         if result is None or (result.model is None and result.value is None):
             return None

@@ -1,4 +1,4 @@
-"""What sums can tell: kernels that have a sketch, and statistics of order by their names."""
+"""Questions that sums answer: kernels with a sketch, and statistics of order by their names."""
 
 from __future__ import annotations
 

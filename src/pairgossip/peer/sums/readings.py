@@ -40,11 +40,11 @@ mostly rounding, in which members differ."""
 
 
 class Found(NamedTuple):
-    """What means of features tell of a statistic; NaN where something is not known."""
+    """A statistic as read from means of features; NaN where a number is unknown."""
 
     value: float
     error: float
-    """Of sampling rows."""
+    """Standard error that comes from sampling rows."""
     low: float = math.nan
     high: float = math.nan
     """An interval that allows for sampling, for noise, and for what cells leave open."""
@@ -54,11 +54,11 @@ class Found(NamedTuple):
     p_bracket: Ends = UNKNOWN
     """Holds the p of all rows."""
     fullest_cells: tuple[float, ...] = ()
-    """Of a test: the largest share of rows in one cell of each column."""
+    """For a test, the largest share of rows in one cell of each column."""
 
 
 class Reading(Protocol):
-    """What means of features tell, once it is known of how many rows."""
+    """Reads a statistic from means of features over a given number of rows."""
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features, shape (..., r)."""

@@ -20,24 +20,26 @@ from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.text import clean_text, join_names
 
 LEVEL = 0.95
-"""Of all intervals."""
+"""Confidence level of all intervals."""
 _DIGITS = 12
-"""To which numbers are rounded: those that members compute may differ in the last ones."""
-_CLOSE = 1e-9
-"""How far members' numbers may be apart, relative to their size."""
-_CLOSE_MODEL = 1e-5
-"""The same of models: where a feature is the sum of others, rounding moves them along it."""
+"""Significant digits of the numbers of a result; members' numbers may differ in later ones."""
+_TOLERANCE = 1e-9
+"""Largest relative difference of two members' numbers; beyond it their results disagree."""
+_MODEL_TOLERANCE = 1e-5
+"""Largest relative difference of two members' models, which rounding moves along a feature that
+is the sum of others; beyond it their results disagree."""
 _WIDE = 8.0
-"""An interval that is as many errors wide, which is twice what rows alone ask for."""
+"""Width of an interval, in standard errors, from which on cells are called too wide; rows alone
+ask for half of it."""
 _VERSION_TEXT = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 """How a version is written: all members sign the one that the lowest id gives."""
 CROWDED = 0.5
 """The largest share of rows in one cell of a column that needs no warning in a test."""
 _GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
 _LATER = ("p_bracket", "crowded_cells")
-"""What results of former versions do not have, and signed bytes only if there is any."""
+"""Fields that results of former versions lack; signed bytes hold them only where they are set."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
-"""What is in the units of the value."""
+"""Fields in the units of the value."""
 
 Shares = Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
 """Shares of rows; none at all would be signed in other bytes than they are read from."""
@@ -46,22 +48,22 @@ Shares = Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
 class AddedNoise(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What was added to the counts, and what it does."""
+    """The noise added to the counts, and its effect."""
 
     epsilon: float
-    """Of all rounds together."""
+    """The budget of all rounds together."""
     honest: int
     """How many members must have added their part for that."""
     variance: float
-    """Of the noise of one count."""
+    """Variance of the noise of one count."""
     error: float | None
-    """The standard error of the value that comes from it; None if it cannot be told."""
+    """The standard error of the value that comes from it; None if unknown."""
     without_interval: str | None = None
     """Why there is no interval; None if there is one, or would be none without noise either."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What members have computed, and of what."""
+    """The result that members have computed, and the rows it covers."""
 
     question: str
     """In words."""
@@ -82,7 +84,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Covers the population's value in 95 % of all samples, whatever rows are in each cell; it
     allows for noise."""
     p: float | None = None
-    """Of a test."""
+    """The p-value of a test."""
     bracket: tuple[float, float] | None = None
     """Holds the value over all rows for sure, whatever rows are in each cell."""
     p_bracket: tuple[float, float] | None = None
@@ -128,7 +130,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return f"{join_names(crowded)}, so that their order is not known: {advice}"
         opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
         if self.sampling_error is None or (self.interval is None and self.p_bracket is None):
-            return f"cells are too wide to tell: {advice}" if opened > _CLOSE else None
+            return f"cells are too wide to tell: {advice}" if opened > _TOLERANCE else None
         error = math.hypot(self.sampling_error, (self.noise and self.noise.error) or 0.0)
         # A test has no interval: one would be as wide as its bracket and four errors.
         width = opened + _WIDE / 2 * error
@@ -224,7 +226,11 @@ def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> 
     theirs = mine.take_over(decode_figures(public))
     size = max(abs(part) for name in _ALIKE for part in _numbers(getattr(mine, name)))
     # A loss is measured by that of the zero model, which is about 1.
-    near = {**dict.fromkeys(_ALIKE, _CLOSE * size), "noise": _CLOSE * size, "objective": _CLOSE}
+    near = {
+        **dict.fromkeys(_ALIKE, _TOLERANCE * size),
+        "noise": _TOLERANCE * size,
+        "objective": _TOLERANCE,
+    }
     for name in Figures.__struct_fields__[:-1]:
         one, other = getattr(mine, name), getattr(theirs, name)
         if name == "model" and one is not None and other is not None:
@@ -250,7 +256,7 @@ def _is_close(one: Any, other: Any, near: float) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(_is_close(*pair, near) for pair in pairs)
     if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= max(near, _CLOSE * abs(one))
+        return abs(one - other) <= max(near, _TOLERANCE * abs(one))
     return bool(one == other)
 
 
@@ -261,7 +267,7 @@ def _are_models_close(
     if not len(one) == len(other) == len(widths):
         return False
     apart = sum(abs(a - b) * width for a, b, width in zip(one, other, widths, strict=True))
-    return apart <= _CLOSE_MODEL * sum(abs(a) * b for a, b in zip(one, widths, strict=True))
+    return apart <= _MODEL_TOLERANCE * sum(abs(a) * b for a, b in zip(one, widths, strict=True))
 
 
 def _show(value: Any) -> str:

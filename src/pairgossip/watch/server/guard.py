@@ -134,9 +134,9 @@ _CROWDED = 128
 places is for those that have asked, and for what takes a moment to end."""
 _CHECK_SECONDS = 1.0
 _HEAD_SECONDS = 10.0
-"""By then a request's head has arrived."""
+"""Seconds that the head of a request may take; then the connection is closed."""
 _BODY_SECONDS = 60.0
-"""By then its body has."""
+"""Seconds that its body may take; then the connection is closed."""
 _UNREAD_SECONDS = 30.0
 """Seconds after which a viewer that takes no byte of an answer is taken not to read it."""
 
@@ -191,7 +191,7 @@ class PromptProtocol(H11Protocol):
         self._timer = self.loop.call_later(_CHECK_SECONDS, self._check)
 
     def _state(self) -> tuple[tuple[Any, ...], float]:
-        """What has to move next, and how long that may take."""
+        """The bytes that have to move next, and the seconds that may take."""
         unread = self.transport.get_write_buffer_size()
         if unread:
             # A slow reader takes some bytes and thereby gets more time.

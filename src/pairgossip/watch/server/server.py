@@ -168,7 +168,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for view in self._views:
             view.close()
-        # What is cut off now was the user's wish, not an error to log.
+        # Cutting connections off was the user's wish, not an error to log.
         log = logging.getLogger("uvicorn.error")
         level = log.level
         log.setLevel(logging.CRITICAL)
