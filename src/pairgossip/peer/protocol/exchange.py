@@ -224,13 +224,13 @@ class Exchange(Nodes):
     # The responder's side
 
     def _handle_offer(self, sender: str, offer: Offer) -> list[Action]:
-        known = self.state.outcomes.get(sender)
-        if known is not None and offer.seq < known.seq:
+        outcome_before = self.state.outcomes.get(sender)
+        if outcome_before is not None and offer.seq < outcome_before.seq:
             self.counts["offers older than the last"] += 1
             return [Send(sender, Reject(self.state.generation, offer.seq, "stale"))]
-        if known is not None and offer.seq == known.seq:
+        if outcome_before is not None and offer.seq == outcome_before.seq:
             self.counts["answers repeated"] += 1
-            return [Send(sender, self._answer_of(known))]
+            return [Send(sender, self._answer_of(outcome_before))]
         if not self.context.check.is_member(offer.record):
             return self._reject(sender, offer.seq, "member")
         node = self._free_node()
@@ -240,8 +240,8 @@ class Exchange(Nodes):
                 self._waiting[sender] = offer
                 return []
             return self._reject(sender, offer.seq, "busy")
-        given = self.state.nodes[node]
-        outcome = Outcome(offer.seq, given.record, given.mass)
+        before = self.state.nodes[node]
+        outcome = Outcome(offer.seq, before.record, before.mass)
         if not self._apply(node, offer.record, offer.mass):
             return []
         touched = (node, *self._exchange_locally())

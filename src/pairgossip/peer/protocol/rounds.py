@@ -86,7 +86,7 @@ class Rounds(Summation):
     """Members and rows as neighbors have them whose lists differ; empty until they tell."""
     _theirs: dict[str, Have] = field(default_factory=dict)
     """How far neighbors are, as they last said."""
-    _wanted: int = 0
+    _requests: int = 0
     """Whose contributions were asked for and may be on their way."""
     _turn: int = 0
     """Which neighbor is asked next for everything, whoever was asked before."""
@@ -96,20 +96,20 @@ class Rounds(Summation):
     """Who was sent this peer's contribution to a round, or has shown it to be the same."""
     _compared: dict[str, int] = field(default_factory=dict)
     """Whose contributions neighbors were asked for whose transcripts differ, a bit each."""
-    _given: dict[str, Counter[Place]] = field(default_factory=dict)
+    _times_sent: dict[str, Counter[Place]] = field(default_factory=dict)
     """What was sent to each neighbor on request since the last contact, and how often."""
     _partings: int = 0
     """Contacts of a peer that is evicted since it knows all."""
-    _held: tuple[Mapping[Place, Contribution], int, tuple[str, ...], int] = ({}, -1, (), 0)
+    _bits_cache: tuple[Mapping[Place, Contribution], int, tuple[str, ...], int] = ({}, -1, (), 0)
     """Contributions, round and members, and which of the members' are there, a bit each."""
 
     def _begin(self) -> None:
         self._theirs.clear()
         self._sent.clear()
         self._compared.clear()
-        self._given.clear()
+        self._times_sent.clear()
         self.other_lists.clear()
-        self._wanted, self._has_turn, self._partings = 0, True, 0
+        self._requests, self._has_turn, self._partings = 0, True, 0
         super()._begin()
 
     @property
@@ -140,9 +140,9 @@ class Rounds(Summation):
         With news, those are told that may lack it, and what was asked for may still come: else a
         slow network would be asked for the same at every piece of news.
         """
-        self._given.clear()
+        self._times_sent.clear()
         if not has_news:
-            self._wanted, self._has_turn = 0, True
+            self._requests, self._has_turn = 0, True
             self._turn += 1
         messages: list[SumsAction] = []
         if not has_news and (waiting := self.next_notice) is not None:
@@ -238,7 +238,7 @@ class Rounds(Summation):
                 break
             self._finish_round()
         if self.round > before:
-            self._wanted, self._has_turn = 0, True
+            self._requests, self._has_turn = 0, True
             level = [who for who in self.present if who in self.agreed]
             actions += [Send(who, self._have(wants_answer=False)) for who in level]
             for who, theirs in list(self._theirs.items()):
@@ -248,7 +248,7 @@ class Rounds(Summation):
     # Union
 
     def _have(self, *, wants_answer: bool = True) -> Have:
-        packed = self._pack(self._held_here())
+        packed = self._pack(self._bits_here())
         return Have(self.state.generation, self.round, self.transcript, packed, wants_answer)
 
     def _handle_have(self, sender: str, have: Have) -> list[SumsAction]:
@@ -263,20 +263,22 @@ class Rounds(Summation):
 
     def _lacks(self, have: Have) -> bool:
         """Return whether this peer has contributions to the present round that a neighbor lacks."""
-        return have.round == self.round and bool(self._held_here() & ~_bits(have.held))
+        return have.round == self.round and bool(self._bits_here() & ~_bits(have.held))
 
-    def _held_here(self) -> int:
+    def _bits_here(self) -> int:
         """Return the members whose contributions to the present round are here, as bits.
 
         Neighbors tell and ask much more often than a contribution comes: what was found is kept.
         """
-        given, number, members, held = self._held
-        if given is self.state.contributions and (number, members) == (self.round, self.members):
-            return held
-        given, number, members = self.state.contributions, self.round, self.members
-        held = sum(1 << place for place, one in enumerate(members) if (number, one) in given)
-        self._held = given, number, members, held
-        return held
+        contributions, number, members, bits = self._bits_cache
+        is_same = contributions is self.state.contributions
+        if is_same and (number, members) == (self.round, self.members):
+            return bits
+        contributions, number, members = self.state.contributions, self.round, self.members
+        places = enumerate(members)
+        bits = sum(1 << place for place, one in places if (number, one) in contributions)
+        self._bits_cache = contributions, number, members, bits
+        return bits
 
     def _compare(self, sender: str, have: Have) -> list[SumsAction]:
         """Send a neighbor this peer's contribution, and ask for what it has and this peer lacks."""
@@ -300,20 +302,20 @@ class Rounds(Summation):
         """Ask for what is missing here, and for one's own unless it was sent to somebody."""
         if self.ask is None or self.halt is not None:
             return []
-        missing = (1 << len(self.members)) - 1 & ~self._held_here()
+        missing = (1 << len(self.members)) - 1 & ~self._bits_here()
         if not self._sent.get(self.round):
             missing |= 1 << self.members.index(self.context.me)
         # One that offers all and sends nothing keeps nobody from asking the others: each of them
         # is asked in its turn, whoever was asked before.
         has_turn = self._has_turn and sender == self.present[self._turn % len(self.present)]
-        wanted = offered & missing & (-1 if has_turn else ~self._wanted)
-        self._has_turn = self._has_turn and not (has_turn and wanted)
-        wanted = _lowest(wanted, self._most_wanted)
-        self._wanted |= wanted
-        return [Send(sender, self._want(self.round, wanted))] if wanted else []
+        request = offered & missing & (-1 if has_turn else ~self._requests)
+        self._has_turn = self._has_turn and not (has_turn and request)
+        request = _lowest(request, self._most_requested)
+        self._requests |= request
+        return [Send(sender, self._want(self.round, request))] if request else []
 
     @property
-    def _most_wanted(self) -> int:
+    def _most_requested(self) -> int:
         """How many contributions one answer holds."""
         return min(_MOST_SENT, _MOST_BYTES // (8 * self.program.longest) + 1)
 
@@ -339,83 +341,84 @@ class Rounds(Summation):
         # An answer holds some members' contributions only, so those not seen yet are asked for.
         everyone = (1 << len(self.members)) - 1
         left = everyone & ~self._compared.get(sender, 0) or everyone
-        wanted = _lowest(left, self._most_wanted)
-        self._compared[sender] = (everyone & ~left) | wanted
-        return [Send(sender, self._want(self.round - 1, wanted))]
+        request = _lowest(left, self._most_requested)
+        self._compared[sender] = (everyone & ~left) | request
+        return [Send(sender, self._want(self.round - 1, request))]
 
     def _handle_want(self, sender: str, want: Want) -> list[SumsAction]:
         bits, answers, size = _bits(want.members), list[SumsAction](), 0
-        given = self._given.setdefault(sender, Counter())
+        counts = self._times_sent.setdefault(sender, Counter())
         for place, one in enumerate(self.members):
-            held = self.contribution(one, want.round) if bits >> place & 1 else None
-            if held is None or len(answers) >= _MOST_SENT or size >= _MOST_BYTES:
+            contribution = self.contribution(one, want.round) if bits >> place & 1 else None
+            if contribution is None or len(answers) >= _MOST_SENT or size >= _MOST_BYTES:
                 continue
-            if given[want.round, one] >= _MOST_REPEATS:
+            if counts[want.round, one] >= _MOST_REPEATS:
                 self.counts["requests left unanswered: repeated too often"] += 1
                 continue
-            given[want.round, one] += 1
-            answers.append(Send(sender, held))
-            size += len(held.words) + len(held.public)
+            counts[want.round, one] += 1
+            answers.append(Send(sender, contribution))
+            size += len(contribution.words) + len(contribution.public)
         return answers
 
-    def _handle_contribution(self, sender: str, given: Contribution) -> list[SumsAction]:
-        if given.member not in self.members:
+    def _handle_contribution(self, sender: str, contribution: Contribution) -> list[SumsAction]:
+        if contribution.member not in self.members:
             self.counts["refused: contribution of no member"] += 1
             return []
-        if given.round > self.round or (given.round == self.round and self.ask is None):
+        last = self.round - (self.ask is None)  # no round is open without a question
+        if contribution.round > last:
             self.counts["contributions ahead of this peer"] += 1
             return []
-        known = self.contribution(given.member, given.round)
-        if known is not None and self._digest(known) == self._digest(given):
-            if given.member == self.context.me:
-                self._sent.setdefault(given.round, set()).add(sender)
+        before = self.contribution(contribution.member, contribution.round)
+        if before is not None and self._digest(before) == self._digest(contribution):
+            if contribution.member == self.context.me:
+                self._sent.setdefault(contribution.round, set()).add(sender)
             self.counts["contributions received again"] += 1
             return []
-        if self._is_too_long(given):
+        if self._is_too_long(contribution):
             self.counts["refused: malformed"] += 1
             return []
-        if not self._is_genuine(given):
+        if not self._is_genuine(contribution):
             self.counts["refused: contribution not genuine"] += 1
             return []
-        if known is not None and known.transcript == given.transcript:
-            return self._handle_proof(sender, Proof(self.state.generation, known, given))
-        if known is not None or self.halt is not None or not self._fits(given):
+        if before is not None and before.transcript == contribution.transcript:
+            return self._handle_proof(sender, Proof(self.state.generation, before, contribution))
+        if before is not None or self.halt is not None or not self._fits(contribution):
             return []
-        if given.member == self.context.me:
+        if contribution.member == self.context.me:
             raise RestoredBackup(sender)
-        return [self._keep(given, sync=False), *self._proceed()]
+        return [self._keep(contribution, sync=False), *self._proceed()]
 
-    def _fits(self, given: Contribution) -> bool:
+    def _fits(self, contribution: Contribution) -> bool:
         """Return whether a contribution to the present round is one that can be added."""
-        if given.transcript != self.transcript:
+        if contribution.transcript != self.transcript:
             self.counts["refused: contribution for another transcript"] += 1
-        elif not self._is_well_formed(given):
+        elif not self._is_well_formed(contribution):
             self.counts["refused: malformed"] += 1
         else:
             return True
         return False
 
-    def _is_well_formed(self, given: Contribution) -> bool:
+    def _is_well_formed(self, contribution: Contribution) -> bool:
         """Return whether lengths are those asked for, or those of another question."""
         assert self.ask is not None
         if self.ask.kind is Kind.CARDS:
-            return (len(given.public), given.words) == (_DIGEST, b"")
-        if given.public == self.ask.public:
-            return len(given.words) == 8 * self.ask.words
-        return len(given.words) % 8 == 0
+            return (len(contribution.public), contribution.words) == (_DIGEST, b"")
+        if contribution.public == self.ask.public:
+            return len(contribution.words) == 8 * self.ask.words
+        return len(contribution.words) % 8 == 0
 
-    def _is_too_long(self, given: Contribution) -> bool:
+    def _is_too_long(self, contribution: Contribution) -> bool:
         """Return whether a contribution is longer than any; no frame might hold two such."""
         return (
-            len(given.words) > 8 * self.program.longest
-            or len(given.public) > LONGEST_PUBLIC
-            or len(given.transcript) != _DIGEST
+            len(contribution.words) > 8 * self.program.longest
+            or len(contribution.public) > LONGEST_PUBLIC
+            or len(contribution.transcript) != _DIGEST
         )
 
-    def _is_genuine(self, given: Contribution) -> bool:
-        signed = signed_payload(given, self.context.spec)
-        return given.generation == self.state.generation and self.context.verify(
-            given.member, signed, given.signature
+    def _is_genuine(self, contribution: Contribution) -> bool:
+        signed = signed_payload(contribution, self.context.spec)
+        return contribution.generation == self.state.generation and self.context.verify(
+            contribution.member, signed, contribution.signature
         )
 
     def _handle_proof(self, sender: str, proof: Proof) -> list[SumsAction]:

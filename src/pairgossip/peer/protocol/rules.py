@@ -42,7 +42,7 @@ class Rule(Protocol):
         """Return mass and private part of a node that has met nobody."""
 
     def update(
-        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+        self, mass: Numbers, private: Numbers, own: Numbers, other: Numbers, is_own: bool
     ) -> tuple[Numbers, Numbers]:
         """Fold in the pair of the node's own row and the row it holds."""
 
@@ -97,19 +97,19 @@ class StatisticRule(_Zeros):
         return self.averaged + row_products.numbers_per_node(components), 2 * components + 1
 
     def update(
-        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+        self, mass: Numbers, private: Numbers, own: Numbers, other: Numbers, is_own: bool
     ) -> tuple[Numbers, Numbers]:
         """Fold in the pair, and bring the products of the node's own row up to date."""
-        value = self.values(own, held, is_own)
+        value = self.values(own, other, is_own)
         both = 2 * value
         if not (is_own or self.kernel.symmetric):
-            both = value + self.values(held, own, False)
+            both = value + self.values(other, own, False)
         after, change = row_products.local_update(np.array(private), both)
         averaged, products = np.array(mass[: self.averaged]), np.array(mass[self.averaged :])
         folded = self._fold(averaged, int(after[-1]), value)
         return (*folded.tolist(), *(products + change).tolist()), tuple(after.tolist())
 
-    def values(self, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+    def values(self, own: Numbers, other: Numbers, is_own: bool) -> FloatArray:
         """The kernel of one pair, component by component."""
         components = self.kernel.components
         if is_own and not self.counts_own:
@@ -117,9 +117,9 @@ class StatisticRule(_Zeros):
         if self.debiased is not None:
             # A report and itself are not independent: its own pair is debiased once, not twice.
             kernel, report = self.debiased, _reports(own)
-            both = kernel.own(report) if is_own else kernel.values(report, _reports(held))
+            both = kernel.own(report) if is_own else kernel.values(report, _reports(other))
             return self.scale * both[0]
-        first, second = _block(own), _block(held)
+        first, second = _block(own), _block(other)
         return self.scale * np.array(
             [evaluate(component, first, second)[0] for component in components]
         )
@@ -199,25 +199,27 @@ class DualAveraging(_Zeros):
         return self.dimension, 2 * self.dimension + 1
 
     def update(
-        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+        self, mass: Numbers, private: Numbers, own: Numbers, other: Numbers, is_own: bool
     ) -> tuple[Numbers, Numbers]:
         """Take a step on the pair."""
         p = self.dimension
         theta, mean = np.array(private[:p]), np.array(private[p : 2 * p])
         node = gossip_dual_averaging_async.Node(np.array(mass), theta, mean, int(private[-1]))
-        gradient = self._gradient(theta[None, :], own, held, is_own)[0]
+        gradient = self._gradient(theta[None, :], own, other, is_own)[0]
         after = gossip_dual_averaging_async.local_step(
             node, gradient, self.probability, self.prox, self.gamma
         )
         private = (*after.theta.tolist(), *after.mean.tolist(), float(after.picks))
         return tuple(after.z.tolist()), private
 
-    def _gradient(self, theta: FloatArray, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+    def _gradient(
+        self, theta: FloatArray, own: Numbers, other: Numbers, is_own: bool
+    ) -> FloatArray:
         if self.debiased is None:
-            return self.loss.gradient(theta, _block(own), _block(held))
+            return self.loss.gradient(theta, _block(own), _block(other))
         if is_own:
             return self.debiased.own(theta, _reports(own))
-        return self.debiased.gradient(theta, _reports(own), _reports(held))
+        return self.debiased.gradient(theta, _reports(own), _reports(other))
 
     def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
         """Return the mean model, NaN before the first pick."""
@@ -242,11 +244,11 @@ class AdaptiveAveraging(_Zeros):
         return 3 * self.dimension + 1, self.dimension + 1
 
     def update(
-        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+        self, mass: Numbers, private: Numbers, own: Numbers, other: Numbers, is_own: bool
     ) -> tuple[Numbers, Numbers]:
         """Take a step on the pair, in both orders."""
         theta, weight = np.array([private[:-1]]), np.array([self.weight])
-        parts = both_orders(self.loss, theta, _block(own), _block(held))
+        parts = both_orders(self.loss, theta, _block(own), _block(other))
         sums = adaptive_dual_averaging.add(np.array([mass]), *parts, weight, weight**2)
         with np.errstate(over="ignore", invalid="ignore"):
             model = adaptive_dual_averaging.model(sums, self.prox, self.scale)

@@ -231,14 +231,15 @@ class Summation(Membership[SumsState]):
     def _finish_round(self) -> None:
         """Take the sum, and see what comes next."""
         assert self.ask is not None
-        ask, given = self.ask, [self.state.contributions[self.round, one] for one in self.members]
-        digests = b"".join(self._digest(one) for one in given)
+        ask, kept = self.ask, self.state.contributions
+        contributions = [kept[self.round, one] for one in self.members]
+        digests = b"".join(self._digest(one) for one in contributions)
         self.transcript = hashlib.sha256(self.transcript + digests).digest()
         self.round += 1
         try:
-            self.ask = self._next_ask(ask, given)
+            self.ask = self._next_ask(ask, contributions)
         except Disagreement as problem:
-            self.halt = Halt("disagreement", _ask_otherwise(ask, given), str(problem))
+            self.halt = Halt("disagreement", _ask_otherwise(ask, contributions), str(problem))
         if self.halt is None:
             self._keep_to_own_question()
         if self.ask is not None and self.round >= self.program.most_rounds and self.halt is None:
@@ -263,18 +264,18 @@ class Summation(Membership[SumsState]):
         except Disagreement as problem:
             self.halt = Halt("version", detail=str(problem))
 
-    def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
+    def _next_ask(self, ask: Ask, contributions: list[Contribution]) -> Ask | None:
         if ask.kind is Kind.CARDS:
             return self.program.ask()
-        is_different = any(one.public != given[0].public for one in given)
+        is_different = any(one.public != contributions[0].public for one in contributions)
         if is_different and self._repeated:
-            self.halt = Halt("repeated", _ask_otherwise(ask, given))
+            self.halt = Halt("repeated", _ask_otherwise(ask, contributions))
             return ask
         self._repeated = is_different
         if is_different:
             self.counts["rounds repeated: members asked differently"] += 1
-            return self.program.follow(given[0].public)
-        self.program.take(ask, masks.add_up((one.words for one in given), ask.words))
+            return self.program.follow(contributions[0].public)
+        self.program.take(ask, masks.add_up((one.words for one in contributions), ask.words))
         return self.program.ask()
 
     def _digest(self, one: Contribution) -> bytes:
@@ -327,6 +328,6 @@ def read_next(state: SumsState) -> Notice | None:
     return notice
 
 
-def _ask_otherwise(ask: Ask, given: Iterable[Contribution]) -> tuple[str, ...]:
+def _ask_otherwise(ask: Ask, contributions: Iterable[Contribution]) -> tuple[str, ...]:
     """Return the members that ask for something else than this peer does."""
-    return tuple(one.member for one in given if one.public != ask.public)
+    return tuple(one.member for one in contributions if one.public != ask.public)
