@@ -15,7 +15,7 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Contribution, decode
-from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Program, Words
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.protocol.summation import read_next
@@ -52,8 +52,8 @@ class Powers:
     most_rounds: int = 2 * SUMS + 4
 
     @property
-    def found(self) -> Found | None:
-        return Found(tuple(map(float, self.sums[0]))) if self.sums else None
+    def partial_result(self) -> PartialResult | None:
+        return PartialResult(tuple(map(float, self.sums[0]))) if self.sums else None
 
     def ask(self) -> Ask | None:
         if len(self.sums) == SUMS + 1:

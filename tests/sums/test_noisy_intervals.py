@@ -78,9 +78,9 @@ def test_forms_of_counts_are_the_statistic_of_the_rows(
     noisy = find_noisy(cells, table, 1e-12)
     assert noisy is not None
     exact = pg.exact(rows, kernel, interval=0.95)
-    assert noisy.found.value == pytest.approx(float(exact), abs=0.15 * exact.error + 1e-3)
-    assert noisy.found.error == pytest.approx(exact.error, rel=0.06)
-    assert noisy.found.low < noisy.found.value < noisy.found.high
+    assert noisy.estimate.value == pytest.approx(float(exact), abs=0.15 * exact.error + 1e-3)
+    assert noisy.estimate.error == pytest.approx(exact.error, rel=0.06)
+    assert noisy.estimate.low < noisy.estimate.value < noisy.estimate.high
 
 
 @pytest.mark.parametrize("kernel", ["gini", "variance"])
@@ -94,9 +94,9 @@ def test_the_bias_of_noise_is_taken_off_and_its_error_known(kernel: str) -> None
     with forms_kept():
         found = [find_noisy(cells, Sums(n, (one,)), law.variance(5)) for one in draws]
         plain = find_noisy(cells, Sums(n, (counts.astype(np.float64),)), 0.0)
-    values, errors = np.array([(one.found.value, one.noise) for one in found if one]).T
+    values, errors = np.array([(one.estimate.value, one.noise) for one in found if one]).T
     assert plain is not None
-    assert values.mean() == pytest.approx(plain.found.value, abs=4 * values.std() / 300**0.5)
+    assert values.mean() == pytest.approx(plain.estimate.value, abs=4 * values.std() / 300**0.5)
     assert values.std() == pytest.approx(np.sqrt((errors**2).mean()), rel=0.2)
 
 
@@ -176,7 +176,7 @@ def test_other_last_digits_of_a_machine_change_no_figure(kernel: str) -> None:
         table = counts.reshape(16, 16) * (1 + rounding * rng.normal(size=(16, 16)))
         noisy = find_noisy(cells, Sums(len(PAIRS), (table,)), 10.0)
         assert noisy is not None
-        found.append([noisy.noise, *noisy.found[:4]])
+        found.append([noisy.noise, *noisy.estimate[:4]])
     assert np.isfinite(found).all()
     assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert found[0] == pytest.approx(found[2], rel=1e-9)
@@ -203,7 +203,7 @@ def test_a_share_that_is_just_the_level_is_so_on_every_machine(
         signs = np.where(np.arange(8) < 4, 1, -1)
         noisy = find_noisy(cells, Sums(sum(counts), (table * (1 + rounding * signs),)), 2.0)
         assert noisy is not None
-        found.append([noisy.noise, *noisy.found[:4]])
+        found.append([noisy.noise, *noisy.estimate[:4]])
     assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert found[2] == pytest.approx(found[1], rel=1e-9)
 
@@ -217,7 +217,7 @@ def test_a_sampling_error_that_noise_hides_is_unknown_on_every_machine(kernel: s
         table = 4 * np.eye(8) + rng.integers(-3, 4, (8, 8))
         noisy = find_noisy(cells, Sums(32, (table,)), 2.0)
         assert noisy is not None
-        errors.append(noisy.found.error / noisy.noise)
+        errors.append(noisy.estimate.error / noisy.noise)
     assert np.isnan(errors).any()
     assert np.nanmin(errors) > 1e-6
 
@@ -232,5 +232,5 @@ def test_cells_that_widen_fast_are_read_in_what_they_leave_open(kernel: str, bin
     noisy = find_noisy(cells, sums, 1e-9)
     plain = cells.reading(sums.n).find(cells.spread(sums.shares), 0.0)
     assert noisy is not None
-    assert plain.bracket[0] <= noisy.found.value <= plain.bracket[1]
-    assert noisy.found.low <= float(pg.exact(rows, kernel)) <= noisy.found.high
+    assert plain.bracket[0] <= noisy.estimate.value <= plain.bracket[1]
+    assert noisy.estimate.low <= float(pg.exact(rows, kernel)) <= noisy.estimate.high

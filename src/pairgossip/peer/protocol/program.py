@@ -36,8 +36,8 @@ class Ask(NamedTuple):
     words: int = 0
 
 
-class Found(NamedTuple):
-    """The finding of a program; None where a number is unknown."""
+class PartialResult(NamedTuple):
+    """The result of a program so far; None where a number is unknown."""
 
     estimate: tuple[float, ...]
     """The statistic as the only entry, or a model's parameters."""
@@ -64,8 +64,8 @@ class Program(Protocol):
         """How many rounds there are at most, the first of them the members' cards."""
 
     @property
-    def found(self) -> Found | None:
-        """The finding so far; None before the sums that it is read from."""
+    def partial_result(self) -> PartialResult | None:
+        """The result so far; None before the sums that it is read from."""
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""

@@ -223,10 +223,10 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
     """Describe a peer that computes sums by how far its rounds are."""
     spec, names, state = context.agreed, context.members.names(), rounds.state
     names = {**names, context.me: context.identity.name}
-    awaited, finding = rounds.awaited, rounds.program.found
+    awaited, partial = rounds.awaited, rounds.program.partial_result
     is_stated = rounds.ask is None and rounds.halt is None
     here = [one for one in rounds.members if one not in awaited]
-    covered = coverage(context, rounds.members if finding is not None else here)
+    covered = coverage(context, rounds.members if partial is not None else here)
     fields: dict[str, Any] = {
         "name": context.identity.name,
         "staleness": None,
@@ -236,11 +236,11 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         },
         "counts": {},
     }
-    if finding is not None:
+    if partial is not None:
         fields |= {
-            "sampling_error": finding.sampling_error,
-            "sampling_interval": finding.sampling_interval,
-            "privacy_error": finding.privacy_error,
+            "sampling_error": partial.sampling_error,
+            "sampling_interval": partial.sampling_interval,
+            "privacy_error": partial.privacy_error,
         }
     return Status(
         id=context.me,
@@ -248,7 +248,7 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         generation=generation_ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=0,
-        estimate=None if finding is None else finding.estimate,
+        estimate=None if partial is None else partial.estimate,
         covers=covered,
         pending=0,
         done=is_stated,
@@ -259,7 +259,7 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
             len(here),
             tuple(names.get(one, one) for one in awaited),
             is_stated,
-            None if finding is None else finding.bracket,
+            None if partial is None else partial.bracket,
             "" if rounds.ask is None else rounds.ask.kind.value,
         ),
         **{**fields, **more},

@@ -27,7 +27,7 @@ from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.peer.sums.brackets import POSSIBLE, level_of_ends
 from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums, expand
 from pairgossip.peer.sums.noise import NoiseLaw
-from pairgossip.peer.sums.readings import Found, OrderReading, PairReading, SpreadReading
+from pairgossip.peer.sums.readings import Estimate, OrderReading, PairReading, SpreadReading
 from pairgossip.peer.sums.results import LEVEL
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.sketches.samples import SampleReadout
@@ -107,7 +107,7 @@ def _has_interval(cells: Cells) -> bool:
 class Noisy(NamedTuple):
     """A statistic as read from noisy counts."""
 
-    found: Found
+    estimate: Estimate
     noise: float
     """The standard error of the value that comes from noise."""
 
@@ -217,7 +217,7 @@ class _NoisyPairs:
         spread = math.hypot(noise, error)
         ends = self._interval(forms, averages, by_noise + by_rows, error, spread)
         is_hidden = error <= _HIDDEN * noise
-        return Noisy(Found(value, math.nan if is_hidden else error, *ends), noise or math.nan)
+        return Noisy(Estimate(value, math.nan if is_hidden else error, *ends), noise or math.nan)
 
     def _average(self, forms: Forms, shares: FloatArray, variance: float) -> FloatArray:
         """Return the averages over pairs, less what noise of this variance adds to them."""
@@ -274,14 +274,18 @@ def _extremes(numbers: FloatArray) -> FloatArray:
     return np.array([numbers.min(), numbers.max()] if is_known else [-np.inf, np.inf])
 
 
-def _skewness(found: Found) -> FloatArray:
+def _skewness(estimate: Estimate) -> FloatArray:
     """Return how long the arms of an interval are without noise, beside those of a normal law."""
-    bracket = found.bracket if not math.isnan(found.bracket[0]) else (found.value, found.value)
-    if math.isnan(found.low) or not found.error > 0:
+    bracket = (
+        estimate.bracket
+        if not math.isnan(estimate.bracket[0])
+        else (estimate.value, estimate.value)
+    )
+    if math.isnan(estimate.low) or not estimate.error > 0:
         return np.ones(2)
-    level = level_of_ends(LEVEL, (bracket[1] - bracket[0]) / found.error)
-    arms = np.array([bracket[0] - found.low, found.high - bracket[1]])
-    return arms / (normal_quantile(level) * found.error)
+    level = level_of_ends(LEVEL, (bracket[1] - bracket[0]) / estimate.error)
+    arms = np.array([bracket[0] - estimate.low, estimate.high - bracket[1]])
+    return arms / (normal_quantile(level) * estimate.error)
 
 
 def nearest_shares(shares: FloatArray) -> FloatArray:
@@ -343,7 +347,7 @@ class _NoisyQuantile:
         # Rows may lie anywhere in the cells of the ends.
         first, last = self._cells(wide * np.sqrt(by_noise + by_rows))
         ends = float(self._places[first]), float(self._places[last + isinstance(self.axis, Grid)])
-        return Noisy(Found(value, error or math.nan, *ends), noise or math.nan)
+        return Noisy(Estimate(value, error or math.nan, *ends), noise or math.nan)
 
     @property
     def _places(self) -> FloatArray:

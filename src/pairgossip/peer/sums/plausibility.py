@@ -22,7 +22,7 @@ from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.questions import find_order_question
-from pairgossip.peer.sums.readings import Found
+from pairgossip.peer.sums.readings import Estimate
 from pairgossip.sketches.grids import Grid, Labels
 
 if TYPE_CHECKING:
@@ -155,22 +155,22 @@ def _refuse_beyond_noise(counts: FloatArray, each: float, together: float) -> No
         raise Disagreement("a count is farther from those of rows than noise takes it")
 
 
-def check_value(spec: Spec, found: Found) -> None:
+def check_value(spec: Spec, estimate: Estimate) -> None:
     """Raise `Disagreement` unless a value without noise is in its range and in its bracket."""
-    if math.isnan(found.value):
+    if math.isnan(estimate.value):
         return
     asked = find_order_question(str(spec.kernel))
     least, most = (-math.inf, math.inf)
     if asked is None:
         least, most = POSSIBLE[as_kernel(spec.kernel).interval_scale]
-    low, high = found.bracket
+    low, high = estimate.bracket
     if not math.isnan(low):
         least, most = max(low, least), min(high, most)
-    slack = _ROUNDING * max(1.0, abs(found.value))
-    if not least - slack <= found.value <= most + slack:
-        raise Disagreement(f"the value would be {found.value:.6g}, which it cannot be")
-    if not math.isnan(found.p) and not 0.0 <= found.p <= 1.0:
-        raise Disagreement(f"p would be {found.p:.6g}")
+    slack = _ROUNDING * max(1.0, abs(estimate.value))
+    if not least - slack <= estimate.value <= most + slack:
+        raise Disagreement(f"the value would be {estimate.value:.6g}, which it cannot be")
+    if not math.isnan(estimate.p) and not 0.0 <= estimate.p <= 1.0:
+        raise Disagreement(f"p would be {estimate.p:.6g}")
 
 
 def check_moments(total: Words, layout: GradeMoments, bits: int, rows: int) -> IntArray:

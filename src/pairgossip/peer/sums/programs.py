@@ -12,7 +12,7 @@ import numpy as np
 
 from pairgossip import __version__
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
-from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Words
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
 from pairgossip.peer.sums.fixed_point import choose_bits
 from pairgossip.peer.sums.results import Result, follow_result
 
@@ -79,12 +79,12 @@ class SumsProgram(ABC):
         """Go on with the sum of all members' words."""
 
     @property
-    def found(self) -> Found | None:
-        """The finding so far; None before the sums that it is read from."""
+    def partial_result(self) -> PartialResult | None:
+        """The result so far; None before the sums that it is read from."""
         result = self.result
         if result is None or (result.model is None and result.value is None):
             return None
-        return Found(
+        return PartialResult(
             result.model or (result.value,),  # type: ignore[arg-type]
             result.sampling_error,
             result.interval,
@@ -128,7 +128,7 @@ class SumsProgram(ABC):
         with _refuse_impossible():
             self._take(total)
 
-    def _state(self, **found: Any) -> Result:
+    def _state(self, **fields: Any) -> Result:
         """Return the result with all that it is about."""
         spec, generation = self._spec, self._generation
         return Result(
@@ -140,7 +140,7 @@ class SumsProgram(ABC):
             hash=spec.hash,
             versions={"pairgossip": __version__},
             rounds=self._rounds,
-            **found,
+            **fields,
         )
 
 

@@ -39,7 +39,7 @@ _MANY_ROWS = 100_000
 mostly rounding, in which members differ."""
 
 
-class Found(NamedTuple):
+class Estimate(NamedTuple):
     """A statistic as read from means of features; NaN where a number is unknown."""
 
     value: float
@@ -63,7 +63,7 @@ class Reading(Protocol):
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features, shape (..., r)."""
 
-    def find(self, mean: FloatArray, noise: float) -> Found:
+    def find(self, mean: FloatArray, noise: float) -> Estimate:
         """Return the statistic with its errors; noise has this standard error."""
 
 
@@ -82,7 +82,7 @@ class PairReading:
         """Return the statistic for means of features, shape (..., r)."""
         return self.sketch.readout(mean)
 
-    def find(self, mean: FloatArray, noise: float) -> Found:
+    def find(self, mean: FloatArray, noise: float) -> Estimate:
         """Return the statistic with its errors; noise has this standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
@@ -94,7 +94,7 @@ class PairReading:
         law = Law(self._freedom(mean)) if is_plain else self._law(mean, error)
         ends = interval_about(bracket, value, math.hypot(error, noise), LEVEL, scale, law)
         # A bracket of noisy counts holds nothing for certain.
-        return Found(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
+        return Estimate(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
     def _bracket(self, mean: FloatArray, *, is_noisy: bool) -> Ends:
         return bracket_of(self.sketch, self.kernel, mean, is_noisy=is_noisy)
@@ -198,18 +198,18 @@ class OrderReading:
         """Return the statistic for means of features, shape (..., r)."""
         return self.part.readout(mean)
 
-    def find(self, mean: FloatArray, noise: float) -> Found:
+    def find(self, mean: FloatArray, noise: float) -> Estimate:
         """Return the statistic with its errors; noise has this standard error."""
         if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
-            return Found(math.nan, math.nan)
+            return Estimate(math.nan, math.nan)
         value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
         error = float(sampling.error[0])
         if isinstance(self.part, RankTable) or isinstance(self.part.statistic, ClassTest):
             assert sampling.p is not None
             p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
-            return self._find_test(mean, noise, Found(value, error, p=p))
+            return self._find_test(mean, noise, Estimate(value, error, p=p))
         if math.isnan(sampling.low[0]):
-            return Found(value, error)
+            return Estimate(value, error)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
         (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
         if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
@@ -217,16 +217,16 @@ class OrderReading:
             low, high = min(low, least), max(high, most)
         if not noise:  # few rows have gaps between them, in which rows spread over cells have none
             value = min(max(value, least), most)
-        return Found(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
+        return Estimate(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
 
-    def _find_test(self, mean: FloatArray, noise: float, found: Found) -> Found:
+    def _find_test(self, mean: FloatArray, noise: float, estimate: Estimate) -> Estimate:
         """Return a test with the ends of its value and p; of noisy counts neither is known."""
-        found = found._replace(fullest_cells=fullest_cells(self.part, mean))
-        if noise or math.isnan(found.value):
-            return found._replace(p=math.nan)
-        value, p = bracket_test(self.part, mean, found.value, found.p)
-        return found._replace(
-            value=_clip(found.value, value), p=_clip(found.p, p), bracket=value, p_bracket=p
+        estimate = estimate._replace(fullest_cells=fullest_cells(self.part, mean))
+        if noise or math.isnan(estimate.value):
+            return estimate._replace(p=math.nan)
+        value, p = bracket_test(self.part, mean, estimate.value, estimate.p)
+        return estimate._replace(
+            value=_clip(estimate.value, value), p=_clip(estimate.p, p), bracket=value, p_bracket=p
         )
 
     def _end(self, mean: FloatArray, wider: float, side: int) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from pairgossip.peer.sums.questions import (
     find_order_question,
     label_values,
 )
-from pairgossip.peer.sums.readings import Found, Reading
+from pairgossip.peer.sums.readings import Estimate, Reading
 from pairgossip.peer.sums.results import (
     CROWDED,
     AddedNoise,
@@ -110,19 +110,19 @@ class StatisticsProgram(SumsProgram):
 
     def _conclude(self, sums: Sums) -> None:
         if self._spec.noise is None:
-            found = self._cells.reading(sums.n).find(self._cells.spread(sums.shares), 0.0)
-            check_value(self._spec, found)
+            estimate = self._cells.reading(sums.n).find(self._cells.spread(sums.shares), 0.0)
+            check_value(self._spec, estimate)
             noise = None
         else:
-            found, noise = self._find_noisy(sums, noise_law(self._spec, self._count))
+            estimate, noise = self._find_noisy(sums, noise_law(self._spec, self._count))
         self.result = self._state(
-            value=rounded_or_none(found.value),
-            sampling_error=rounded_or_none(found.error),
-            interval=rounded_interval(found.low, found.high),
-            p=rounded_or_none(found.p),
-            bracket=rounded_bracket(*found.bracket),
-            p_bracket=rounded_bracket(*found.p_bracket),
-            crowded_cells=_crowded(found.fullest_cells),
+            value=rounded_or_none(estimate.value),
+            sampling_error=rounded_or_none(estimate.error),
+            interval=rounded_interval(estimate.low, estimate.high),
+            p=rounded_or_none(estimate.p),
+            bracket=rounded_bracket(*estimate.bracket),
+            p_bracket=rounded_bracket(*estimate.p_bracket),
+            crowded_cells=_crowded(estimate.fullest_cells),
             noise=noise,
         )
 
@@ -131,15 +131,15 @@ class StatisticsProgram(SumsProgram):
         """How many members there are."""
         return len(self._generation.members)
 
-    def _find_noisy(self, sums: Sums, law: NoiseLaw) -> tuple[Found, AddedNoise]:
+    def _find_noisy(self, sums: Sums, law: NoiseLaw) -> tuple[Estimate, AddedNoise]:
         """Return what noisy counts tell, and what noise does to it."""
         variance = law.variance(self._count)
-        found, error = find_noisy(self._cells, sums, variance) or self._follow_slopes(
+        estimate, error = find_noisy(self._cells, sums, variance) or self._follow_slopes(
             sums, variance
         )
         reason = explain_no_interval(self._cells, law, self._count, sums.n)
         if reason is not None:
-            found = found._replace(low=math.nan, high=math.nan)
+            estimate = estimate._replace(low=math.nan, high=math.nan)
         noise = AddedNoise(
             epsilon=law.epsilon,
             honest=law.honest,
@@ -147,7 +147,7 @@ class StatisticsProgram(SumsProgram):
             error=rounded_or_none(error),
             without_interval=reason,
         )
-        return found, noise
+        return estimate, noise
 
     def _follow_slopes(self, sums: Sums, variance: float) -> Noisy:
         """Return what noise does to the value by the delta method: slopes along every count."""
