@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.arguments.argument import Argument, argument, declared
 from pairgossip.arguments.estimate import EstimateArguments
+from pairgossip.arguments.exact import ExactArguments, SignificanceArguments
 from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH, MinimizeArguments
 from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
@@ -77,14 +78,23 @@ DOORS: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "door", "_"), DOORS)
-def test_signatures_and_docstrings_are_as_declared(function: Any, door: Any, _: Any) -> None:
+@pytest.mark.parametrize(
+    ("function", "door", "more"),
+    [
+        *((function, door, set()) for function, door, _ in DOORS),
+        (pg.exact, ExactArguments, set()),
+        (pg.test, SignificanceArguments, {"graph", "options"}),
+    ],
+)
+def test_signatures_and_docstrings_are_as_declared(
+    function: Any, door: Any, more: set[str]
+) -> None:
     parameters = inspect.signature(function).parameters
     defaults = {each.name: each.default for each in fields(door)}
-    assert set(parameters) == set(defaults)
-    assert parameters["data"].default is inspect.Parameter.empty
-    written = {name: each.default for name, each in parameters.items() if name != "data"}
-    assert {"data": None, **written} == defaults
+    assert set(parameters) - more == set(defaults)
+    for name in defaults.keys() - {"data"}:
+        is_needed = parameters[name].default is inspect.Parameter.empty
+        assert defaults[name] == (MISSING if is_needed else parameters[name].default)
     text = inspect.getdoc(function) or ""
     heads = re.findall(r"^(\w+(?:, \w+)*)$", text.partition("Parameters\n")[2], re.MULTILINE)
     assert {name for head in heads for name in head.split(", ")} >= set(parameters)
@@ -114,7 +124,11 @@ def wrong_value(one: Argument) -> Any:
 
 REFUSALS = [
     (function, one, wrong_value(one))
-    for function, door, _ in DOORS
+    for function, door in (
+        *((function, door) for function, door, _ in DOORS),
+        (pg.exact, ExactArguments),
+        (pg.test, SignificanceArguments),
+    )
     for one in declared(door).values()
     if wrong_value(one) is not None
 ]
@@ -127,7 +141,7 @@ def begins(one: Argument, value: Any) -> str:
 
 @pytest.mark.parametrize(("function", "one", "value"), REFUSALS)
 def test_python_refuses_what_is_not_declared(function: Any, one: Argument, value: Any) -> None:
-    what: dict[str, Any] = {"kernel": "gini"} if function is pg.estimate else {"labels": [0, 0, 1]}
+    what: dict[str, Any] = {"labels": [0, 0, 1]} if function is pg.minimize else {"kernel": "gini"}
     if one.belongs_to == SKETCH:
         what["method"] = SKETCH
     with pytest.raises(InputError) as caught:

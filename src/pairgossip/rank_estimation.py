@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from pairgossip.algorithms.methods import GOTRIM, Method
+from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, choice, whole
 from pairgossip.engine.estimation.trial import Setup
@@ -35,18 +36,21 @@ from pairgossip.sketches.samples import Sample, SketchedSample
 from pairgossip.text import format_count, join_names
 
 _BINS = 64
-_OPTIONS = (
-    *("groups", "clock", "law", "schedule", "relaxation", "iterations", "checkpoints", "until"),
-    *("trials", "seed", "record", "engine", "n_jobs", "progress"),
-)
-"""The arguments of `estimate` that make sense for all ways."""
+_OWN = {
+    *("data", "labels", "graph", "weights", "missing", "classes", "positive", "method", "interval"),
+    *("kernel", "target", "sketch", "reference", "within", "between", "order", "privacy"),
+    "construction",
+}
+"""The arguments of `estimate` that the functions here have themselves, or that kernels need."""
+_OPTIONS = [each.name for each in fields(EstimateArguments) if each.name not in _OWN]
+"""The arguments of `estimate` that make sense for all statistics."""
 
 
-class _Unasked(float):
-    """A level that nobody gave: where there is no interval, it is no mistake."""
+class _DefaultLevel(float):
+    """Marks the default level, ignored where there is no interval."""
 
 
-_USUAL_LEVEL = _Unasked(0.95)
+_USUAL_LEVEL = _DefaultLevel(0.95)
 
 
 def quantile(
@@ -83,9 +87,8 @@ def quantile(
         How many bins, 64 unless given, and the smallest and largest number there can be, if all
         nodes know it; otherwise they first pass on the extremes and a few sampled numbers.
     options
-        Arguments of `estimate`: ``groups``, ``clock``, ``law``, ``schedule``, ``relaxation``,
-        ``iterations``, ``checkpoints``, ``until``, ``trials``, ``seed``, ``record``, ``engine``,
-        ``n_jobs`` and ``progress``.
+        Arguments of `estimate` that say where rows are, how nodes meet and for how long, such as
+        ``groups``, ``schedule``, ``iterations``, ``until``, ``trials`` and ``seed``.
 
     Returns
     -------
@@ -99,10 +102,8 @@ def quantile(
     >>> quantile([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8], 0.5)
     3.5 (95 %: 1.4 to 6.7)
     """
-    rows = {"x": x, "weights": weights}
-    return _Asked(rows, missing, None, graph, interval, (bins, range), options).answer(
-        Quantile(share)
-    )
+    asked = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    return asked.answer(Quantile(share))
 
 
 def trimmed_mean(
@@ -135,8 +136,7 @@ def trimmed_mean(
     >>> trimmed_mean([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 77.0], 0.2)
     4.5 (95 %: 1.4 to 7.5)
     """
-    rows = {"x": x, "weights": weights}
-    asked = _Asked(rows, missing, None, graph, interval, (bins, range), options)
+    asked = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
     statistic = TrimmedMean(share)
     if asked.by_pairs(method, "gotrim"):
         return asked.run_request(_TrimRequest, method="gotrim", statistic=statistic)
@@ -160,10 +160,8 @@ def winsorized_mean(
     Its interval is by its influence function, which has the density at both cuts in it, and by
     Student's t. Other arguments are those of `quantile`.
     """
-    rows = {"x": x, "weights": weights}
-    return _Asked(rows, missing, None, graph, interval, (bins, range), options).answer(
-        WinsorizedMean(share)
-    )
+    asked = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    return asked.answer(WinsorizedMean(share))
 
 
 def hodges_lehmann(
@@ -187,9 +185,9 @@ def hodges_lehmann(
     that the tests of Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are those of
     `quantile`.
     """
-    rows = {"x": x, "labels": labels, "weights": weights}
-    how = (graph, interval, (bins, range), options)
-    asked = _Asked(rows, missing, classes, *how, positive=positive)
+    asked = _OrderRequest(
+        x, graph, interval, weights, missing, bins, range, options, labels, classes, positive
+    )
     return asked.answer(HodgesLehmann() if labels is None else Shift())
 
 
@@ -220,8 +218,7 @@ def ranks(
     >>> ranks([2.0, 7.0, 2.0, 5.0]).tolist()
     [1.5, 4.0, 1.5, 3.0]
     """
-    rows = {"x": x, "weights": weights}
-    asked = _Asked(rows, missing, None, graph, None, (bins, range), options)
+    asked = _OrderRequest(x, graph, None, weights, missing, bins, range, options)
     by_pairs = asked.by_pairs(method, "gorank")
     if not asked.on_graph:
         return asked.sample.distribution.middle_ranks(asked.sample.values)
@@ -237,46 +234,49 @@ def ranks(
     return asked.run(None)
 
 
-class _Asked:
-    """What the functions here are given, checked."""
+@dataclass
+class _OrderRequest:
+    """A statistic of order, its arguments checked; `quantile` documents them."""
 
-    def __init__(
-        self,
-        columns: dict[str, Any],
-        missing: str,
-        classes: Sequence[Any] | None,
-        graph: Graph | str | None,
-        interval: float | None,
-        bins: tuple[int | None, Any],
-        options: dict[str, Any],
-        positive: Any = None,
-    ) -> None:
-        self.on_graph = graph is not None or options.get("groups") is not None
-        self._options = check_options(options, self.on_graph)
-        if graph is not None:
-            self._options["graph"] = graph
-        given = columns | {"groups": options.get("groups")}
-        rows = prepare_rows(missing, classes, given, positive)
-        self._dropped, self._positive, found = rows.dropped, rows.positive, rows.columns
-        if "groups" in found:
-            self._options["groups"] = found["groups"]
-        labels = found.get("labels")
+    x: Any
+    graph: Graph | str | None
+    interval: float | None
+    weights: Any
+    missing: str
+    bins: int | None
+    range: tuple[float, float] | None
+    options: dict[str, Any]
+    """Arguments of `estimate`."""
+    labels: Any = None
+    classes: Sequence[Any] | None = None
+    positive: Any = None
+
+    def __post_init__(self) -> None:
+        groups = self.options.get("groups")
+        self.on_graph = self.graph is not None or groups is not None
+        check_options(self.options, self.on_graph)
+        columns = {"x": self.x, "labels": self.labels, "weights": self.weights, "groups": groups}
+        self._rows = prepare_rows(self.missing, self.classes, columns, self.positive)
+        complete = self._rows.columns
+        labels = complete.get("labels")
         if (names := two_texts(labels)) is not None:
             raise unknown_positive("A shift", names)
-        data = _check_rows(found["x"], labels)
-        self._weights = check_weights(found.get("weights"), len(data))
+        data = _check_rows(complete["x"], labels)
+        self._weights = check_weights(complete.get("weights"), len(data))
         self.sample = Sample(
             data if labels is None else data[:, 0],
             None if labels is None else data[:, 1],
             _count_rows(self._weights),
         )
-        self.level = None if interval is None else check_level(interval)
-        self._needs_bins = not (interval is None or interval is _USUAL_LEVEL) or bins != (
-            None,
-            None,
-        )
-        self._bins = whole("The number of bins", bins[0], default=_BINS)
-        self._declared = None if bins[1] is None else check_range(bins[1])
+        self.level = None if self.interval is None else check_level(self.interval)
+        self._bins = whole("The number of bins", self.bins, default=_BINS)
+        self._declared = None if self.range is None else check_range(self.range)
+
+    @property
+    def _needs_bins(self) -> bool:
+        """Whether something was given that only bins can do."""
+        gives_level = self.interval is not None and self.interval is not _USUAL_LEVEL
+        return gives_level or self.bins is not None or self.range is not None
 
     def answer(self, statistic: Statistic) -> float | Run:
         """Return a statistic of all rows, or what a network finds."""
@@ -291,7 +291,7 @@ class _Asked:
         if self.level is None:
             return value
         error, low, high = map(float, statistic.sampling(sample, self.level)[:3])
-        return Answer(value, error, low, high, self.level, "plain", self._positive)
+        return Answer(value, error, low, high, self.level, "plain", self._rows.positive)
 
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
@@ -316,8 +316,11 @@ class _Asked:
 
     def run_request(self, kind: type[EstimationRequest], **how: Any) -> Run:
         """Run what a network is asked for."""
-        request = kind(data=self.sample.data, **how, **self._options)
-        request.positive_class, request.rows_dropped = self._positive, self._dropped
+        places = {"groups": self._rows.columns.get("groups")}
+        if self.graph is not None:
+            places["graph"] = self.graph
+        request = kind(data=self.sample.data, **how, **(self.options | places))
+        request.positive_class, request.rows_dropped = self._rows.positive, self._rows.dropped
         return request.execute()
 
 
@@ -385,8 +388,8 @@ class _TrimRequest(EstimationRequest):
         return pairs
 
 
-def check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:
-    """Return arguments of `estimate`; raise `InputError` for others, or for any without a graph."""
+def check_options(options: Collection[str], on_graph: bool) -> None:
+    """Raise `InputError` for what `estimate` does not take here, or for any without a graph."""
     for name in options:
         if name not in _OPTIONS:
             raise InputError(
@@ -400,7 +403,6 @@ def check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:
             "graph",
             "complete",
         )
-    return dict(options)
 
 
 def _check_spread(points: FloatArray) -> None:

@@ -12,13 +12,13 @@ import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import IntArray, PairFunction
-from pairgossip.checks import REFUSE, WHOLE_SETS, choice
+from pairgossip.checks import REFUSE, WHOLE_SETS
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.schedule import root_seed
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
-from pairgossip.inference.answer import Law, check_level, judge
+from pairgossip.inference.answer import Law, judge
 from pairgossip.inference.orders import (
     ORDER_KERNELS,
     SAMPLING_ERROR,
@@ -29,20 +29,16 @@ from pairgossip.inference.orders import (
 )
 from pairgossip.inference.projection import project
 from pairgossip.inference.questions import (
-    ALTERNATIVES,
     USUAL_LEVEL,
+    SignificanceRequest,
     check_test_rows,
     choose_side,
     find_null,
+    name_tested_class,
     probability,
-    refuse_kind,
-    refuse_options,
     sampling_error,
 )
-from pairgossip.inference.questions import test as test_rows
-from pairgossip.kernels import Combination, Kernel, Pairs, Problem, as_kernel, check_data
-from pairgossip.kernels.named_tests import NAMED_TESTS
-from pairgossip.kernels.rows import Rows, name_positive, prepare_rows
+from pairgossip.kernels import Combination, Kernel, Pairs, Problem, as_kernel
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.rank_estimation import BinsRequest, check_options
@@ -53,6 +49,11 @@ from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 _BINS, _BINS_PER_COLUMN = 64, 16
 _CORRELATION = "spearman"
+_OF_ROWS = (
+    *("data", "labels", "groups", "weights", "within", "between"),
+    *("missing", "classes", "positive"),
+)
+"""The arguments that `test` and `estimate` share."""
 
 
 def test(
@@ -130,36 +131,31 @@ def test(
     >>> run.p_value.shape
     (1, 8)
     """
-    rows = {"data": data, "labels": labels, "groups": groups, "weights": weights}
-    rows |= {"within": within, "between": between}
-    chosen: dict[str, Any] = {"missing": missing, "classes": classes, "positive": positive}
+    asked = SignificanceRequest(
+        data=data,
+        kernel=kernel,
+        null=null,
+        alternative=alternative,
+        labels=labels,
+        kind=kind,
+        groups=groups,
+        weights=weights,
+        within=within,
+        between=between,
+        missing=missing,
+        classes=classes,
+        positive=positive,
+        seed=seed,
+        interval=interval,
+    )
     if graph is None:
         check_options(options, on_graph=False)
         root_seed(seed)  # refuses what is none
-        how: dict[str, Any] = {"null": null, "alternative": alternative, "kind": kind, "seed": seed}
-        prepared = prepare_rows(missing, classes, rows, positive)
-        found = test_rows(kernel=kernel, interval=interval, **prepared.columns, **how)
-        return replace(found, positive=_name_positive(kernel, prepared))
-    side = choice("alternative", alternative, ALTERNATIVES)
-    level = check_level(USUAL_LEVEL if interval is None else interval)
+        return asked.judge()
     on_graph = {"graph": graph, "seed": seed, **options}
-    if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
-        refuse_kind(canonical(kernel), kind)
-        others = {name: rows[name] for name in ("weights", "within", "between")}
-        refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
-        return _test_ranks(canonical(kernel), rows, on_graph, **chosen)
-    measured = as_kernel(kernel)
-    without = find_null(measured, null)
-    if isinstance(measured, Combination) and measured.contrast is not None:
-        raise _needs_all_rows(measured.name)
-    if "target" in options:
-        raise InputError("The target of a test is its kind: leave {argument} out.", "target")
-    on_graph["interval"] = level
-    asked = {"kernel": measured, "target": kind, **rows, **chosen, **on_graph}
-    request = _KernelRequest(null=null, alternative=side, **asked)
-    run = request.execute()
-    fingerprint = {**run.fingerprint, "test": null_mark(without, side)}
-    return replace(request.judge(run, without), fingerprint=fingerprint)
+    if asked.named_test is not None:
+        return _test_ranks(asked, asked.named_test, on_graph)
+    return _test_kernel(asked, on_graph)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
@@ -173,46 +169,49 @@ def _needs_all_rows(name: str) -> InputError:
     )
 
 
-def _test_ranks(
-    name: str,
-    columns: dict[str, Any],
-    on_graph: dict[str, Any],
-    missing: str,
-    classes: Sequence[Any] | None,
-    positive: Any,
-) -> Run:
+def _test_kernel(asked: SignificanceRequest, on_graph: dict[str, Any]) -> Run:
+    """Let every node test a kernel, with the sampling error that it learns."""
+    measured = as_kernel(asked.kernel)
+    without = find_null(measured, asked.null)
+    if isinstance(measured, Combination) and measured.contrast is not None:
+        raise _needs_all_rows(measured.name)
+    if "target" in on_graph:
+        raise InputError("The target of a test is its kind: leave {argument} out.", "target")
+    rows = {name: getattr(asked, name) for name in _OF_ROWS}
+    how = {"kernel": measured, "target": asked.kind, "interval": asked.level}
+    request = _KernelRequest(
+        null=asked.null, alternative=asked.alternative, **(rows | how | on_graph)
+    )
+    run = request.execute()
+    fingerprint = {**run.fingerprint, "test": null_mark(without, asked.alternative)}
+    return replace(request.judge(run, without), fingerprint=fingerprint)
+
+
+def _test_ranks(asked: SignificanceRequest, name: str, on_graph: dict[str, Any]) -> Run:
     """Let every node make a test by ranks, from averaged bins."""
+    asked.refuse_kind()
+    asked.refuse_options(name, ("weights", "within", "between"))
     if name not in TESTS:
         raise _needs_all_rows(name)
-    check_options({key: value for key, value in on_graph.items() if key != "graph"}, on_graph=True)
-    rows = prepare_rows(missing, classes, columns, positive)
-    found = rows.columns
-    data = check_test_rows(name, found)
+    check_options(on_graph.keys() - {"graph"}, on_graph=True)
+    rows = asked.prepare_rows()
+    data = check_test_rows(name, rows.columns)
     TESTS[name](data)  # refuses what no test can judge
-    how: dict[str, Any] = {
-        "groups": found.get("groups"),
-        "interval": USUAL_LEVEL,
-        "method": "sketch",
-    }
     of_columns = name == _CORRELATION
-    sample = Sample(data) if of_columns else Sample(data[:, 0], data[:, 1])
-    statistic = None if of_columns else ClassTest(name)
-    bins = _BINS_PER_COLUMN if of_columns else _BINS
     request = _TestRequest(
-        data=data, sample=sample, statistic=statistic, bins=bins, declared=None, **on_graph, **how
+        data=data,
+        sample=Sample(data) if of_columns else Sample(data[:, 0], data[:, 1]),
+        statistic=None if of_columns else ClassTest(name),
+        bins=_BINS_PER_COLUMN if of_columns else _BINS,
+        declared=None,
+        groups=rows.columns.get("groups"),
+        interval=USUAL_LEVEL,
+        method="sketch",
+        **on_graph,
     )
-    request.positive_class = _name_positive(name, rows)
+    request.positive_class = name_tested_class(name, data, rows)
     request.rows_dropped = rows.dropped
     return request.execute()
-
-
-def _name_positive(kernel: Kernel | Combination | PairFunction | str, rows: Rows) -> str | None:
-    """Return what a test calls the positive class; None if it makes no difference which it is."""
-    data, labels = rows.columns["data"], rows.columns.get("labels")
-    is_test = isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS
-    measure = NAMED_TESTS[canonical(str(kernel))] if is_test else as_kernel(kernel)
-    table = check_data(data, labels)
-    return name_positive(measure, table, rows.positive, has_labels=labels is not None)
 
 
 @dataclass(kw_only=True)

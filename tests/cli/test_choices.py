@@ -14,7 +14,7 @@ from pairgossip import checks
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arguments import minimize
 from pairgossip.arguments.estimate import ENGINES
-from pairgossip.inference.questions import ALTERNATIVES
+from pairgossip.arguments.exact import ALTERNATIVES
 from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.results.result import AGAINST
 

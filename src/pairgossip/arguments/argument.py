@@ -88,7 +88,7 @@ class Argument:
     def refuse_other_method(self, method: str, value: Any) -> None:
         """Raise `InputError` if a checked value is given that the method has no use for."""
         is_default = value is None or (isinstance(value, str) and value == self.default)
-        if is_default or self.belongs_to in ("", method):
+        if is_default or self.belongs_to == method:
             return
         raise InputError(
             f"Method '{method}' {self.reason}: leave {{argument}} out."
@@ -126,5 +126,6 @@ def check_declared(request: Any) -> None:
     door: type[DataclassInstance] = type(request)
     for name, one in declared(door).items():
         value = one.check(getattr(request, name))
-        one.refuse_other_method(request.method, value)
+        if one.belongs_to:
+            one.refuse_other_method(request.method, value)
         setattr(request, name, value)

@@ -152,12 +152,13 @@ class _TestOptions:
 
     def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
         """Return by name what is found, if rows are drawn or whole groups of them."""
-        from pairgossip.inference.questions import test
+        from pairgossip.inference.questions import SignificanceRequest
         from pairgossip.kernels import as_kernel
         from pairgossip.kernels.named_tests import NAMED_TESTS
 
         side, null, level = canonical(self.alternative), self.null, self.interval
-        found = test(**asked, null=null, alternative=side, groups=groups, interval=level)
+        how = {"null": null, "alternative": side, "groups": groups, "interval": level}
+        found = SignificanceRequest(**asked, **how).judge()
         if null is None and canonical(asked["kernel"]) not in NAMED_TESTS:
             null = as_kernel(asked["kernel"]).null
         return {

@@ -26,7 +26,7 @@ _MOST_ROWS_ORDERED = 2_000
 _AT_ONCE = 128
 
 
-def permute_labels(pairs: Pairs, seed: int) -> TestResult:
+def permute_labels(pairs: Pairs, seed: int | None) -> TestResult:
     """Test whether two samples differ: how often are labels dealt out anew as far apart?"""
     kernel = pairs.kernel
     assert isinstance(kernel, Combination) and kernel.contrast is not None
@@ -66,7 +66,7 @@ def _compare(name: str, found: FloatArray, rounding: float) -> TestResult:
     return TestResult(value, spread, z, p, "permutations")
 
 
-def permute_rows(data: FloatArray, seed: int) -> TestResult:
+def permute_rows(data: FloatArray, seed: int | None) -> TestResult:
     """Test whether the last column depends on the others, by their distance correlation."""
     name, n = DISTANCE_CORRELATION, len(data)
     if data.ndim != 2 or n < 3:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
+from pairgossip.arguments.argument import check_declared
+from pairgossip.arguments.exact import ExactArguments, SignificanceArguments, StatisticArguments
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.checks import REFUSE, STATISTICS, choice, real
+from pairgossip.checks import REFUSE, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer, check_level, interval, judge
 from pairgossip.inference.orders import (
@@ -26,14 +28,15 @@ from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.data import class_example, two_texts, unknown_positive
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
 from pairgossip.kernels.orders import sharing_orders
-from pairgossip.kernels.rows import prepare_rows
+from pairgossip.kernels.rows import Rows, name_positive, prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, number_labels, warn_of_frequencies
 from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided_by_t
 
-ALTERNATIVES = ("two-sided", "greater", "less")
 USUAL_LEVEL = 0.95
 """The level of the interval beside a test, unless one is given."""
+_FACTORS = ("groups", "weights", "within", "between")
+"""The arguments that say how rows go together, and how much pairs of them count."""
 
 
 @overload
@@ -128,70 +131,147 @@ def exact(
     >>> print(exact(incomes, "gini-coefficient", interval=0.95))
     0.255 (95 %: 0.226 to 0.318)
     """
-    level = None if interval is None else check_level(interval)
-    given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
-    pairs, clusters = _prepare(kernel, kind, missing, (classes, positive), given, within, between)
-    pairs.check()
-    if level is None:
-        if groups is not None:
-            raise InputError(
-                "Groups change the error of a statistic, not its value: give {argument} too.",
-                "interval",
-                0.95,
-            )
-        return pairs.exact(progress)
-    with sharing_orders(rows_follow=True):
-        value = pairs.exact(progress)
-        found = project(pairs, clusters)._replace(value=value)
-    return answer(pairs, found, sampling_error(pairs, found, clusters), level, clusters)
+    request = _ExactRequest(
+        data=data,
+        kernel=kernel,
+        kind=kind,
+        labels=labels,
+        progress=progress,
+        interval=interval,
+        groups=groups,
+        weights=weights,
+        within=within,
+        between=between,
+        missing=missing,
+        classes=classes,
+        positive=positive,
+    )
+    return request.answer()
 
 
-def test(
-    data: Any,
-    kernel: Kernel | Combination | PairFunction | str,
-    *,
-    null: float | None = None,
-    alternative: str = "two-sided",
-    labels: Any = None,
-    kind: str = "v",
-    groups: Any = None,
-    weights: Any = None,
-    within: Any = None,
-    between: Any = None,
-    missing: str = REFUSE,
-    classes: Sequence[Any] | None = None,
-    seed: int = 0,
-    interval: float | None = None,
-) -> TestResult:
-    """Test all rows at once; `pairgossip.test` documents the arguments."""
-    side = choice("alternative", alternative, ALTERNATIVES)
-    level = check_level(USUAL_LEVEL if interval is None else interval)
-    given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
-    if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
-        others = {"groups": groups, "weights": weights, "within": within, "between": between}
-        refuse_kind(canonical(kernel), kind)
-        refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
-        rows = prepare_rows(missing, classes, given).columns
-        table = check_test_rows(canonical(kernel), rows)
-        if canonical(kernel) == DISTANCE_CORRELATION:
-            return permute_rows(table, seed)
-        return TESTS[canonical(kernel)](table)
-    pairs, clusters = _prepare(kernel, kind, missing, (classes, None), given, within, between)
-    without = find_null(pairs.kernel, null)
-    pairs.check()
-    if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
-        others = {"groups": groups, "weights": weights, "within": within, "between": between}
-        refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
-        return _add_interval(permute_labels(pairs, seed), pairs, project(pairs), level)
-    if clusters is None and has_null_law(pairs, null):
+@dataclass(kw_only=True)
+class _StatisticRequest(StatisticArguments):
+    """A statistic of all rows; creating one checks the arguments that need no data."""
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+
+    def prepare_rows(self) -> Rows:
+        """Return the rows that are complete, with labels as numbers if classes are declared."""
+        names = ("data", "labels", "groups", "weights", "within", "between")
+        columns = {name: getattr(self, name) for name in names}
+        return prepare_rows(self.missing, self.classes, columns, self.positive)
+
+    def prepare_pairs(self) -> tuple[Pairs, IntArray | None]:
+        """Return the pairs of the rows that are used, and the group of each row."""
+        rows, _, positive = self.prepare_rows()
+        factors = {name: rows.get(name) for name in ("weights", "within", "between")}
+        pairs = Pairs(
+            rows["data"], self.kernel, self.kind, rows.get("labels"), **factors, positive=positive
+        )
+        return pairs, check_groups(rows.get("groups"), pairs.n)
+
+
+@dataclass(kw_only=True)
+class _ExactRequest(ExactArguments, _StatisticRequest):
+    """What `exact` is asked for."""
+
+    def answer(self) -> float | Answer:
+        """Return the statistic, with its sampling error if an interval is asked for."""
+        level = None if self.interval is None else check_level(self.interval)
+        pairs, clusters = self.prepare_pairs()
+        pairs.check()
+        if level is None:
+            if self.groups is not None:
+                raise InputError(
+                    "Groups change the error of a statistic, not its value: give {argument} too.",
+                    "interval",
+                    0.95,
+                )
+            return pairs.exact(self.progress)
         with sharing_orders(rows_follow=True):
-            value = pairs.exact()  # separated classes are exactly so
-            error, z, p, law = judge_rows(pairs, value, side)
-            projected = project(pairs)._replace(value=value)
-        found = TestResult(value, math.nan, z, p, law, error)
-        return _add_interval(found, pairs, projected, level)
-    projected = project(pairs, clusters)
-    return _test_by_sampling_error(pairs, projected, clusters, without, side, level)
+            value = pairs.exact(self.progress)
+            projected = project(pairs, clusters)._replace(value=value)
+        error = sampling_error(pairs, projected, clusters)
+        return answer(pairs, projected, error, level, clusters)
+
+
+@dataclass(kw_only=True)
+class SignificanceRequest(SignificanceArguments, _StatisticRequest):
+    """A test of all rows at once."""
+
+    @property
+    def level(self) -> float:
+        """The level of the interval beside the test."""
+        return check_level(USUAL_LEVEL if self.interval is None else self.interval)
+
+    @property
+    def named_test(self) -> str | None:
+        """The name of a test that is no kernel's; None for a kernel."""
+        name = canonical(self.kernel) if isinstance(self.kernel, str) else ""
+        return name if name in NAMED_TESTS else None
+
+    def refuse_options(self, name: str, unused: Sequence[str]) -> None:
+        """Raise `InputError` for what tests of plain rows do not take."""
+        for argument in (*unused, "null", "alternative"):
+            value = getattr(self, argument)
+            if value is not None and not (isinstance(value, str) and value == "two-sided"):
+                raise InputError(
+                    f"Test '{name}' is of plain rows, for differences on either side: leave "
+                    "{argument} out, or test kernel 'auc' or 'kendall-b'.",
+                    argument,
+                )
+
+    def refuse_kind(self) -> None:
+        """Raise `InputError` if a test that is no average over pairs is asked for one of them."""
+        if self.kind != "v":
+            raise InputError(
+                f"Test '{self.named_test}' is no average over pairs, with own pairs or without: "
+                "leave {argument} out.",
+                "kind",
+            )
+
+    def judge(self) -> TestResult:
+        """Test all rows at once."""
+        level = self.level
+        if self.named_test is not None:
+            return self._judge_by_name(self.named_test)
+        pairs, clusters = self.prepare_pairs()
+        without = find_null(pairs.kernel, self.null)
+        pairs.check()
+        result = self._judge_pairs(pairs, clusters, without, level)
+        return replace(result, positive=pairs.positive)
+
+    def _judge_by_name(self, name: str) -> TestResult:
+        self.refuse_kind()
+        self.refuse_options(name, _FACTORS)
+        rows = self.prepare_rows()
+        table = check_test_rows(name, rows.columns)
+        is_permuted = name == DISTANCE_CORRELATION
+        result = permute_rows(table, self.seed) if is_permuted else TESTS[name](table)
+        return replace(result, positive=name_tested_class(name, table, rows))
+
+    def _judge_pairs(
+        self, pairs: Pairs, clusters: IntArray | None, without: float, level: float
+    ) -> TestResult:
+        if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
+            self.refuse_options(pairs.kernel.name, _FACTORS)
+            return _add_interval(permute_labels(pairs, self.seed), pairs, project(pairs), level)
+        if clusters is None and has_null_law(pairs, self.null):
+            with sharing_orders(rows_follow=True):
+                value = pairs.exact()  # separated classes are exactly so
+                error, z, p, law = judge_rows(pairs, value, self.alternative)
+                projected = project(pairs)._replace(value=value)
+            result = TestResult(value, math.nan, z, p, law, error)
+            return _add_interval(result, pairs, projected, level)
+        projected = project(pairs, clusters)
+        return _test_by_sampling_error(pairs, projected, clusters, without, self.alternative, level)
+
+
+def name_tested_class(name: str, table: FloatArray, rows: Rows) -> str | None:
+    """Return what a named test calls the positive class; None if it makes no difference."""
+    has_labels = rows.columns.get("labels") is not None
+    return name_positive(NAMED_TESTS[name], table, rows.positive, has_labels=has_labels)
 
 
 def _add_interval(
@@ -228,9 +308,6 @@ def _test_by_sampling_error(
     return TestResult(found.value, error, z, p, SAMPLING_ERROR, interval=ends, level=level)
 
 
-test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
-
-
 def find_null(kernel: Kernel | Combination, null: float | None) -> float:
     """Return what a statistic is without an effect; raise `InputError` if nobody says."""
     without = kernel.null if null is None else real("The null value", null, -1e300, 1e300)
@@ -256,50 +333,6 @@ def check_test_rows(name: str, rows: Mapping[str, Any]) -> FloatArray:
             "classes",
         )
     return table
-
-
-def refuse_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise `InputError` for what tests by ranks do not take."""
-    for argument, value in options.items():
-        if value is not None and not (isinstance(value, str) and value == "two-sided"):
-            raise InputError(
-                f"Test '{name}' is of plain rows, for differences on either side: leave "
-                "{argument} out, or test kernel 'auc' or 'kendall-b'.",
-                argument,
-            )
-
-
-def refuse_kind(name: str, kind: str) -> None:
-    """Raise `InputError` if a test that is no average over pairs is asked for one of them."""
-    if choice("kind of statistic", kind, STATISTICS) != "v":
-        raise InputError(
-            f"Test '{name}' is no average over pairs, with own pairs or without: leave "
-            "{argument} out.",
-            "kind",
-        )
-
-
-def _prepare(
-    kernel: Kernel | Combination | PairFunction | str,
-    kind: str,
-    missing: str,
-    classes: tuple[Sequence[Any] | None, Any],
-    given: Mapping[str, Any],
-    within: Any,
-    between: Any,
-) -> tuple[Pairs, IntArray | None]:
-    """Return the pairs of the rows that are used, and the group of each.
-
-    Of ``classes`` there is the list of all, or the positive one.
-    """
-    strata = {"within": within, "between": between}
-    prepared = prepare_rows(missing, classes[0], {**given, **strata}, classes[1])
-    rows = prepared.columns
-    more = {name: rows.get(name) for name in ("weights", "within", "between")}
-    pairs = Pairs(
-        rows["data"], kernel, kind, rows.get("labels"), **more, positive=prepared.positive
-    )
-    return pairs, check_groups(rows.get("groups"), pairs.n)
 
 
 def probability(z: float, alternative: str, freedom: float) -> float:
