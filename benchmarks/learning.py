@@ -31,7 +31,7 @@ from benchmarks.timing import row
 from pairgossip import datasets, graphs
 from pairgossip.learn import GossipMetricLearner, GossipRanker
 from pairgossip.losses import PSD, Box, adaptive, inverse_sqrt, risk
-from pairgossip.losses.loss import MARGINS
+from pairgossip.losses.margins import MARGINS
 from pairgossip.minimization import minimize
 from pairgossip.results.fit import Fit
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch

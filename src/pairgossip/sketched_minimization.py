@@ -18,8 +18,7 @@ from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
-from pairgossip.losses.learning import LearningProblem, is_ordering
-from pairgossip.losses.loss import Phi
+from pairgossip.losses.learning import LearningProblem, can_sketch
 from pairgossip.losses.proximal import Unconstrained
 from pairgossip.results.fit import Fit
 from pairgossip.results.provenance import solving_fingerprint
@@ -110,7 +109,7 @@ class SketchedRequest(MinimizeArguments, Request):
 
     def _learning(self) -> LearningProblem:
         learning = LearningProblem(self.data, self.loss, self.labels)
-        if not is_ordering(learning.loss):
+        if not can_sketch(learning.loss):
             raise InputError(
                 f"Loss '{learning.loss.name}' is no function of differences of scores, so sums "
                 "over the rows do not tell its gradient: use {argument}.",
@@ -156,7 +155,7 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
     assert fit.gradient_error is not None
     is_coarse = (fit.gradient_error[:, -1] > _WARN_SLOPE_ERROR).any()
     # At the optimum of the hinge many pairs may be at its kink, where slopes are any.
-    if (is_coarse and setup.phi is not Phi.HINGE) or _is_far(setup):
+    if (is_coarse and not setup.phi.has_jump) or _is_far(setup):
         notify(
             NotEnough(
                 "Some rows are so far from the others that gradients may be wrong, and the model "
@@ -169,7 +168,7 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
 
 def _is_far(setup: SolverSetup) -> bool:
     """Tell whether in units of some row's value all others are alike; squares do not mind."""
-    if setup.phi is Phi.SQUARED:
+    if setup.phi.is_quadratic:
         return False
     rows = setup.problem.learning.data[:, :-1]
     some = rows[:: max(1, len(rows) // _ROWS_LOOKED_AT)]
@@ -199,7 +198,7 @@ def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
     Return whether it does.
     """
     # The loss of a pair falls with its margin, however large, and nothing holds the model.
-    if setup.phi is not Phi.LOGISTIC or not isinstance(setup.proximal, Unconstrained):
+    if np.isfinite(setup.phi.flat_from) or not isinstance(setup.proximal, Unconstrained):
         return False
     data = setup.problem.learning.data
     scores, labels = data[:, :-1] @ fit.model, data[:, -1]

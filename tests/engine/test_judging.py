@@ -19,10 +19,8 @@ from pairgossip.engine.descent.judge import (
     default_judged,
 )
 from pairgossip.losses import MARGINS, GeneralLoss, Loss, auc_loss
-from pairgossip.losses.builtin import difference, higher_label
+from pairgossip.losses.builtin import center, difference, higher_label, ranking_risks
 from pairgossip.losses.learning import LearningProblem
-from pairgossip.losses.loss import center
-from pairgossip.losses.sums import ranking_risks
 from pairgossip.results.fit import Fit
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 

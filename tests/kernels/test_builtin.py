@@ -22,8 +22,8 @@ from pairgossip.kernels import (
     describe,
     exact,
 )
+from pairgossip.kernels.builtin.ranks import comparable, concordant
 from pairgossip.kernels.builtin.spread import euclidean_distance, squared_distance
-from pairgossip.kernels.builtin.survival import comparable, concordant
 from pairgossip.kernels.kernel import FORMULAS, Formula
 
 from .reference import COMBINE, SCALARS, brute_force, random_data, rows_of, samples

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.kernels import CATALOG, exact
 from pairgossip.kernels.blocks import blocked_rows, blocked_total
-from pairgossip.kernels.builtin.survival import _pairs_above_at_ties
+from pairgossip.kernels.builtin.ranks import _pairs_above_at_ties
 from pairgossip.kernels.orders import count_ascending_pairs, order_both, order_column
 
 from .reference import random_data

@@ -315,7 +315,7 @@ def test_the_kink_of_the_hinge_has_slope_zero() -> None:
 
 
 def test_codes_are_fixed() -> None:
-    codes = {name: int(phi.code) for name, phi in MARGINS.items()}
+    codes = {name: phi.code for name, phi in MARGINS.items()}
     assert codes == {
         "logistic": 0,
         "hinge": 1,

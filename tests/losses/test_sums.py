@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairgossip.losses import MARGINS, margin
+from pairgossip.arrays import FloatArray
+from pairgossip.losses import MARGINS, builtin, margin
 from pairgossip.losses import sums as module
+from pairgossip.losses.builtin import _ordered_sums, ranking_risks
 from pairgossip.losses.sums import (
     FAR,
     WIDTH,
-    _hinge_sums,
     _lay_out,
-    _logistic_sums,
-    _ordered_sums,
     join,
-    ranking_risks,
+    logistic_sums,
 )
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
@@ -47,8 +46,8 @@ def test_any_labels(name: str, labels: list[float], seed: int, few: int) -> None
     ordered = np.sort(labels)
     scores = np.round(rng.normal(size=(2, len(labels))) * 4) / 2
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_PAIRS_PER_MODEL", few)
-        patch.setattr(module, "_PAIRS_IN_ALL", few)
+        patch.setattr(builtin, "_PAIRS_PER_MODEL", few)
+        patch.setattr(builtin, "_PAIRS_IN_ALL", few)
         sums = _ordered_sums(scores, ordered, margin(name))
     exact = [float(brute_ranking(row, ordered, name)) for row in scores]
     np.testing.assert_allclose(sums, exact, rtol=1e-12, atol=1e-13)
@@ -66,7 +65,7 @@ def test_models_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     data = np.column_stack((rng.normal(size=(90, 2)), rng.integers(0, 2, 90).astype(float)))
     thetas = rng.normal(size=(11, 2))
     whole = ranking_risks(thetas, data, margin("logistic"))
-    monkeypatch.setattr(module, "_NUMBERS_PER_CHUNK", 200)
+    monkeypatch.setattr(builtin, "_NUMBERS_PER_CHUNK", 200)
     np.testing.assert_allclose(ranking_risks(thetas, data, margin("logistic")), whole, rtol=1e-14)
     assert ranking_risks(thetas[:0], data, margin("hinge")).shape == (0,)
 
@@ -105,14 +104,14 @@ numbers = st.one_of(
 def test_hard_scores(case: str) -> None:
     above, below = HARD[case]
     exact = brute_sums(above, below, "logistic")
-    assert relative_error(_logistic_sums(above, below), exact) < 1e-12
+    assert relative_error(logistic_sums(above, below), exact) < 1e-12
 
 
 @settings(deadline=None, max_examples=40)
 @given(above=st.lists(numbers, min_size=1, max_size=12), below=st.lists(numbers, min_size=1))
 def test_any_scores(above: list[float], below: list[float]) -> None:
     x, y = np.array([above]), np.array([below])
-    assert relative_error(_logistic_sums(x, y), brute_sums(x, y, "logistic")) < 1e-11
+    assert relative_error(logistic_sums(x, y), brute_sums(x, y, "logistic")) < 1e-11
 
 
 @settings(deadline=None, max_examples=40)
@@ -121,8 +120,8 @@ def test_rows_do_not_mix(seed: int, scale: float, shift: float) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(4, 9)) * 10.0 ** rng.uniform(-3, 6, size=(4, 1)) + shift
     y = rng.normal(size=(4, 7)) * 10.0**scale
-    together = _logistic_sums(x, y)
-    apart = [_logistic_sums(x[k : k + 1], y[k : k + 1])[0] for k in range(4)]
+    together = logistic_sums(x, y)
+    apart = [logistic_sums(x[k : k + 1], y[k : k + 1])[0] for k in range(4)]
     np.testing.assert_allclose(together, apart, rtol=1e-12)
 
 
@@ -130,13 +129,13 @@ def test_long_rows() -> None:
     rng = np.random.default_rng(0)
     x, y = 3 * rng.normal(size=(1, 200_000)) + 1, rng.normal(size=(1, 20))
     exact = np.logaddexp(0.0, y.T - x).sum()  # extended precision takes minutes
-    np.testing.assert_allclose(_logistic_sums(x, y), exact, rtol=1e-12)
+    np.testing.assert_allclose(logistic_sums(x, y), exact, rtol=1e-12)
 
 
 def test_a_million_equal_scores() -> None:
     x = np.full((1, 500_000), 0.3)
     exact = 500_000**2 * np.log(np.longdouble(2))
-    assert relative_error(_logistic_sums(x, x), np.array([exact])) < 1e-12
+    assert relative_error(logistic_sums(x, x), np.array([exact])) < 1e-12
 
 
 def test_many_scores_far_apart() -> None:
@@ -145,12 +144,18 @@ def test_many_scores_far_apart() -> None:
     x, y = steps[None, :], steps[None, :] + 100.0
     n = len(steps)
     wrong = sum((100.0 + 200.0 * k) * (n - k) for k in range(n))
-    np.testing.assert_allclose(_logistic_sums(x, y), wrong, rtol=1e-12)
+    np.testing.assert_allclose(logistic_sums(x, y), wrong, rtol=1e-12)
 
 
 def test_scores_beyond_all_reason() -> None:
     x, y = np.array([[-1e300, 0.0]]), np.array([[1e300, 0.0, -1e300]])
-    assert _logistic_sums(x, y)[0] == pytest.approx(4e300, rel=1e-12)
+    assert logistic_sums(x, y)[0] == pytest.approx(4e300, rel=1e-12)
+
+
+def pair_sums(name: str, above: FloatArray, below: FloatArray) -> FloatArray:
+    sums = margin(name).pair_sums
+    assert sums is not None
+    return sums(above, below)
 
 
 HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
@@ -162,7 +167,7 @@ mild = st.one_of(st.integers(-3, 3).map(lambda k: k / 2), st.floats(-3, 3), st.f
 def test_hard_scores_of_hinges(name: str, case: str) -> None:
     above, below = HARD[case]
     exact = brute_sums(above, below, name)
-    assert relative_error(_hinge_sums(above, below, margin(name).code), exact) < 1e-12
+    assert relative_error(pair_sums(name, above, below), exact) < 1e-12
 
 
 @pytest.mark.parametrize("name", HINGES)
@@ -172,7 +177,7 @@ def test_any_scores_of_hinges(name: str, above: list[float], below: list[float])
     x, y = np.array([above]), np.array([below])
     exact = brute_sums(x, y, name).astype(float)
     # Where all margins are just below 1, the rounding of the scores is all there is.
-    given_sums = _hinge_sums(x, y, margin(name).code)
+    given_sums = pair_sums(name, x, y)
     np.testing.assert_allclose(given_sums, exact, rtol=1e-12, atol=1e-14 * x.size * y.size)
 
 
@@ -180,7 +185,7 @@ def test_any_scores_of_hinges(name: str, above: list[float], below: list[float])
 def test_huge_scores_give_huge_sums(name: str) -> None:
     x, y = np.array([[-1e200, 0.0], [0.0, 1.0]]), np.array([[1e200, 0.0, 0.5], [0.5, 0.25, -9.0]])
     with np.errstate(over="ignore"):
-        sums = _hinge_sums(x, y, margin(name).code)
+        sums = pair_sums(name, x, y)
     assert sums[0] == np.inf if name == "squared-hinge" else sums[0] == pytest.approx(5e200)
     assert sums[1] == pytest.approx(float(brute_sums(x[1:], y[1:], name)[0]))
 

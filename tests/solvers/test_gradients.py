@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
-from pairgossip.losses.loss import MARGINS, Margin
+from pairgossip.losses.margins import MARGINS, Margin
 from pairgossip.solvers.polynomials import Polynomials, choose_order, slope_error
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairgossip.losses.loss import MARGINS
+from pairgossip.losses.margins import MARGINS
 from pairgossip.solvers.moments import GradeMoments, Metric, PairMoments
 
 

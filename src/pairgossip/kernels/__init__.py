@@ -1,10 +1,9 @@
 """Kernels h(x, y): what is averaged over pairs, and the exact averages."""
 
-from pairgossip.kernels.builtin import classes, ranks, spread, survival
+from pairgossip.kernels.builtin import classes, ranks, spread
 from pairgossip.kernels.builtin.classes import *  # noqa: F403
 from pairgossip.kernels.builtin.ranks import *  # noqa: F403
 from pairgossip.kernels.builtin.spread import *  # noqa: F403
-from pairgossip.kernels.builtin.survival import *  # noqa: F403
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe
 from pairgossip.kernels.kernel import (
@@ -42,4 +41,3 @@ __all__ = [
 __all__ += classes.__all__
 __all__ += ranks.__all__
 __all__ += spread.__all__
-__all__ += survival.__all__

@@ -1,10 +1,19 @@
 """Losses f(theta; x, y) of pairs, their risks, proximal maps and step sizes."""
 
 from pairgossip.losses import steps
-from pairgossip.losses.builtin import CATALOG, as_loss, auc_loss, metric_loss, ranking_loss
+from pairgossip.losses.builtin import (
+    CATALOG,
+    as_loss,
+    auc_loss,
+    metric_loss,
+    ranking_loss,
+    register,
+    register_margin,
+)
 from pairgossip.losses.general import GeneralLoss
 from pairgossip.losses.learning import auc_of_scores, risk, risks
-from pairgossip.losses.loss import MARGINS, Loss, Margin, Phi, margin
+from pairgossip.losses.loss import Loss
+from pairgossip.losses.margins import MARGINS, Margin, Phi, margin
 from pairgossip.losses.proximal import (
     L1,
     PSD,
@@ -57,6 +66,8 @@ __all__ = [
     "metric_loss",
     "power",
     "ranking_loss",
+    "register",
+    "register_margin",
     "risk",
     "risks",
     "step_sum",

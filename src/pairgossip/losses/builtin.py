@@ -14,8 +14,8 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_several_classes, check_two_classes
 from pairgossip.losses.general import GeneralLoss
-from pairgossip.losses.loss import MARGINS, Loss, Margin, label_bounds, margin, squared_bounds
-from pairgossip.losses.sums import ranking_risks
+from pairgossip.losses.loss import Loss
+from pairgossip.losses.margins import MARGINS, Margin, margin
 
 # The built-in features, weights and offsets of pairs; the label is the last column.
 
@@ -49,6 +49,39 @@ def _signed_threshold(first: FloatArray, second: FloatArray, threshold: float) -
 
 def _alike(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.where(first[:, -1] == second[:, -1], 1.0, -1.0)
+
+
+# Cheap bounds on the lengths of features and on offsets, over all pairs of some data.
+
+
+_ROUNDED_UP = 1.0 + 1e-12
+"""Times this, a bound stays one after rounding."""
+
+
+def _label_bounds(data: FloatArray) -> tuple[float, float]:
+    """Bound ||x - x'|| over pairs of a higher and a lower label."""
+    features, labels = data[:, :-1], data[:, -1]
+    # Centering by the middle of the ranges keeps the triangle inequality tight.
+    reach = np.linalg.norm(center(features), axis=1)
+    higher, lower = reach[labels > labels.min()], reach[labels < labels.max()]
+    apart = float(higher.max() + lower.max()) if len(higher) else 0.0
+    return min(apart, _diagonal(features)) * _ROUNDED_UP, 0.0
+
+
+def _squared_bounds(data: FloatArray, threshold: float) -> tuple[float, float]:
+    """Bound ||x - x'||^2 over all pairs, for offsets of +-threshold."""
+    features = data[:, :-1]
+    reach = float(np.linalg.norm(center(features), axis=1).max())
+    return min(2.0 * reach, _diagonal(features)) ** 2 * _ROUNDED_UP, -abs(threshold)
+
+
+def center(features: FloatArray) -> FloatArray:
+    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
+    return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
+
+
+def _diagonal(features: FloatArray) -> float:
+    return float(np.linalg.norm(np.ptp(features, axis=0)))
 
 
 def auc_loss(phi: str | Margin = "logistic") -> Loss:
@@ -118,14 +151,14 @@ def metric_loss(
         dimension=_features if diagonal else _squared_features,
         columns=("features...", "label"),
         validate=partial(check_several_classes, "A metric-learning loss"),
-        bounds=partial(squared_bounds, threshold=float(threshold)),
+        bounds=partial(_squared_bounds, threshold=float(threshold)),
         description="metric learning: a Mahalanobis distance between same and different labels",
         shape="diagonal" if diagonal else "matrix",
         label_sizes=False,
     )
 
 
-CATALOG: dict[str, Callable[[], Loss]] = {
+CATALOG: dict[str, Callable[[], Loss | GeneralLoss]] = {
     **{f"auc-{phi}": partial(auc_loss, phi) for phi in MARGINS},
     **{f"ranking-{phi}": partial(ranking_loss, phi) for phi in MARGINS},
     **{f"metric-{phi}": partial(metric_loss, phi) for phi in ("hinge", "logistic")},
@@ -134,7 +167,21 @@ CATALOG: dict[str, Callable[[], Loss]] = {
         for phi in ("hinge", "logistic")
     },
 }
-"""The built-in losses by name."""
+"""All losses by name; `register` and `register_margin` enter others."""
+
+
+def register(loss: Loss | GeneralLoss) -> Loss | GeneralLoss:
+    """Enter a loss: `minimize`, the command line and the page then know it by its name."""
+    CATALOG[loss.name] = lambda: loss
+    return loss
+
+
+def register_margin(phi: Margin) -> Margin:
+    """Enter a function of the margin, and the losses of AUC and of rankings made of it."""
+    MARGINS[phi.name] = phi
+    CATALOG[f"auc-{phi.name}"] = partial(auc_loss, phi)
+    CATALOG[f"ranking-{phi.name}"] = partial(ranking_loss, phi)
+    return phi
 
 
 def as_loss(loss: Any) -> Loss | GeneralLoss:
@@ -165,7 +212,7 @@ def _ordering_loss(
         columns=("features...", "label"),
         validate=validate,
         risk=partial(ranking_risks, phi=phi),
-        bounds=label_bounds,
+        bounds=_label_bounds,
         description=description,
         label_sizes=label_sizes,
     )
@@ -181,7 +228,7 @@ def has_own_forms(loss: Any) -> bool:
     return (
         isinstance(loss, Loss)
         and tuple(getattr(loss, part) for part in parts)
-        == (difference, higher_label, None, label_bounds)
+        == (difference, higher_label, None, _label_bounds)
         and isinstance(risk, partial)
         and (risk.func, risk.args, risk.keywords) == (ranking_risks, (), {"phi": loss.phi})
     )
@@ -193,3 +240,89 @@ def _features(columns: int) -> int:
 
 def _squared_features(columns: int) -> int:
     return (columns - 1) ** 2
+
+
+# Risks of ranking losses over all pairs, in near-linear time: only scores and labels matter.
+
+
+_NUMBERS_PER_CHUNK = 2**17
+"""How many scores of several models are worked on at once: 1 MB."""
+_PAIRS_PER_MODEL = 2**11
+_PAIRS_IN_ALL = 2**14
+"""Up to either of these, evaluating every pair is faster than anything clever."""
+
+
+def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArray:
+    """Average 1{l > l'} phi(theta . (x - x')) over all ordered pairs, for models (r, p)."""
+    features = center(data[:, :-1])
+    order = np.argsort(data[:, -1], kind="stable")
+    ordered, labels = features[order], data[order, -1]
+    step = max(1, _NUMBERS_PER_CHUNK // len(data))
+    chunks = [
+        _ordered_sums(thetas[start : start + step] @ ordered.T, labels, phi)
+        for start in range(0, len(thetas), step)
+    ]
+    return np.concatenate([np.empty(0), *chunks]) / len(data) ** 2
+
+
+def _ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
+    """Sum phi(s_i - s_j) over pairs with label_i > label_j, for scores (r, n) by rising label.
+
+    The labels are halved again and again: pairs of two halves are pairs of two classes.
+    """
+    sums = np.zeros(len(scores))
+    finite = np.isfinite(scores).all(axis=1)
+    sums[~finite] = np.nan
+    usable = scores if finite.all() else scores[finite]
+    if not len(usable):
+        return sums
+    totals = np.zeros(len(usable))
+    waiting = [(0, len(labels))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        while waiting:
+            start, end = waiting.pop()
+            if labels[start] == labels[end - 1]:
+                continue
+            if _few(len(usable), (end - start) ** 2 // 4):
+                totals += _masked_sums(usable[:, start:end], labels[start:end], phi)
+                continue
+            middle = boundary(labels, start, end)
+            totals += _two_class_sums(usable[:, middle:end], usable[:, start:middle], phi)
+            waiting += [(start, middle), (middle, end)]
+    sums[finite] = totals
+    return sums
+
+
+def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatArray:
+    """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`."""
+    if _few(len(above), above.shape[1] * below.shape[1]):
+        margins = above[:, :, None] - below[:, None, :]
+        return np.asarray(phi.value(margins).sum(axis=(1, 2)))
+    if phi.pair_sums is not None:
+        return phi.pair_sums(above, below)
+    step = max(1, _NUMBERS_PER_CHUNK // below.size)
+    parts = (above[:, start : start + step] for start in range(0, above.shape[1], step))
+    return np.sum([phi.value(x[:, :, None] - below[:, None]).sum(axis=(1, 2)) for x in parts], 0)
+
+
+def _few(models: int, pairs: int) -> bool:
+    return pairs <= _PAIRS_PER_MODEL or models * pairs <= _PAIRS_IN_ALL
+
+
+def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
+    higher, lower = np.nonzero(labels[:, None] > labels[None, :])
+    return np.asarray(phi.value(scores[:, higher] - scores[:, lower]).sum(axis=1))
+
+
+def boundary(labels: FloatArray, start: int, end: int) -> int:
+    """Find where the label changes, nearest to the middle of a span."""
+    middle = (start + end) // 2
+    left, right = (
+        int(np.searchsorted(labels[start:end], labels[middle], side)) + start
+        for side in ("left", "right")
+    )
+    if left == start:
+        return right
+    if right == end:
+        return left
+    return left if middle - left <= right - middle else right

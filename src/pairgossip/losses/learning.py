@@ -178,6 +178,11 @@ def is_ordering(loss: Loss | GeneralLoss) -> bool:
     )
 
 
+def can_sketch(loss: Loss | GeneralLoss) -> bool:
+    """Whether sums over the rows tell the gradient of a loss over all pairs."""
+    return isinstance(loss, Loss) and is_ordering(loss) and loss.phi.can_sketch
+
+
 class LearningProblem:
     """Observations, one per node, and the loss of a model at a pair of them."""
 
@@ -205,8 +210,8 @@ class LearningProblem:
 
     @property
     def compilable(self) -> bool:
-        """Whether compiled code knows the form of the loss."""
-        return isinstance(self.loss, Loss)
+        """Whether compiled code knows the form of the loss and its function of the margin."""
+        return isinstance(self.loss, Loss) and self.loss.phi.code is not None
 
     def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
         """Return itself: nothing about it is random."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import tile_pairs, tile_side, tiles
 from pairgossip.kernels.calling import row_per_pair, value_per_pair
@@ -27,6 +25,7 @@ from pairgossip.losses.general import (
     check_risk,
     probe,
 )
+from pairgossip.losses.margins import margin
 
 # How steep a loss can be: the largest norm of its gradient over all pairs of some data.
 
@@ -47,153 +46,6 @@ def _steepness(
         ends = b - radius * lengths, b + radius * lengths
         steep = np.maximum(*(np.abs(loss.phi.derivative(end)) for end in ends))
     return np.multiply(pull, steep, out=np.zeros(len(pull)), where=moving)
-
-
-_ROUNDED_UP = 1.0 + 1e-12
-
-
-def label_bounds(data: FloatArray) -> tuple[float, float]:
-    """Bound ||x - x'|| over pairs of a higher and a lower label."""
-    features, labels = data[:, :-1], data[:, -1]
-    # Centering by the middle of the ranges keeps the triangle inequality tight.
-    reach = np.linalg.norm(center(features), axis=1)
-    higher, lower = reach[labels > labels.min()], reach[labels < labels.max()]
-    apart = float(higher.max() + lower.max()) if len(higher) else 0.0
-    return min(apart, _diagonal(features)) * _ROUNDED_UP, 0.0
-
-
-def squared_bounds(data: FloatArray, threshold: float) -> tuple[float, float]:
-    """Bound ||x - x'||^2 over all pairs, for offsets of +-threshold."""
-    features = data[:, :-1]
-    reach = float(np.linalg.norm(center(features), axis=1).max())
-    return min(2.0 * reach, _diagonal(features)) ** 2 * _ROUNDED_UP, -abs(threshold)
-
-
-def center(features: FloatArray) -> FloatArray:
-    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
-    return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
-
-
-def _diagonal(features: FloatArray) -> float:
-    return float(np.linalg.norm(np.ptp(features, axis=0)))
-
-
-# Convex functions of a margin u: small where a pair is ordered well.
-
-
-class Phi(IntEnum):
-    """The numbers by which compiled code recognizes the functions of a margin."""
-
-    LOGISTIC = 0
-    HINGE = 1
-    SQUARED_HINGE = 2
-    SMOOTHED_HINGE = 3
-    SQUARED = 4
-
-
-@dataclass(frozen=True)
-class Margin:
-    """A function phi of the margin, elementwise on arrays.
-
-    Values too large for floating point are infinite, without a warning.
-
-    Parameters
-    ----------
-    code, name
-        How compiled code and messages call it.
-    value, derivative
-        phi and phi'. At the kink of the hinge, u = 1, the subgradient taken is 0.
-    slope_bound
-        The supremum of |phi'|; infinite for the squares.
-    """
-
-    code: Phi
-    name: str
-    value: Callable[[FloatArray], FloatArray]
-    derivative: Callable[[FloatArray], FloatArray]
-    slope_bound: float
-
-
-def _logistic(u: FloatArray) -> FloatArray:
-    # Only exponentials of negative numbers: they may vanish but never overflow.
-    return np.asarray(np.log1p(np.exp(-np.abs(u))) + np.maximum(np.negative(u), 0.0))
-
-
-def _logistic_slope(u: FloatArray) -> FloatArray:
-    shrunk = np.exp(-np.abs(u))
-    return np.asarray(-np.where(np.asarray(u) >= 0, shrunk, 1.0) / (1.0 + shrunk))
-
-
-def _hinge(u: FloatArray) -> FloatArray:
-    return np.asarray(np.maximum(0.0, 1.0 - np.asarray(u)))
-
-
-def _hinge_slope(u: FloatArray) -> FloatArray:
-    return np.asarray(np.where(np.asarray(u) < 1.0, -1.0, 0.0))
-
-
-def _squared_hinge(u: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.asarray(np.square(_hinge(u)))
-
-
-def _squared_hinge_slope(u: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.asarray(-2.0 * _hinge(u))
-
-
-def _smoothed_hinge(u: FloatArray) -> FloatArray:
-    short = _hinge(u)
-    bent = np.minimum(short, 1.0)
-    return np.asarray(bent * (short - 0.5 * bent))
-
-
-def _smoothed_hinge_slope(u: FloatArray) -> FloatArray:
-    return np.asarray(-np.minimum(_hinge(u), 1.0))
-
-
-def _squared(u: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.asarray(np.square(1.0 - np.asarray(u)))
-
-
-def _squared_slope(u: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.asarray(2.0 * (np.asarray(u) - 1.0))
-
-
-MARGINS: dict[str, Margin] = {
-    phi.name: phi
-    for phi in (
-        Margin(Phi.LOGISTIC, "logistic", _logistic, _logistic_slope, 1.0),
-        Margin(Phi.HINGE, "hinge", _hinge, _hinge_slope, 1.0),
-        Margin(Phi.SQUARED_HINGE, "squared-hinge", _squared_hinge, _squared_hinge_slope, math.inf),
-        Margin(Phi.SMOOTHED_HINGE, "smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, 1.0),
-        Margin(Phi.SQUARED, "squared", _squared, _squared_slope, math.inf),
-    )
-}
-"""log(1 + e^-u); max(0, 1 - u); its square; and the hinge with a parabola in place of its kink,
-which is 0 for u >= 1, (1 - u)^2 / 2 for 0 < u < 1 and 1/2 - u for u <= 0; and (1 - u)^2, which also
-grows where a pair is ordered too well, but has its minimum in closed form."""
-
-
-def _check_code(phi: Margin) -> None:
-    """Raise `InputError` if compiled code, which goes by the code, would compute something else."""
-    known, grid = next(each for each in MARGINS.values() if each.code is phi.code), np.arange(-9, 9)
-    for mine, theirs in ((phi.value, known.value), (phi.derivative, known.derivative)):
-        if mine is not theirs and not np.allclose(mine(grid / 3), theirs(grid / 3)):
-            raise InputError(
-                f"Margin '{phi.name}' has the code of '{known.name}' but other values: "
-                f"give a pg.GeneralLoss its value and gradient instead."
-            )
-
-
-def margin(phi: str | Margin) -> Margin:
-    """Find a function of the margin by name, or pass one through."""
-    if isinstance(phi, Margin):
-        _check_code(phi)
-        return phi
-    return MARGINS[choice("phi", phi, MARGINS)]
 
 
 _SHAPES = ("vector", "matrix", "diagonal")

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses.loss import Margin, Phi, center
 
 # Sums of hinge functions of x - y over all pairs of two sets of scores, by sorting.
 #
@@ -34,22 +33,43 @@ COARSE = 2.0**50
 """Scores so far above the lowest x that adding 1 to them means nothing."""
 
 
-def _hinge_sums(above: FloatArray, below: FloatArray, phi: Phi) -> FloatArray:
-    """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`.
+def hinge_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Sum the hinge of x - y over x in a row of `above` and y in the same row of `below`.
 
-    Takes shapes (r, a) and (r, b), returns shape (r,).
+    Takes shapes (r, a) and (r, b), returns shape (r,), as the other functions of sums do.
     """
+    _, passed, weights = _sweep(*_measure_from_lowest(above, below))
+    return np.einsum("ij,ij->i", weights, passed)
+
+
+def squared_hinge_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Sum the squared hinge of x - y likewise."""
+    gaps, passed, weights = _sweep(*_measure_from_lowest(above, below))
+    return np.einsum("ij,ij->i", weights, _doubled_means(gaps, passed))
+
+
+def smoothed_hinge_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Sum the smoothed hinge of x - y likewise."""
+    return _smoothed_sums(*_measure_from_lowest(above, below))
+
+
+def squared_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Sum (1 - (x - y))^2 likewise."""
+    means = (1.0 - (above.mean(axis=1) - below.mean(axis=1))) ** 2
+    return (means + above.var(axis=1) + below.var(axis=1)) * above.shape[1] * below.shape[1]
+
+
+def _measure_from_lowest(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
     # Only y near or above the lowest x matter: measured from there, they round least.
     start = above.min(axis=1, keepdims=True)
-    x, y = above - start, below - start
-    if phi is Phi.SMOOTHED_HINGE:
-        return _smoothed_sums(x, y)
+    return above - start, below - start
+
+
+def _sweep(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return gaps between cuts, the x passed before each, and gaps times the y + 1 still ahead."""
     gaps, kinds = _gaps(x, y + 1.0)
     passed = np.cumsum(kinds == 0, axis=1, dtype=np.float64)
-    weights = gaps * (y.shape[1] - np.cumsum(kinds == 1, axis=1))
-    if phi is Phi.HINGE:
-        return np.einsum("ij,ij->i", weights, passed)
-    return np.einsum("ij,ij->i", weights, _doubled_means(gaps, passed))
+    return gaps, passed, gaps * (y.shape[1] - np.cumsum(kinds == 1, axis=1))
 
 
 def _smoothed_sums(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -193,7 +213,7 @@ RATES = np.arange(1.0, 5.0)
 _PANELS_AT_ONCE = 2**11
 
 
-def _logistic_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+def logistic_sums(above: FloatArray, below: FloatArray) -> FloatArray:
     """Sum log(1 + e^-(x - y)) over x in a row of `above` and y in the same row of `below`.
 
     Takes shapes (r, a) and (r, b), returns shape (r,).
@@ -312,90 +332,3 @@ def _wrong_order(
 def _last_far_below(panels: _Panels) -> _IndexArray:
     """Find the nearest of the far panels below each panel, in any row; -1 if there is none."""
     return np.searchsorted(panels.position, panels.position - NEAR - 1, side="right") - 1
-
-
-# Risks of ranking losses over all pairs, in near-linear time: only scores and labels matter.
-
-
-_NUMBERS_PER_CHUNK = 2**17
-"""How many scores of several models are worked on at once: 1 MB."""
-_PAIRS_PER_MODEL = 2**11
-_PAIRS_IN_ALL = 2**14
-"""Up to either of these, evaluating every pair is faster than anything clever."""
-
-
-def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArray:
-    """Average 1{l > l'} phi(theta . (x - x')) over all ordered pairs, for models (r, p)."""
-    features = center(data[:, :-1])
-    order = np.argsort(data[:, -1], kind="stable")
-    ordered, labels = features[order], data[order, -1]
-    step = max(1, _NUMBERS_PER_CHUNK // len(data))
-    chunks = [
-        _ordered_sums(thetas[start : start + step] @ ordered.T, labels, phi)
-        for start in range(0, len(thetas), step)
-    ]
-    return np.concatenate([np.empty(0), *chunks]) / len(data) ** 2
-
-
-def _ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
-    """Sum phi(s_i - s_j) over pairs with label_i > label_j, for scores (r, n) by rising label.
-
-    The labels are halved again and again: pairs of two halves are pairs of two classes.
-    """
-    sums = np.zeros(len(scores))
-    finite = np.isfinite(scores).all(axis=1)
-    sums[~finite] = np.nan
-    usable = scores if finite.all() else scores[finite]
-    if not len(usable):
-        return sums
-    totals = np.zeros(len(usable))
-    waiting = [(0, len(labels))]
-    with np.errstate(over="ignore", invalid="ignore"):
-        while waiting:
-            start, end = waiting.pop()
-            if labels[start] == labels[end - 1]:
-                continue
-            if _few(len(usable), (end - start) ** 2 // 4):
-                totals += _masked_sums(usable[:, start:end], labels[start:end], phi)
-                continue
-            middle = boundary(labels, start, end)
-            totals += _two_class_sums(usable[:, middle:end], usable[:, start:middle], phi)
-            waiting += [(start, middle), (middle, end)]
-    sums[finite] = totals
-    return sums
-
-
-def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatArray:
-    """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`."""
-    if _few(len(above), above.shape[1] * below.shape[1]):
-        margins = above[:, :, None] - below[:, None, :]
-        return np.asarray(phi.value(margins).sum(axis=(1, 2)))
-    if phi.code is Phi.LOGISTIC:
-        return _logistic_sums(above, below)
-    if phi.code is Phi.SQUARED:
-        means = (1.0 - (above.mean(axis=1) - below.mean(axis=1))) ** 2
-        return (means + above.var(axis=1) + below.var(axis=1)) * above.shape[1] * below.shape[1]
-    return _hinge_sums(above, below, phi.code)
-
-
-def _few(models: int, pairs: int) -> bool:
-    return pairs <= _PAIRS_PER_MODEL or models * pairs <= _PAIRS_IN_ALL
-
-
-def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
-    higher, lower = np.nonzero(labels[:, None] > labels[None, :])
-    return np.asarray(phi.value(scores[:, higher] - scores[:, lower]).sum(axis=1))
-
-
-def boundary(labels: FloatArray, start: int, end: int) -> int:
-    """Find where the label changes, nearest to the middle of a span."""
-    middle = (start + end) // 2
-    left, right = (
-        int(np.searchsorted(labels[start:end], labels[middle], side)) + start
-        for side in ("left", "right")
-    )
-    if left == start:
-        return right
-    if right == end:
-        return left
-    return left if middle - left <= right - middle else right

@@ -11,7 +11,7 @@ from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import CoarseSketch, NotEnough, SlowRun, notify
 from pairgossip.kernels.exact import scattered_pairs
-from pairgossip.losses import GeneralLoss, Loss, Phi
+from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
 
@@ -137,8 +137,7 @@ def _margins(descent: Descent) -> tuple[float, float]:
     apart = a - d
     covariance = (w * apart.T) @ apart / w.sum()
     needed = 2 * float(d @ np.linalg.pinv(covariance, hermitian=True) @ d)
-    if loss.phi.code is not Phi.LOGISTIC:
-        needed = min(needed, 1.0)
+    needed = min(needed, loss.phi.flat_from)
     slope, length = abs(float(loss.phi.derivative(np.zeros(1))[0])), float(np.linalg.norm(d))
     return slope * float(w.mean()) * length**2, min(needed, descent.proximal.radius * length)
 

@@ -15,7 +15,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel, Pairs, Ratio
 from pairgossip.kernels.builtin.classes import AUC_ORDERED, SECOND_AUC_ORDERED
-from pairgossip.kernels.builtin.survival import CONCORDANT
+from pairgossip.kernels.builtin.ranks import CONCORDANT
 from pairgossip.text import join_names
 
 _COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)

@@ -19,12 +19,13 @@ from pairgossip.kernels import Combination, Formula, Kernel, Pairs
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import (
     BOTH_APART,
+    COMPARABLE,
+    CONCORDANT,
     FIRST_APART,
     KENDALL,
     RANKING_RISK,
     SECOND_APART,
 )
-from pairgossip.kernels.builtin.survival import COMPARABLE, CONCORDANT
 from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,

@@ -8,12 +8,11 @@ exactly for all bins but the one that is cut, whose scores are taken to have a s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.margins import Margin, Piece
 from pairgossip.solvers.polynomials import PairSums
 
 _SIZES = (256, 512, 1024)
@@ -23,41 +22,13 @@ _EVEN_POWERS = np.array([1.0, 1 / 2, 1 / 3])
 """Mean powers 0, 1 and 2 of numbers that are spread evenly from 0 to 1."""
 
 
-class _Piece(NamedTuple):
-    """(constant + linear u + square u^2) for u < kink, 0 beyond."""
-
-    kink: float
-    constant: float
-    linear: float
-    square: float = 0.0
-
-
-_VALUES = {
-    Phi.HINGE: (_Piece(1.0, 1.0, -1.0),),
-    Phi.SQUARED_HINGE: (_Piece(1.0, 1.0, -2.0, 1.0),),
-    Phi.SMOOTHED_HINGE: (_Piece(1.0, 0.5, -1.0, 0.5), _Piece(0.0, 0.0, 0.0, -0.5)),
-}
-_SLOPES = {
-    Phi.HINGE: (_Piece(1.0, -1.0, 0.0),),
-    Phi.SQUARED_HINGE: (_Piece(1.0, -2.0, 2.0),),
-    Phi.SMOOTHED_HINGE: (_Piece(1.0, -1.0, 1.0), _Piece(0.0, 0.0, -1.0)),
-}
-
-
-_BENDS = {
-    Phi.HINGE: (_Piece(1.5, 1.0, 0.0), _Piece(0.5, -1.0, 0.0)),  # as if it were rounded off
-    Phi.SQUARED_HINGE: (_Piece(1.0, 2.0, 0.0),),
-    Phi.SMOOTHED_HINGE: (_Piece(1.0, 1.0, 0.0), _Piece(0.0, -1.0, 0.0)),
-}
-
-
 class ScoreBins:
     """A sketch of scores by how many there are in each bin, their sum and that of their squares.
 
     Parameters
     ----------
     phi
-        The function of differences: one of the hinges.
+        The function of differences, made of pieces.
     low, high
         The range of the scores, divided into bins of equal width.
     order
@@ -67,7 +38,8 @@ class ScoreBins:
     parts = 3
 
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
-        self._phi, self.order = phi.code, order
+        assert phi.pieces is not None
+        self._pieces, self.order = phi.pieces, order
         self._low, self._width = low, max((high - low) / order, 1e-100)
 
     @property
@@ -100,10 +72,10 @@ class ScoreBins:
         tails = _Tails(others.reshape(len(others), len(_EVEN_POWERS), self.order))
         sign = 1.0 if below else -1.0
         values, slopes, bends, errors = np.zeros((4, len(features)))
-        for pieces, total in ((_VALUES, values), (_BENDS, bends)):
-            for piece in pieces[self._phi]:
+        for pieces, total in ((self._pieces.values, values), (self._pieces.curvatures, bends)):
+            for piece in pieces:
                 total += self._sum(piece, features, tails, sign)[0]
-        for piece in _SLOPES[self._phi]:
+        for piece in self._pieces.slopes:
             slope, cut = self._sum(piece, features, tails, sign)
             slopes += slope
             # The slope at the kink, and how much it changes over the bin that is cut.
@@ -120,7 +92,7 @@ class ScoreBins:
         return [self.read(mine, theirs, below=side) for mine, theirs, side in each]
 
     def _sum(
-        self, piece: _Piece, own: FloatArray, tails: _Tails, sign: float
+        self, piece: Piece, own: FloatArray, tails: _Tails, sign: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return a piece summed over others with u < kink, and how many of those are uncertain."""
         sums, uncertain = tails.above(own - sign * piece.kink / self._width)

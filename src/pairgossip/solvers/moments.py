@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses.loss import Margin
+from pairgossip.losses.margins import Margin
 from pairgossip.solvers.polynomials import add_rows, members_of
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)

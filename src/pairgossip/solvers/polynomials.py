@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.margins import Margin, Phi
 
 _ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
 """Numbers that may be averaged per grade; a few sizes only, so that nodes agree on one."""
@@ -26,9 +26,8 @@ _NARROWEST = 1e-100
 _LARGEST_EXPONENT = 300.0
 """Below, exponentials of twice that are still floating point numbers."""
 _ROWS_AT_ONCE = 1 << 12
-_HEIGHTS = np.linspace(0.02, 0.995, 60) * math.pi
-"""Imaginary parts up to which the logistic function, whose poles are at pi, is looked at."""
-_LARGEST_SLOPES = np.where(math.pi / 2 >= _HEIGHTS, 1.0, 1.0 / np.sin(_HEIGHTS))
+_HEIGHTS = np.linspace(0.02, 0.995, 60)
+"""Imaginary parts up to which a function is looked at, relative to that of its nearest pole."""
 
 
 class PairSums(NamedTuple):
@@ -48,7 +47,7 @@ class Polynomials:
     Parameters
     ----------
     phi
-        The function of differences: logistic or squared.
+        The function of differences, analytic in a strip or quadratic.
     low, high
         The range of the scores.
     order
@@ -213,11 +212,9 @@ class Polynomials:
         """C of phi, phi' and phi'', by interpolation at the Chebyshev points of both arguments."""
         points = _points(self.order)
         u = self._half * (points[:, None] - points[None, :])
-        slopes = self._phi.derivative(u)
-        bends = np.full_like(u, 2.0) if self._phi.code is Phi.SQUARED else -slopes * (1.0 + slopes)
-        return tuple(
-            _interpolate(_interpolate(each).T).T for each in (self._phi.value(u), slopes, bends)
-        )
+        assert self._phi.curvature is not None
+        parts = (self._phi.value(u), self._phi.derivative(u), self._phi.curvature(u))
+        return tuple(_interpolate(_interpolate(each).T).T for each in parts)
 
     @cached_property
     def error(self) -> float:
@@ -276,7 +273,7 @@ def _recur(x: FloatArray, each: FloatArray) -> None:
 
 def slope_error(phi: Margin, half: float, order: int) -> float:
     """Bound the error of phi' on a range of scores of this half width, by that many polynomials."""
-    return float(_slope_errors(phi.code, half, _with(order))[_with(order).index(order)])
+    return float(_slope_errors(phi, half, _with(order))[_with(order).index(order)])
 
 
 def _with(order: int) -> tuple[int, ...]:
@@ -284,20 +281,22 @@ def _with(order: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=8)
-def _slope_errors(code: Phi, half: float, orders: tuple[int, ...]) -> FloatArray:
+def _slope_errors(phi: Margin, half: float, orders: tuple[int, ...]) -> FloatArray:
     """Return the bounds of several orders.
 
     A function that is analytic and at most M inside the ellipse of radius rho is within
     4 M rho^(1 - r) / (rho - 1) of its interpolation at r points. Interpolating in the second
     score as well multiplies that by at most 2 + the logarithm of r.
     """
-    if code is Phi.SQUARED:
+    if phi.is_quadratic:
         return np.full(len(orders), 1e-13 * (1.0 + half))
+    assert phi.strip is not None
     powers, factors, rounding = _terms_of_bounds(orders)
-    heights = _HEIGHTS / max(half, _NARROWEST)
+    imaginary = _HEIGHTS * phi.strip.pole
+    heights = imaginary / max(half, _NARROWEST)
     rho = heights + np.sqrt(1.0 + heights**2)
     with np.errstate(over="ignore", under="ignore"):
-        bounds = np.exp(powers * np.log(rho)) * (_LARGEST_SLOPES / (rho - 1.0))
+        bounds = np.exp(powers * np.log(rho)) * (phi.strip.largest_slopes(imaginary) / (rho - 1.0))
     return np.asarray(bounds.min(axis=1) * factors + rounding)
 
 
@@ -309,9 +308,9 @@ def _terms_of_bounds(orders: tuple[int, ...]) -> tuple[FloatArray, FloatArray, F
 
 def choose_order(phi: Margin, half: float, tolerance: float) -> int:
     """Return the least order whose slopes are off by no more than the tolerance, or the largest."""
-    if phi.code is Phi.SQUARED:
+    if phi.is_quadratic:
         return _ORDERS[0]  # which is exact, however rounding compares to the tolerance
-    enough = _slope_errors(phi.code, half, _ORDERS) <= tolerance
+    enough = _slope_errors(phi, half, _ORDERS) <= tolerance
     return _ORDERS[int(enough.argmax())] if enough.any() else _ORDERS[-1]
 
 

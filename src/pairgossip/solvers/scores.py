@@ -13,19 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.margins import Margin
 from pairgossip.solvers.bins import CountBins, ScoreBins, choose_bins
 from pairgossip.solvers.moments import GradeMoments
 from pairgossip.solvers.polynomials import Polynomials, add_rows, choose_order, members_of
 
-_TOLERANCES = {
-    Phi.LOGISTIC: 1e-6,
-    Phi.SQUARED: 1e-6,
-    Phi.HINGE: 1e-2,
-    Phi.SQUARED_HINGE: 1e-3,
-    Phi.SMOOTHED_HINGE: 1e-3,
-}
-"""How far slopes may be off, relative to the mean slope of a pair."""
 _EXPECTED_SLOPE = 1e-3
 """The mean slope taken for granted before the first is known."""
 _FEWEST_BINS = 256
@@ -86,11 +78,6 @@ class ScoreRows:
         self.count = count
         self.members = members_of(grades, count)
 
-    @property
-    def tolerance(self) -> float:
-        """How far slopes may be off, relative to the mean slope of a pair."""
-        return _TOLERANCES[self.phi.code]
-
     @cached_property
     def curvature_rows(self) -> tuple[Any, Any]:
         """Rows of every grade that measure the curvature, and how many rows each stands for.
@@ -120,17 +107,16 @@ class ScoreRows:
 
         ``before`` and ``error`` are how fine the last one was and how far its slopes may be off.
         """
-        if self.phi.code in (Phi.LOGISTIC, Phi.SQUARED):
+        if self.phi.is_smooth:
             known = _EXPECTED_SLOPE if slope is None else slope
-            order = choose_order(self.phi, half, max(0.3 * self.tolerance * known, 1e-11))
+            order = choose_order(self.phi, half, max(0.3 * self.phi.tolerance * known, 1e-11))
             return min(order, SPARING_ORDER) if self._is_sparing else order
-        return choose_bins(max(before, _FEWEST_BINS), error, self.tolerance)
+        return choose_bins(max(before, _FEWEST_BINS), error, self.phi.tolerance)
 
     def sketch(self, agreed: Agreement) -> Polynomials | ScoreBins:
         """Return the sketch of scores in this range."""
-        smooth = self.phi.code in (Phi.LOGISTIC, Phi.SQUARED)
         bins = CountBins if self._is_sparing else ScoreBins
-        return (Polynomials if smooth else bins)(self.phi, *agreed)
+        return (Polynomials if self.phi.is_smooth else bins)(self.phi, *agreed)
 
 
 class ScoreSketch:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Proximal
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.margins import Margin
 from pairgossip.solvers.moments import GradeMoments, Metric, PairMoments
 from pairgossip.solvers.penalties import split_penalty
 from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton
@@ -150,7 +150,7 @@ class Solver:
         squared, self._penalty = split_penalty(self._proximal, self._half)
         self._squared, self._moments = squared, moments
         self._zero = moments.weight * float(self._phi.value(np.zeros(1))[0])
-        if self._phi.code is Phi.SQUARED and moments.products.ndim == 3:
+        if self._phi.is_quadratic and moments.products.ndim == 3:
             yield self._report(self._minimize_quadratic(moments))
             return
         start = self._proximal.project(moments.start(self._phi, squared) / self._half)
@@ -261,7 +261,7 @@ class Solver:
 
     def _is_too_coarse(self, known: _Known) -> bool:
         """Tell whether slopes are too far off, and a sketch that knows the range can do better."""
-        if known.error <= self._rows.tolerance:
+        if known.error <= self._phi.tolerance:
             return False
         narrower = float(known.ends.sum(axis=1).max()) < known.width / 2
         return narrower or self._finer(known) > known.order

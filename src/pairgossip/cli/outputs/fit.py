@@ -155,7 +155,7 @@ def draw(fit: Fit, against: str) -> Figure:
 
 def ordered_share(scores: FloatArray, labels: FloatArray) -> float:
     """Return the share of pairs of different labels scored in order, ties half: of two, the AUC."""
-    from pairgossip.kernels.builtin.survival import comparable_total, concordant_total
+    from pairgossip.kernels.builtin.ranks import comparable_total, concordant_total
 
     data = np.column_stack((scores, labels))
     return concordant_total(data, 0.5) / comparable_total(data)

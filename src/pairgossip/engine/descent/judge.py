@@ -20,15 +20,18 @@ from pairgossip.errors import needed_for_speed
 from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import Loss
+from pairgossip.losses.builtin import boundary, center, ranking_risks
 from pairgossip.losses.learning import (
     LearningProblem,
     PairwiseLearning,
     WholeSetsLearning,
     is_ordering,
 )
-from pairgossip.losses.loss import Phi, center
-from pairgossip.losses.sums import DEGREE, RATES, boundary, ranking_risks, tables
+from pairgossip.losses.margins import Phi
+from pairgossip.losses.sums import DEGREE, RATES, tables
 
+_SUMMED = (Phi.LOGISTIC, Phi.HINGE, Phi.SQUARED_HINGE, Phi.SMOOTHED_HINGE)
+"""Functions of the margin whose sums over pairs of scores are compiled."""
 _SCORES_AT_ONCE = 2**22
 """Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
 _DIRECT_LOGISTIC, _DIRECT_HINGES = 2**8, 2**10
@@ -64,12 +67,12 @@ def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     if engine == "plain" or not isinstance(problem, LearningProblem):
         return problem
     loss = problem.loss
-    if not isinstance(loss, Loss):
+    if not isinstance(loss, Loss) or loss.phi.code is None:
         return problem
     if loss.risk is not None and getattr(loss.risk, "func", None) is not ranking_risks:
         return problem  # a closed form of a user's own is the only one that knows its value
     if is_ordering(loss):
-        return problem if loss.phi.code is Phi.SQUARED else RankingJudge(problem)
+        return RankingJudge(problem) if loss.phi.code in _SUMMED else problem
     summed = loss.risk is None and problem.n**3 > _FEW_MARGINS
     return PairsJudge(problem) if summed else problem
 

@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from pairgossip.algorithms import row_products
-from pairgossip.kernels.builtin import classes, ranks, spread, survival
+from pairgossip.kernels.builtin import classes, ranks, spread
 
 loop = njit(cache=True, nogil=True, error_model="numpy")
 inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -31,8 +31,8 @@ VARIANCE = spread.VARIANCE.number
 GINI = spread.GINI.number
 DISTANCE = spread.DISTANCE.number
 KENDALL = ranks.KENDALL.number
-CONCORDANT = survival.CONCORDANT.number
-COMPARABLE = survival.COMPARABLE.number
+CONCORDANT = ranks.CONCORDANT.number
+COMPARABLE = ranks.COMPARABLE.number
 AUC_ORDERED = classes.AUC_ORDERED.number
 AUC_COMPARED = classes.AUC_COMPARED.number
 RANKING_RISK = ranks.RANKING_RISK.number

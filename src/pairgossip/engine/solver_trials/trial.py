@@ -25,7 +25,7 @@ from pairgossip.engine.trials import Record
 from pairgossip.graphs import Graph
 from pairgossip.losses import Loss, Proximal
 from pairgossip.losses.learning import LearningProblem
-from pairgossip.losses.loss import Phi
+from pairgossip.losses.margins import Margin
 from pairgossip.solvers.solver import Averaging, Round, Rows, Solver
 
 _EXACT = 1e-5
@@ -75,11 +75,11 @@ class SolverSetup:
     engine: str
 
     @property
-    def phi(self) -> Phi:
+    def phi(self) -> Margin:
         """The function of margins."""
         loss = self.problem.learning.loss
         assert isinstance(loss, Loss)
-        return loss.phi.code
+        return loss.phi
 
     @property
     def iterations(self) -> int:

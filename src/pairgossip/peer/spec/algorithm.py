@@ -8,7 +8,7 @@ from typing import Any
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
-from pairgossip.losses.learning import is_ordering
+from pairgossip.losses.learning import can_sketch
 
 EXCHANGE, SUMS = "exchange", "sums"
 _OF_EXCHANGE = {
@@ -41,7 +41,7 @@ def choose_algorithm(table: Mapping[str, Any]) -> str | None:
 
 def _is_learned_by_sums(loss: str) -> bool:
     try:
-        return is_ordering(as_loss(loss))
+        return can_sketch(as_loss(loss))
     except InputError:
         return False  # it is refused by its own sentence
 

@@ -117,12 +117,11 @@ def _describe_block(block: Block, spec: Spec) -> str:
 def _describe_learning(spec: Spec) -> list[str]:
     from pairgossip.losses import Loss, as_loss
     from pairgossip.peer.sums.learning import largest_sketch, most_words
-    from pairgossip.peer.sums.questions import is_smooth
 
     loss = as_loss(spec.loss)
     assert isinstance(loss, Loss)
     sketch = f"up to {largest_sketch(loss.phi):,} " + (
-        "sums of polynomials of the scores" if is_smooth(loss.phi) else "counts of scores in cells"
+        "sums of polynomials of the scores" if loss.phi.is_smooth else "counts of scores in cells"
     )
     return [
         f"Members learn at most {format_count(spec.algorithm.rounds or 0, 'sum')} of at most "

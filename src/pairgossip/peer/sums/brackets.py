@@ -14,9 +14,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.inference.answer import Law, interval
 from pairgossip.kernels import Combination, Kernel
-from pairgossip.kernels.builtin.ranks import KENDALL, RANKING_RISK
+from pairgossip.kernels.builtin.ranks import COMPARABLE, CONCORDANT, KENDALL, RANKING_RISK
 from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
-from pairgossip.kernels.builtin.survival import COMPARABLE, CONCORDANT
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.distribution import Distribution

@@ -17,7 +17,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss, as_loss
 from pairgossip.peer.sums.cells import cell_of
-from pairgossip.peer.sums.questions import find_order_question, is_smooth, label_values
+from pairgossip.peer.sums.questions import find_order_question, label_values
 from pairgossip.peer.sums.results import CROWDED
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.sketches.grids import Grid
@@ -54,7 +54,7 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
         return
     _check_classes(spec, rows, least_rows)
     loss = as_loss(spec.loss)
-    if isinstance(loss, Loss) and not is_smooth(loss.phi):
+    if isinstance(loss, Loss) and not loss.phi.is_smooth:
         _require_permission(spec, allowed, "it counts scores at one model after the other")
     if spec.loss not in allowed:
         _check_enough_rows(spec, rows)

@@ -16,12 +16,12 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proximal
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.margins import Margin
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
 from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
-from pairgossip.peer.sums.questions import check_labels, count_grades, is_smooth, label_values
+from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import rounded_or_none
 from pairgossip.solvers.bins import LARGEST_BINS
 from pairgossip.solvers.scores import SPARING_ORDER, Agreement
@@ -164,7 +164,7 @@ class LearningProgram(SumsProgram):
             layout = choose_moments(self._grades, len(self._spec.columns), 1)
             self._counts = check_moments(total, layout, self._bits, self._generation.rows)
         elif self._name == "scores":
-            check_scores(total, self._counts, self._bits, is_smooth=is_smooth(self._phi))
+            check_scores(total, self._counts, self._bits, is_smooth=self._phi.is_smooth)
         elif (np.abs(total.view(np.int64) / 2.0**self._bits) > self._generation.rows).any():
             raise Disagreement("a gradient that is steeper than the loss is anywhere")
 
@@ -174,7 +174,7 @@ class LearningProgram(SumsProgram):
         Ranges tell much less where features are many, since few rows are extreme in all of them.
         """
         high, size = self._at.agreed.high, self._at.agreed.order
-        if not is_smooth(self._phi) or size < _EVEN_POWERS.shape[1]:
+        if not self._phi.is_smooth or size < _EVEN_POWERS.shape[1]:
             return high  # they are counted in cells
         totals = sums.reshape(self._grades, size).sum(axis=0)
         powers = _EVEN_POWERS @ totals[: _EVEN_POWERS.shape[1]]
@@ -261,7 +261,7 @@ def count_told(spec: Spec) -> int:
     assert isinstance(loss, Loss) and spec.algorithm.rounds is not None
     moments = choose_moments(grades, d, 1)
     own = moments.size // grades
-    if loss.phi.code is Phi.SQUARED and moments.full:
+    if loss.phi.is_quadratic and moments.full:
         return own  # which tell the minimum
     sums, sketch = spec.algorithm.rounds - 1, largest_sketch(loss.phi)
     # Scores may be asked for twice at each model, if members' machines round differently.
@@ -270,7 +270,7 @@ def count_told(spec: Spec) -> int:
 
 def largest_sketch(phi: Margin) -> int:
     """Return how many numbers tell the scores of a grade at most."""
-    return SPARING_ORDER if is_smooth(phi) else LARGEST_BINS
+    return SPARING_ORDER if phi.is_smooth else LARGEST_BINS
 
 
 def _proximal(spec: Spec) -> Proximal:

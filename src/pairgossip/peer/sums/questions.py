@@ -15,7 +15,6 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical
 from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
 from pairgossip.kernels.named_tests import NAMED_TESTS, refuse_test
-from pairgossip.losses.loss import Margin, Phi
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
@@ -121,11 +120,6 @@ def _has_sketch(kernel: Kernel | Combination) -> bool:
     except InputError:
         return False
     return True
-
-
-def is_smooth(phi: Margin) -> bool:
-    """Return whether totals of polynomials tell the scores of a loss, and not counts in cells."""
-    return phi.code in (Phi.LOGISTIC, Phi.SQUARED)
 
 
 def count_grades(spec: Spec) -> int:

@@ -26,7 +26,7 @@ from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import as_kernel, describe
 from pairgossip.losses import CATALOG as LOSSES
-from pairgossip.losses.learning import is_ordering
+from pairgossip.losses.learning import can_sketch
 from pairgossip.sketches import default_sketch
 from pairgossip.tables import DELIMITERS, Table, column_name, parse_columns
 from pairgossip.watch.simulation.settings import MOST_NODES, Settings, page_arguments
@@ -274,7 +274,7 @@ def list_choices() -> dict[str, Any]:
             {
                 "name": name,
                 "description": build().description,
-                "sketches": is_ordering(build()),
+                "sketches": can_sketch(build()),
             }
             for name, build in LOSSES.items()
         ],
