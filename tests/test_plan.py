@@ -14,7 +14,7 @@ import pairgossip as pg
 from pairgossip import InputError, Plan
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.planning import PlannedMethod
-from pairgossip.planning.predictions import WAYS
+from pairgossip.planning.predictions import list_ways
 from pairgossip.theory.averaging import averaging_error
 from tests.problems import rows
 
@@ -50,9 +50,9 @@ def find(plan: Plan, name: str) -> PlannedMethod:
 @contextmanager
 def planning_only(*names: str) -> Iterator[None]:
     """Plan these methods alone; each is planned as it is among all, with randomness of its own."""
-    ways = [way for way in WAYS if PlannedMethod(*way).name in names]
+    ways = [way for way in list_ways() if PlannedMethod(*way).name in names]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairgossip.planning.WAYS", ways)
+        patch.setattr("pairgossip.planning.list_ways", lambda: ways)
         yield
 
 
@@ -275,7 +275,7 @@ def test_ratios_and_labels_are_planned() -> None:
 def test_pairs_of_a_function_of_averages_are_counted_to_first_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pairgossip.planning.WAYS", ())  # no pilots
+    monkeypatch.setattr("pairgossip.planning.list_ways", list)  # no pilots
     data = rows(12)
 
     def fewest(kernel: Any, error: float) -> int | None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.datasets import CATALOG
 from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.tables import read_columns
@@ -35,6 +36,26 @@ def test_json_is_what_describe_says(cli: CommandLine) -> None:
     assert found["gini-coefficient"]["same_as"] == "V: R ineq::Gini"
     without = {name for name in names if found[name]["sketch"] is None}
     assert without == {"energy-distance", "metric-learning-risk", "mmd"}
+
+
+def test_methods_are_listed_with_what_they_show(cli: CommandLine) -> None:
+    answer, found = cli("methods"), cli("methods", "--json").json()
+    assert answer.code == 0
+    assert list(found) == list(METHODS)
+    assert all(name in answer.out for name in METHODS)
+    assert found["u2"]["clocks"] == ["sync"] and found["u2"]["schedules"] == ["random"]
+    assert found["collect"]["shows"] == {"random": "all rows to all nodes"}
+    assert all(method["shows"] for method in found.values())
+
+
+def test_losses_are_listed_with_whether_they_can_be_sketched(cli: CommandLine) -> None:
+    answer, found = cli("losses"), cli("losses", "--json").json()
+    assert answer.code == 0
+    assert list(found) == list(pg.losses.CATALOG)
+    assert all(name in answer.out for name in found)
+    assert {name for name, loss in found.items() if not loss["sketches"]} == {
+        name for name in found if name.startswith("metric-")
+    }
 
 
 def test_the_list_names_every_data_set(cli: CommandLine) -> None:

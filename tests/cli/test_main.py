@@ -25,8 +25,8 @@ from pairgossip.errors import InputError, MissingExtra
 from .running import CommandLine, assembled_once, main, run_really
 
 COMMANDS = (
-    *("completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot"),
-    *("score", "test", "train"),
+    *("completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels"),
+    *("losses", "methods", "plot", "score", "test", "train"),
 )
 
 

@@ -7,6 +7,7 @@ something has none of it: without a ``Twin`` it runs on the plain engine only, w
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -114,6 +115,12 @@ class Method:
         What compiled code knows it by, on each clock on which it has a fast twin.
     expectations
         What theory knows it by, on each clock on which its expected estimates are known.
+    shows
+        Who sees what of the rows, by schedule; ``"random"`` stands for those not named.
+    planned
+        The schedules that plans compare, on each clock; plans leave a method without any out.
+    color
+        Its number in the palette of figures.
     """
 
     name: str
@@ -133,6 +140,9 @@ class Method:
     because: str = ""
     twins: Mapping[str, Twin] = field(default_factory=dict)
     expectations: Mapping[str, Expectation] = field(default_factory=dict)
+    shows: Mapping[str, str] = field(default_factory=dict)
+    planned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    color: int = 6
 
     def __post_init__(self) -> None:
         if self.name != canonical(self.name).removesuffix("-gossip") or not self.name:
@@ -156,6 +166,7 @@ class Method:
             *(("schedule", schedule, SCHEDULES) for schedule in self.schedules),
             *(("clock of a twin", clock, self.clocks) for clock in self.twins),
             *(("clock of an expectation", clock, self.clocks) for clock in self.expectations),
+            *(("clock of a plan", clock, self.clocks) for clock in self.planned),
         ]
         for what, value, allowed in choices:
             if value not in allowed:
@@ -239,6 +250,25 @@ class Method:
             RANDOM,
         )
 
+    @property
+    def known_schedules(self) -> tuple[str, ...]:
+        """The schedules that it can follow."""
+        known = []
+        for schedule in SCHEDULES:
+            with contextlib.suppress(InputError):
+                self.check_schedule(schedule)
+                known.append(schedule)
+        return tuple(known)
+
+    def shows_along(self, schedule: str) -> str:
+        """Say who sees what of the rows; empty if it is not known."""
+        return self.shows.get(schedule, self.shows.get(RANDOM, ""))
+
+    @property
+    def set_apart_by_clock(self) -> bool:
+        """Whether plans have it once on each clock, and not once for each schedule."""
+        return len(self.planned) > 1
+
     def updates_first(self, order: str) -> bool:
         """Whether all nodes update before an iteration's exchange."""
         if self.updates == "either":
@@ -264,6 +294,8 @@ _FASTER_AVERAGING = {
     TREE: Plain(averaging.start_tree, averaging.step_tree, averaging.read_tree),
 }
 
+_TO_STRANGERS = {RANDOM: "rows to strangers: in time every row to many nodes"}
+
 BUILT_IN = (
     Method(
         name="gosta",
@@ -277,6 +309,9 @@ BUILT_IN = (
         updates="either",
         twins={"sync": Twin.ONE_WALK, "async": Twin.OWN_PICKS},
         expectations={"sync": Expectation.GOSTA},
+        shows=_TO_STRANGERS,
+        planned={"async": (RANDOM,), "sync": (RANDOM,)},
+        color=1,
     ),
     Method(
         name="weighted-gosta",
@@ -288,6 +323,7 @@ BUILT_IN = (
         averaged_numbers=1,
         weighs_by_picks=True,
         twins={"async": Twin.WEIGHTED_PICKS},
+        shows=_TO_STRANGERS,
     ),
     Method(
         name="u1",
@@ -300,6 +336,7 @@ BUILT_IN = (
         averaged_numbers=0,
         twins={"sync": Twin.ONE_WALK, "async": Twin.OWN_MEANS},
         expectations={"sync": Expectation.U1},
+        shows=_TO_STRANGERS,
     ),
     Method(
         name="u2",
@@ -315,6 +352,7 @@ BUILT_IN = (
         ),
         twins={"sync": Twin.TWO_WALKS},
         expectations={"sync": Expectation.U2},
+        shows=_TO_STRANGERS,
     ),
     Method(
         name="sketch",
@@ -327,6 +365,12 @@ BUILT_IN = (
         relaxes=True,
         schedules=_FASTER_AVERAGING,
         twins=_on_both_clocks(Twin.AVERAGING),
+        shows={
+            RANDOM: "a row's features to its node's first partner, then means of several rows",
+            TREE: "sums of subtrees to the parent, a leaf's own features among them",
+        },
+        planned={"async": (TREE, ORDERED, CONTINUIZED, RANDOM)},
+        color=0,
     ),
     Method(
         name="tracking",
@@ -336,6 +380,9 @@ BUILT_IN = (
         averaged_numbers=1,
         relaxes=True,
         twins=_on_both_clocks(Twin.TRACKING),
+        shows=_TO_STRANGERS,
+        planned={"async": (ORDERED, RANDOM)},
+        color=4,
     ),
     Method(
         name="collect",
@@ -345,6 +392,9 @@ BUILT_IN = (
         averaged_numbers=0,
         swaps=False,
         twins=_on_both_clocks(Twin.COLLECT),
+        shows={RANDOM: "all rows to all nodes"},
+        planned={"async": (ORDERED, RANDOM)},
+        color=2,
     ),
     Method(
         name="averaging",
@@ -357,6 +407,7 @@ BUILT_IN = (
         schedules=_FASTER_AVERAGING,
         twins=_on_both_clocks(Twin.AVERAGING),
         expectations=_on_both_clocks(Expectation.AVERAGING),
+        shows={RANDOM: "a node's value to its first partner, then means of several values"},
     ),
 )
 """The one place where an algorithm of this folder becomes a method."""
@@ -371,6 +422,7 @@ GOTRIM = Method(
     averaged_numbers=1,
     counts_by_rank=True,
     twins=_on_both_clocks(Twin.TRIMMING),
+    shows=_TO_STRANGERS,
 )
 """For trimmed means alone, which take no kernel: not among the methods of `estimate`."""
 METHODS = {method.name: method for method in BUILT_IN}

@@ -40,9 +40,8 @@ class EstimateArguments(RunArguments):
     method: str = argument(
         "gosta",
         is_needed=True,
-        help="gosta (unless given), weighted-gosta (async only; what peers run), u1 or u2 of the "
-        "paper; sketch (few messages, no row travels), tracking (any kernel) or collect (all rows "
-        "to all); or averaging (the mean of one column, no pairs).",
+        help="gosta (unless given), or for fewer messages sketch (no row travels), tracking (any "
+        "kernel) or collect (all rows to all); `pairgossip methods` lists all.",
     )
     schedule: str = argument(
         RANDOM,

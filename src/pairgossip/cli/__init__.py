@@ -24,7 +24,7 @@ from pairgossip.cli.demo import demo_command
 from pairgossip.cli.estimate import estimate_command
 from pairgossip.cli.exact import exact_command, test_command
 from pairgossip.cli.graph import graph_command
-from pairgossip.cli.listing import dataset_command, kernels_command
+from pairgossip.cli.listing import dataset_command, kernels_command, losses_command, methods_command
 from pairgossip.cli.options import Flag
 from pairgossip.cli.paper import errata_command, reproduce_command
 from pairgossip.cli.peer import peer_app, verify_command
@@ -116,6 +116,8 @@ for command in (
     exact_command,
     graph_command,
     kernels_command,
+    losses_command,
+    methods_command,
     plan_command,
     plot_command,
     reproduce_command,

@@ -1,4 +1,4 @@
-"""`pairgossip kernels` and `dataset`: what the package holds, listed."""
+"""`pairgossip kernels`, `methods`, `losses` and `dataset`: what the package holds, listed."""
 
 from __future__ import annotations
 
@@ -78,6 +78,81 @@ def _sketch(kernel: str) -> str | None:
 
 def _column(name: str) -> str:
     return f"[{name[:-1]}]" if name.endswith("?") else name
+
+
+def methods_command(*, json: Json = False) -> None:
+    """List the methods of estimation: what each does, how it runs, and who sees what of the rows.
+
+    From Python a method of your own is entered with `register`, and listed here too.
+
+    For example:
+
+        pairgossip methods
+    """
+    from pairgossip.algorithms.methods import METHODS
+
+    if json:
+        write_json(
+            {
+                method.name: {
+                    "description": method.description,
+                    "clocks": method.clocks,
+                    "schedules": method.known_schedules,
+                    "shows": method.shows,
+                }
+                for method in METHODS.values()
+            }
+        )
+        return
+    table = new_table(("method", "clocks", "schedules", "what it does, and shows"), numbers=False)
+    for method in METHODS.values():
+        shown = dict.fromkeys(map(method.shows_along, method.known_schedules))
+        table.add_row(
+            method.name,
+            "\n".join(method.clocks),
+            "\n".join(method.known_schedules),
+            "\n".join(filter(None, (method.description, *shown))),
+            end_section=True,
+        )
+    write_table(table)
+
+
+def losses_command(*, json: Json = False) -> None:
+    """List the losses: what each learns, the columns it needs, and whether it can be sketched.
+
+    The first part of a name says what is learned, the rest which function of the margin is
+    averaged over pairs. From Python any function of two observations and a model will do.
+
+    For example:
+
+        pairgossip losses
+    """
+    from pairgossip.losses import CATALOG
+    from pairgossip.losses.learning import can_sketch
+
+    losses = {name: make() for name, make in CATALOG.items()}
+    if json:
+        write_json(
+            {
+                name: {
+                    "columns": loss.columns,
+                    "description": loss.description,
+                    "sketches": can_sketch(loss),
+                }
+                for name, loss in losses.items()
+            }
+        )
+        return
+    rows = [
+        (
+            name,
+            "any" if loss.columns is None else ", ".join(loss.columns),
+            "yes" if can_sketch(loss) else "no",
+            loss.description,
+        )
+        for name, loss in losses.items()
+    ]
+    write_rows(("loss", "columns", "sketch", "what is learned"), rows, numbers=False)
 
 
 def dataset_command(

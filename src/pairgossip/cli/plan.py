@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from pairgossip.checks import CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
+from pairgossip.checks import CLOCKS, CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
 from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
 from pairgossip.cli.options import (
@@ -143,19 +143,21 @@ def _advice(plan: Plan, sketch: SketchOptions, law: str) -> str:
 
 def _options(row: PlannedMethod, sketch: SketchOptions, law: str) -> str:
     """Return the options of `pairgossip estimate` that run a method as long as it takes."""
-    words = ["--method", row.method]
-    if row.method == "gosta":
+    from pairgossip.algorithms.methods import METHODS
+
+    method, words = METHODS[row.method], ["--method", row.method]
+    if method.set_apart_by_clock or CLOCKS[0] not in method.clocks:
         words += ["--clock", row.clock]
     if row.schedule != RANDOM:
         words += ["--schedule", row.schedule]
-    if row.method == "sketch" and sketch.sketch_bins is not None:
+    if method.sketches and sketch.sketch_bins is not None:
         words += ["--sketch-bins", str(sketch.sketch_bins)]
-    if row.method == "sketch":
+    if method.sketches:
         words += [f"--sketch-range={ends}" for ends in sketch.sketch_range or ()]
     if row.schedule in (RANDOM, CONTINUIZED) and law != UNIFORM_EDGES:
         words += ["--law", law]
     # Collecting ends by itself, and takes longer than on average in half of the runs.
-    iterations = (row.exchanges or 0) * (2 if row.method == "collect" else 1)
+    iterations = (row.exchanges or 0) * (2 if method.collects else 1)
     return " ".join([*words, "--iterations", str(iterations)])
 
 

@@ -59,8 +59,8 @@ class LossOptions:
     """Column of features; repeat it, or separate names by commas, for several. All but the label
     unless given."""
     loss: Annotated[str | None, NEEDED] = None
-    """auc- or ranking-, followed by logistic, hinge, squared-hinge, smoothed-hinge or squared;
-    auc-logistic unless given. All of them can be sketched."""
+    """auc- or ranking-, followed by a function of the margin, such as auc-hinge; auc-logistic
+    unless given. `pairgossip losses` lists all, and which of them can be sketched."""
     radius: float | None = None
     """The largest norm of a model; any unless given."""
     l1: float | None = None

@@ -96,8 +96,8 @@ class PaceOptions:
     """How it is simulated."""
 
     method: str | None = None
-    """gosta (unless given), weighted-gosta, u1, u2, sketch, tracking, collect or averaging; of a
-    loss dual-averaging (unless given) or sketch."""
+    """gosta (unless given) or another that `pairgossip methods` lists; of a loss dual-averaging
+    (unless given) or sketch."""
     clock: str | None = None
     """sync (unless given) or async."""
     schedule: str | None = None

@@ -16,7 +16,7 @@ from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.rows import prepare_rows
-from pairgossip.planning.predictions import WAYS, Case, predict
+from pairgossip.planning.predictions import Case, list_ways, predict
 from pairgossip.planning.table import Bounds, Plan, PlannedMethod
 from pairgossip.progress import Show, progress_bar
 from pairgossip.theory import fewest_calls, fewest_messages, fewest_pairs
@@ -106,9 +106,10 @@ def plan(
     _check_exact(exact, pairs)
     shared = {**prepared, "kernel": kernel, "target": request.target}
     case = Case(shared, network, request.law, request.root, sketch, exact, float(error))
-    with progress_bar("plan", len(WAYS), progress) as advance, _one_thread(network.n):
+    ways = list_ways()
+    with progress_bar("plan", len(ways), progress) as advance, _one_thread(network.n):
         rows = []
-        for way in WAYS:
+        for way in ways:
             rows.append(predict(case, way))
             if advance is not None:
                 advance(1)

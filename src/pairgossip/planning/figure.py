@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.errors import needed_for
 from pairgossip.results.curves import COLORS, EXACT
 from pairgossip.text import format_bytes
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from pairgossip.planning.table import Plan, PlannedMethod
 
-_COLORS = {"gosta": COLORS[1], "tracking": COLORS[4], "collect": COLORS[2], "sketch": COLORS[0]}
-"""By what travels: rows one at a time, all of them, or features."""
 _GRAY = "#777777"
 
 
@@ -77,7 +76,7 @@ def _draw_row(ax: Axes, place: int, row: PlannedMethod, wall: int) -> None:
         row.messages - wall,
         left=wall,
         height=0.66,
-        color=_COLORS[row.method],
+        color=COLORS[METHODS[row.method].color % len(COLORS)],
         alpha=0.6 if fitted else 0.9,
         hatch="////" if fitted else None,
         edgecolor="white",

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms.methods import find_method
+from pairgossip.algorithms.methods import METHODS, find_method
 from pairgossip.arrays import FloatArray, IntArray, mean, root_mean_square
-from pairgossip.checks import CONTINUIZED, ORDERED, RANDOM, TREE, UNIFORM_EDGES
+from pairgossip.checks import ORDERED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.engine.estimation.trial import (
     BYTES_PER_NAME,
     MESSAGES_OF_COLLECTING,
@@ -64,15 +64,7 @@ _LINEAR = 1.25
 _MOST_NUMBERS = 50_000_000
 """How many numbers the nodes of all trials of a pilot may hold."""
 
-_TO_STRANGERS = "rows to strangers: in time every row to many nodes"
-_SHOWS = {
-    "gosta": _TO_STRANGERS,
-    "tracking": _TO_STRANGERS,
-    "collect": "all rows to all nodes",
-    "sketch": "a row's features to its node's first partner, then means of several rows",
-}
 _SITE_SHOWS = "a site's summed features to its first partner, then means of several rows"
-_TREE_SHOWS = "sums of subtrees to the parent, a leaf's own features among them"
 
 
 class Way(NamedTuple):
@@ -83,12 +75,17 @@ class Way(NamedTuple):
     schedule: str
 
 
-WAYS = (
-    *(Way("sketch", "async", schedule) for schedule in (TREE, ORDERED, CONTINUIZED, RANDOM)),
-    *(Way("collect", "async", schedule) for schedule in (ORDERED, RANDOM)),
-    *(Way("tracking", "async", schedule) for schedule in (ORDERED, RANDOM)),
-    *(Way("gosta", clock, RANDOM) for clock in ("async", "sync")),
-)
+def list_ways() -> list[Way]:
+    """Return what plans compare: sketches, methods that collect, those that relax, and others."""
+    methods = sorted(
+        METHODS.values(), key=lambda one: (not one.sketches, not one.collects, not one.relaxes)
+    )
+    return [
+        Way(method.name, clock, schedule)
+        for method in methods
+        for clock, schedules in method.planned.items()
+        for schedule in schedules
+    ]
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ class Case:
 
 def predict(case: Case, way: Way) -> PlannedMethod:
     """Predict what a method needs to reach the error, or say why it does not."""
-    row = PlannedMethod(*way, shows=_SHOWS[way.method])
+    row = PlannedMethod(*way, shows=METHODS[way.method].shows_along(RANDOM))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SlowSchedule)
@@ -170,9 +167,9 @@ def _predict_sketch(
     case: Case, row: PlannedMethod, setup: Setup, problem: Problem
 ) -> PlannedMethod:
     values, floor = problem.linearized()
-    shows = row.shows if problem.n == len(problem.data) else _SITE_SHOWS
-    if row.schedule == TREE:
-        shows = _TREE_SHOWS
+    shows = setup.method.shows_along(row.schedule)
+    if problem.n < len(problem.data) and row.schedule != TREE:
+        shows = _SITE_SHOWS
     if len(problem.holders):
         shows += f"; {len(problem.holders)} numbers of the rows to all nodes"
     row = replace(row, shows=shows, remaining_error=floor / case.size)

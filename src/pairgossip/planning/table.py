@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.errors import InputError, Notice, needed_for
 from pairgossip.text import format_bytes, format_count, join_names
 
@@ -40,8 +41,9 @@ class PlannedMethod:
 
     @property
     def name(self) -> str:
-        """The method with what sets it apart: its schedule or, for GoSta, its clock."""
-        return f"{self.method} ({self.clock if self.method == 'gosta' else self.schedule})"
+        """The method with what sets it apart: its schedule or, as for GoSta, its clock."""
+        is_apart = METHODS[self.method].set_apart_by_clock
+        return f"{self.method} ({self.clock if is_apart else self.schedule})"
 
     @property
     def why_not(self) -> str | None:

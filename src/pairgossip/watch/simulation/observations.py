@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import METHODS, Method
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.arguments.minimize import DUAL_AVERAGING
 from pairgossip.arguments.minimize import SCHEDULES as LEARNING_SCHEDULES
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import CLOCKS, RANDOM, SCHEDULES
+from pairgossip.checks import CLOCKS, RANDOM
 from pairgossip.datasets import CATALOG, Dataset
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
@@ -297,7 +297,7 @@ def list_choices() -> dict[str, Any]:
                 "name": method.name,
                 "description": method.description,
                 "clocks": list(method.clocks),
-                "schedules": _schedules_of(method),
+                "schedules": list(method.known_schedules),
                 "pairs": method.estimates != "mean",
                 "whole_sites": method.takes_whole_sites,
             }
@@ -342,16 +342,6 @@ def _has_sketch(kernel: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _schedules_of(method: Method) -> list[str]:
-    """Return the schedules that a method can follow."""
-    known = []
-    for schedule in SCHEDULES:
-        with contextlib.suppress(InputError):
-            method.check_schedule(schedule)
-            known.append(schedule)
-    return known
 
 
 def _site_columns(counts: Mapping[str, int], most: int) -> dict[str, int]:
