@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "docstrings",
+    "registries",
     "pace",
 ]
 exclude_patterns = ["_build"]

@@ -31,7 +31,6 @@ REGISTRIES: list[tuple[str, int, Iterable[str]]] = [
     ("missing", 0, checks.MISSING),
     ("target", 0, checks.STATISTICS),
     ("alternative", 0, ALTERNATIVES),
-    ("graph", 0, pg.graphs.FAMILIES),
     ("construction", 0, checks.CONSTRUCTIONS),
     ("method", 0, METHODS),
     ("method", 1, minimize.METHODS),

@@ -12,7 +12,7 @@ from pairgossip import InputError
 from pairgossip.algorithms import averaging, u2_gossip, weighted_gosta
 from pairgossip.algorithms.methods import METHODS, Method, Plain, find_method, register
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.cli.options import FamilyParameters
+from pairgossip.cli.network import FamilyParameters
 from pairgossip.cli.watch import PaceOptions, SimulatedOptions, simulation_fields
 from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
 from pairgossip.engine.estimation.trial import build_engine

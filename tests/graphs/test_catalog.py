@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 
 import pairgossip as pg
+from pairgossip import graphs
 from pairgossip.errors import InputError
 from pairgossip.graphs import (
     FAMILIES,
@@ -28,6 +29,7 @@ from pairgossip.graphs import (
     torus,
     watts_strogatz,
 )
+from pairgossip.graphs.layout import LAYOUTS
 
 
 @pytest.mark.parametrize(
@@ -61,8 +63,8 @@ def test_families_are_those_of_networkx(graph: Graph, other: Any) -> None:
         (cycle, (2,), "The number of nodes n must be a whole number >= 3, not 2."),
         (path, (1,), "The number of nodes n must be a whole number >= 2, not 1."),
         (star, (1,), "The number of nodes n must be a whole number >= 2, not 1."),
-        (grid, (0, 3), "A side of a grid must be a whole number >= 1, not 0."),
-        (torus, (3, 2), "A side of a torus must be a whole number >= 3, not 2."),
+        (grid, (0, 3), "The number of rows must be a whole number >= 1, not 0."),
+        (torus, (3, 2), "The number of columns must be a whole number >= 3, not 2."),
         (cycle, ("9",), "The number of nodes n must be a whole number >= 3, not '9'."),
         (
             grid,
@@ -101,11 +103,22 @@ def test_every_family_is_built_from_its_name_and_size(name: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_entry_lists_what_its_builder_takes(name: str) -> None:
     family = FAMILIES[name]
-    takes = tuple(inspect.signature(family.builder).parameters)
-    assert takes == (("n", *family.parameters) if family.takes_n else family.parameters)
-    assert family.is_random == ("seed" in takes)
-    assert set(family.defaults(50)) <= set(family.parameters)
-    assert set(family.derived_from_n) <= set(family.parameters)
+    takes = tuple(inspect.signature(getattr(graphs, name.replace("-", "_"))).parameters)
+    assert takes == (("n",) if family.takes_n else ()) + family.parameter_names
+    assert family.layout in LAYOUTS
+    assert all(each.help and each.kind in (int, float) for each in family.parameters)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_formulas_hold_for_what_is_built(name: str) -> None:
+    family = FAMILIES[name]
+    graph = build(name, 400, seed=0 if family.is_random else None)
+    plain = Graph(graph.n, graph.edges)  # without a family, all is computed from the edges
+    assert graph.spectral_gap() == pytest.approx(plain.spectral_gap(), rel=1e-9)
+    assert graph.diameter() == plain.diameter()
+    shape = {each.name: graph.parameters[each.name] for each in family.parameters}
+    if family.edges is not None:
+        assert family.expected_edges(400, **shape) == pytest.approx(graph.edge_count, rel=0.2)
 
 
 def test_any_spelling_works() -> None:

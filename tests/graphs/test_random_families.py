@@ -366,8 +366,8 @@ def test_giving_up_is_bounded(expected_edges: float, draws: int) -> None:
 def test_seeds() -> None:
     given_generator = np.random.default_rng(3)
     assert random_families._generator(given_generator) is given_generator
-    assert random_families._record_seed(3) == 3
-    assert random_families._record_seed(given_generator) is None
+    assert random_families.record_seed(3) == 3
+    assert random_families.record_seed(given_generator) is None
     bad: Any = "lucky"
     for seed in (-1, bad):
         with pytest.raises(InputError, match=r"^The seed must be a whole number >= 0, "):

@@ -15,17 +15,16 @@ from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_
 from pairgossip.cli.data.observations import PairOptions, check_kernel, read_observations
 from pairgossip.cli.data.privacy import PrivacyOptions
 from pairgossip.cli.data.specified import Specified
+from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (
     NEEDED,
     STATISTIC,
     Columns,
-    FamilyParameters,
     GroupOptions,
     KernelName,
     Label,
     Level,
     MethodOptions,
-    NetworkOptions,
     SketchOptions,
     TableFiles,
     TargetName,

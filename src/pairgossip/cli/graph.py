@@ -11,19 +11,11 @@ from cyclopts import Parameter
 
 from pairgossip.checks import LAWS
 from pairgossip.cli.console import format_value, tell, working_on, write_json, write_rows
-from pairgossip.cli.options import (
-    NETWORK,
-    OUTPUT,
-    FamilyParameters,
-    Json,
-    Seed,
-    Whole,
-    build_family,
-    given,
-    load_graph,
-)
+from pairgossip.cli.network import FamilyParameters, build_family, load_graph, spell
+from pairgossip.cli.options import NETWORK, OUTPUT, Json, Seed, Whole, given
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError, canonical
+from pairgossip.families import FAMILIES
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
@@ -99,8 +91,6 @@ def _choose(
     parameters: FamilyParameters,
     seed: int,
 ) -> Graph:
-    from pairgossip.graphs import FAMILIES
-
     if file is None:
         assert family is not None
         known = FAMILIES.get(canonical(family))
@@ -115,23 +105,20 @@ def _choose(
 
 
 def _list_families(as_json: bool) -> None:
-    from pairgossip.graphs import FAMILIES
-
     if as_json:
         write_json(
             {
-                name: {"description": family.description, "parameters": family.parameters}
+                name: {"description": family.description, "parameters": family.parameter_names}
                 for name, family in FAMILIES.items()
             }
         )
         return
     rows = []
     for name, family in FAMILIES.items():
-        fixed = set(family.parameters) - set(family.derived_from_n) - {"seed"}
-        defaults = family.defaults(2) if fixed else {}
+        fixed = {each.name: each.default for each in family.parameters if each.default is not None}
         options = [
-            f"--{option}" + (f" ({format_value(defaults[option])})" if option in fixed else "")
-            for option in family.parameters
+            spell(option) + (f" ({format_value(fixed[option])})" if option in fixed else "")
+            for option in family.parameter_names
         ]
         nodes = "--nodes or" if options and not family.takes_n else "--nodes"
         rows.append((name, " ".join([nodes, *options]), family.description))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from cyclopts import Token
 
-    from pairgossip.graphs import Graph
     from pairgossip.sketches import Recipe
 
 
@@ -229,66 +228,6 @@ def read_limits(text: str, option: str = "--range") -> tuple[float, float]:
         raise InputError(f"'{text}' are not numbers: give them as in 0,1.") from None
 
 
-DEFAULT_FAMILY = "complete"
-
-
-@Parameter(name="*", group=NETWORK)
-@dataclass(frozen=True)
-class FamilyParameters:
-    """What the families of graphs take besides the number of nodes."""
-
-    k: Whole | None = None
-    """Neighbors on the ring before rewiring, an even number (watts-strogatz)."""
-    p: float | None = None
-    """Rewired fraction (watts-strogatz) or edge probability (erdos-renyi)."""
-    rows: Whole | None = None
-    """Rows of a grid or torus."""
-    cols: Whole | None = None
-    """Columns of a grid or torus."""
-    degree: Whole | None = None
-    """Neighbors of every node (random-regular)."""
-    radius: float | None = None
-    """How near points must be to be joined, in a unit square (random-geometric)."""
-    m: Whole | None = None
-    """Nodes that each new node joins (barabasi-albert)."""
-
-
-@Parameter(name="*", group=NETWORK)
-@dataclass(frozen=True)
-class TrainingFamilyParameters(FamilyParameters):
-    """The families' parameters; --radius is the model's here."""
-
-    radius: Annotated[float | None, Parameter(name="--graph-radius")] = None
-    """How near points must be to be joined, in a unit square (random-geometric)."""
-
-
-@Parameter(name="*", group=NETWORK)
-@dataclass(frozen=True)
-class NetworkOptions:
-    """Which network the observations live on."""
-
-    graph: Annotated[str | None, NEEDED] = None
-    """Family of the network, complete unless given; `pairgossip graph` lists them."""
-    graph_file: Path | None = None
-    """A network of your own: GraphML (.graphml, .xml) or an edge list; row k goes to its
-    k-th node."""
-
-    def build(
-        self,
-        n: int,
-        parameters: FamilyParameters,
-        seed: int | None,
-        names: tuple[str, ...] | None = None,
-    ) -> Graph:
-        """Build the network of n nodes; a family's nodes take the names, a file has its own."""
-        if self.graph_file is None:
-            graph = build_family(self.graph or DEFAULT_FAMILY, n, parameters, seed)
-            return graph if names is None else _name_nodes(graph, names)
-        if self.graph is not None:
-            raise InputError("Give --graph or --graph-file, not both.")
-        return load_graph(self.graph_file, parameters)
-
-
 @Parameter(name="*", group=NETWORK)
 @dataclass(frozen=True)
 class GroupOptions:
@@ -323,34 +262,3 @@ class GroupOptions:
                 f"{spec} is for peers, whose links ring alike however many rows they join: leave "
                 "--group-by out, or run without --spec."
             )
-
-
-def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: int | None) -> Graph:
-    """Build a graph by its family's name; the seed is for the random ones."""
-    from pairgossip.graphs import FAMILIES, build
-
-    family = FAMILIES.get(canonical(name))
-    takes_seed = family is not None and family.is_random
-    return build(name, n, **given(parameters), seed=seed if takes_seed else None)
-
-
-def _name_nodes(graph: Graph, names: tuple[str, ...]) -> Graph:
-    from pairgossip.graphs.catalog import restore_graph
-
-    if graph.n != len(names):
-        raise InputError(
-            f"There are {len(names)} sites but the network has {graph.n} nodes: ask for a network "
-            "with one node per site."
-        )
-    edges = None if graph.is_complete else graph.edges
-    return restore_graph(graph.n, edges, graph.family, graph.parameters, names, graph.positions)
-
-
-def load_graph(file: Path, parameters: FamilyParameters) -> Graph:
-    """Read a graph file, which no parameter of a family goes with."""
-    from pairgossip.graphs import Graph
-
-    superfluous = next(iter(given(parameters)), None)
-    if superfluous is not None:
-        raise InputError(f"The network is read from {file}: leave out --{superfluous}.")
-    return Graph.load(file)

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from pairgossip.checks import CLOCKS, CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
 from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
+from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (
     KERNEL,
     METHOD,
@@ -19,11 +20,9 @@ from pairgossip.cli.options import (
     OUTPUT,
     STATISTIC,
     Columns,
-    FamilyParameters,
     GroupOptions,
     Json,
     Label,
-    NetworkOptions,
     Seed,
     SketchOptions,
     TableFiles,

@@ -19,6 +19,7 @@ from pairgossip.cli.data.observations import (
 )
 from pairgossip.cli.data.privacy import PrivacyOptions
 from pairgossip.cli.data.specified import Specified, StepOfPeers
+from pairgossip.cli.network import NetworkOptions, TrainingFamilyParameters
 from pairgossip.cli.options import (
     NEEDED,
     OUTPUT,
@@ -26,9 +27,7 @@ from pairgossip.cli.options import (
     DescentOptions,
     GroupOptions,
     Json,
-    NetworkOptions,
     TableFiles,
-    TrainingFamilyParameters,
     given,
 )
 from pairgossip.cli.outputs.files import check_axis, check_figures, check_outputs, write_figure

@@ -17,14 +17,13 @@ from pairgossip.arguments.argument import on_page
 from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arguments.minimize import MinimizeArguments
 from pairgossip.cli.console import one_table, output, tell, write_line
+from pairgossip.cli.network import DEFAULT_FAMILY, FamilyParameters, spell
 from pairgossip.cli.options import (
-    DEFAULT_FAMILY,
     METHOD,
     NETWORK,
     SERVER,
     STATISTIC,
     WATCHED,
-    FamilyParameters,
     Flag,
     KernelName,
     Seed,
@@ -33,6 +32,7 @@ from pairgossip.cli.options import (
     make_options,
 )
 from pairgossip.errors import InputError, SlowSchedule, canonical
+from pairgossip.families import FAMILIES
 from pairgossip.files import read_bytes
 
 if TYPE_CHECKING:
@@ -145,12 +145,11 @@ def simulation_fields(
     what: SimulatedOptions, family: FamilyParameters, how: PaceOptions, arguments: Any = None
 ) -> Fields:
     """Spell the options as the page's address spells them; empty if none was given."""
-    named = given(what, how, arguments or ArgumentOptions()) | {
-        f"graph-{name}": value for name, value in given(family).items()
-    }
+    options = given(what, how, arguments or ArgumentOptions())
+    named = {name.replace("_", "-"): value for name, value in options.items()}
+    named |= {f"graph-{name}": value for name, value in given(family).items()}
     fields: Fields = {
-        name.replace("_", "-"): value if isinstance(value, list) else str(value)
-        for name, value in named.items()
+        name: value if isinstance(value, list) else str(value) for name, value in named.items()
     }
     if "column" in fields:
         fields["column"] = [part for name in fields["column"] for part in name.split(",")]
@@ -171,12 +170,12 @@ def _averages(method: str) -> bool:
 
 def _check_family(graph: str, family: FamilyParameters) -> None:
     """Refuse what a known family does not take; the page would leave it alone."""
-    from pairgossip.graphs import FAMILIES
-
     taken = FAMILIES.get(canonical(graph))
     for name in given(family):
-        if taken is not None and name not in taken.parameters:
-            raise InputError(f"The family '{canonical(graph)}' takes no --{name}: leave it out.")
+        if taken is not None and name not in taken.parameter_names:
+            raise InputError(
+                f"The family '{canonical(graph)}' takes no {spell(name)}: leave it out."
+            )
 
 
 def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated: Fields) -> None:

@@ -1,19 +1,10 @@
 """The network: graphs, their families, spectra and distances, and the laws that draw edges."""
 
 from pairgossip.checks import LAWS
-from pairgossip.graphs.catalog import (
-    FAMILIES,
-    Family,
-    build,
-    complete,
-    cycle,
-    grid,
-    path,
-    restore_graph,
-    star,
-    torus,
-)
+from pairgossip.families import FAMILIES, Family, FamilyParameter, register
+from pairgossip.graphs.catalog import build, restore_graph
 from pairgossip.graphs.distances import DeltaTilde
+from pairgossip.graphs.fixed_families import complete, cycle, grid, path, star, torus
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped.graph import GroupedGraph
 from pairgossip.graphs.grouped.grouping import group_labels, grouped, match_groups
@@ -32,6 +23,7 @@ __all__ = [
     "DeltaTilde",
     "EdgeLaw",
     "Family",
+    "FamilyParameter",
     "Graph",
     "GroupedGraph",
     "barabasi_albert",
@@ -47,6 +39,7 @@ __all__ = [
     "path",
     "random_geometric",
     "random_regular",
+    "register",
     "restore_graph",
     "star",
     "torus",

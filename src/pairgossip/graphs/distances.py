@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
 from pairgossip.errors import InputError, needed_for
+from pairgossip.families import formula_family
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -71,21 +72,8 @@ def closed_diameter(graph: Graph) -> int | None:
     """Return the diameter of a family that has a formula, or None."""
     if graph.is_complete:
         return min(graph.n - 1, 1)
-    if not graph._is_certified:
-        return None
-    rows, cols = graph.parameters.get("rows", 1), graph.parameters.get("cols", 1)
-    match graph.family:
-        case "cycle":
-            return graph.n // 2
-        case "path":
-            return graph.n - 1
-        case "star":
-            return 2
-        case "grid":
-            return int(rows + cols - 2)
-        case "torus":
-            return int(rows // 2 + cols // 2)
-    return None
+    family = formula_family(graph)
+    return family.diameter(graph.n, **graph.parameters) if family and family.diameter else None
 
 
 def _refuse_large(graph: Graph, limit: int, what: str) -> None:

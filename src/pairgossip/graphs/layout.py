@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.graphs.catalog import FAMILIES
+from pairgossip.families import FAMILIES, formula_family
 from pairgossip.graphs.graph import Graph
 
 LARGEST_DRAWN = 2_000
@@ -45,7 +45,7 @@ def fit_square(positions: FloatArray) -> FloatArray:
 
 def longest_visible(graph: Graph, places: FloatArray) -> FloatArray | None:
     """Return how far a drawn edge reaches along x and y; longer ones lead around the picture."""
-    family = FAMILIES.get(graph.family or "") if graph._is_certified else None
+    family = formula_family(graph)
     if graph.positions is not None or family is None or not family.wraps:
         return None
     return np.asarray(_LONGEST_VISIBLE * np.ptp(places, axis=0))

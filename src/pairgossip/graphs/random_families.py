@@ -11,8 +11,8 @@ from numpy.random import BitGenerator, Generator, SeedSequence
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
-from pairgossip.checks import real, whole
 from pairgossip.errors import InputError, needed_for
+from pairgossip.families import FAMILIES
 from pairgossip.graphs.checks import edge_keys, is_connected, node_count, repeats
 from pairgossip.graphs.graph import Graph
 
@@ -107,7 +107,7 @@ def _generator(seed: _Seed) -> Generator:
         raise InputError(f"The seed must be a whole number >= 0, not {seed!r}.") from None
 
 
-def _record_seed(seed: _Seed) -> int | None:
+def record_seed(seed: _Seed) -> int | None:
     """Return the seed if it is a number, which a file can hold; else None."""
     return int(seed) if isinstance(seed, (int, np.integer)) else None
 
@@ -216,21 +216,22 @@ def watts_strogatz(n: int, k: int, p: float, seed: _Seed = None) -> Graph:
     neighbor on the ring; an edge stays where it is when no place is free.
     """
     n = node_count(n, at_least=3)
-    k = whole("The number of ring neighbors k", k, 2)
+    family = FAMILIES["watts-strogatz"]
+    k, p = family.check(k=k, p=p)
     if k % 2:
         raise InputError(
             f"Watts-Strogatz needs an even k, k/2 on each side: use {k - 1} or {k + 1}."
         )
     if k >= n:
         raise InputError(f"Watts-Strogatz needs k < n, but k={k} and n={n}.")
-    p = real("The rewiring probability p", p, 0, 1)
-    _refuse_too_many_edges(n * k / 2, "The graph", "lower n or k")
+    expected = family.expected_edges(n, k=k, p=p)
+    _refuse_too_many_edges(expected, "The graph", "lower n or k")
     rng = _generator(seed)
     what = f"Watts-Strogatz with n={n}, k={k} and p={p:g}"
     edges = _draw_until_connected(
-        n, lambda: _rewired_ring(n, k, p, rng), n * k / 2, what, "raise k or lower p"
+        n, lambda: _rewired_ring(n, k, p, rng), expected, what, "raise k or lower p"
     )
-    return Graph._trusted(n, edges, "watts-strogatz", {"k": k, "p": p, "seed": _record_seed(seed)})
+    return Graph._trusted(n, edges, "watts-strogatz", {"k": k, "p": p, "seed": record_seed(seed)})
 
 
 def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]:
@@ -258,13 +259,14 @@ def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]
 def erdos_renyi(n: int, p: float, seed: _Seed = None) -> Graph:
     """Every two nodes are joined with probability p, independently."""
     n = node_count(n)
-    p = real("The edge probability p", p, 0, 1)
-    parameters = {"p": p, "seed": _record_seed(seed)}
+    family = FAMILIES["erdos-renyi"]
+    (p,) = family.check(p=p)
+    parameters = {"p": p, "seed": record_seed(seed)}
     rng = _generator(seed)
     if p == 1.0 or n == 1:
         return Graph._trusted(n, None, "erdos-renyi", parameters)
     what = f"Erdos-Renyi with n={n} and p={p:g}"
-    expected = p * n * (n - 1) / 2
+    expected = family.expected_edges(n, p=p)
     _refuse_too_many_edges(expected, what, "lower p")
     remedy = f"connected graphs appear above p ~ log(n)/n = {math.log(n) / n:.2g}; raise p"
     edges = _draw_until_connected(n, lambda: _independent_pairs(n, p, rng), expected, what, remedy)
@@ -290,7 +292,8 @@ def _independent_pairs(n: int, p: float, rng: Generator) -> NDArray[np.int64]:
 def random_regular(n: int, degree: int, seed: _Seed = None) -> Graph:
     """Every node has the same number of neighbors, otherwise at random."""
     n = node_count(n, at_least=2)
-    degree = whole("The degree", degree, 1)
+    family = FAMILIES["random-regular"]
+    (degree,) = family.check(degree=degree)
     if degree >= n:
         raise InputError(f"A regular graph needs degree < n, but degree={degree} and n={n}.")
     if n * degree % 2:
@@ -301,12 +304,13 @@ def random_regular(n: int, degree: int, seed: _Seed = None) -> Graph:
         raise InputError(
             f"With degree=1 the {n} nodes fall into pairs; use a degree of at least 2."
         )
-    _refuse_too_many_edges(n * degree / 2, "The graph", "lower n or the degree")
+    expected = family.expected_edges(n, degree=degree)
+    _refuse_too_many_edges(expected, "The graph", "lower n or the degree")
     rng = _generator(seed)
-    parameters = {"degree": degree, "seed": _record_seed(seed)}
+    parameters = {"degree": degree, "seed": record_seed(seed)}
     what = f"The random regular graph with n={n} and degree={degree}"
     edges = _draw_until_connected(
-        n, lambda: _regular_edges(n, degree, rng), n * degree / 2, what, "raise the degree"
+        n, lambda: _regular_edges(n, degree, rng), expected, what, "raise the degree"
     )
     return Graph._trusted(n, edges, "random-regular", parameters)
 
@@ -316,9 +320,10 @@ def random_geometric(n: int, radius: float, seed: _Seed = None) -> Graph:
     with needed_for("A random geometric graph"):
         from scipy.spatial import KDTree
     n = node_count(n)
-    radius = real("The radius", radius, 0, math.inf)
+    family = FAMILIES["random-geometric"]
+    (radius,) = family.check(radius=radius)
     what = f"The random geometric graph with n={n} and radius={radius:g}"
-    expected = n * (n - 1) / 2 * min(1.0, math.pi * radius**2)
+    expected = family.expected_edges(n, radius=radius)
     _refuse_too_many_edges(expected, what, "lower the radius")
     rng = _generator(seed)
     points: FloatArray = np.empty((n, 2))
@@ -335,7 +340,7 @@ def random_geometric(n: int, radius: float, seed: _Seed = None) -> Graph:
     )
     edges = _draw_until_connected(n, draw, expected, what, remedy)
     points.flags.writeable = False
-    parameters = {"radius": radius, "seed": _record_seed(seed)}
+    parameters = {"radius": radius, "seed": record_seed(seed)}
     return Graph._trusted(n, edges, "random-geometric", parameters, points)
 
 
@@ -345,9 +350,10 @@ def barabasi_albert(n: int, m: int, seed: _Seed = None) -> Graph:
     The first m + 1 nodes form a star.
     """
     n = node_count(n, at_least=2)
-    m = whole("The number of edges per new node m", m, 1)
+    family = FAMILIES["barabasi-albert"]
+    (m,) = family.check(m=m)
     if m >= n:
         raise InputError(f"Barabasi-Albert needs m < n, but m={m} and n={n}.")
-    _refuse_too_many_edges(n * m, "The graph", "lower n or m")
+    _refuse_too_many_edges(family.expected_edges(n, m=m), "The graph", "lower n or m")
     edges = _attach_edges(n, m, _generator(seed))
-    return Graph._trusted(n, edges, "barabasi-albert", {"m": m, "seed": _record_seed(seed)})
+    return Graph._trusted(n, edges, "barabasi-albert", {"m": m, "seed": record_seed(seed)})

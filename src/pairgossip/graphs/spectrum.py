@@ -11,6 +11,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
 from pairgossip.errors import InputError, needed_for
+from pairgossip.families import formula_family
 from pairgossip.graphs import laws
 from pairgossip.graphs.checks import neighbor_sums
 
@@ -264,21 +265,8 @@ def closed_form(graph: Graph) -> float | None:
     """Return the spectral gap of a family that has a formula, or None."""
     if graph.is_complete:
         return float(graph.n)
-    if not graph._is_certified:
-        return None
-    longer_side = max(graph.parameters.get("rows", 1), graph.parameters.get("cols", 1))
-    match graph.family:
-        case "cycle":
-            return 4.0 * math.sin(math.pi / graph.n) ** 2
-        case "path":
-            return 4.0 * math.sin(math.pi / (2 * graph.n)) ** 2
-        case "star":
-            return 1.0
-        case "grid":
-            return 4.0 * math.sin(math.pi / (2 * longer_side)) ** 2
-        case "torus":
-            return 4.0 * math.sin(math.pi / longer_side) ** 2
-    return None
+    family = formula_family(graph)
+    return family.gap(graph.n, **graph.parameters) if family and family.gap else None
 
 
 def laplacian(graph: Graph, law: str | None = None) -> csr_array[Any]:

@@ -22,6 +22,7 @@ from pairgossip.cli.console import (
     write_rows,
 )
 from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
+from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,
@@ -30,12 +31,10 @@ from pairgossip.cli.options import (
     STATISTIC,
     Classes,
     Columns,
-    FamilyParameters,
     Flag,
     Json,
     KernelName,
     Label,
-    NetworkOptions,
     Positive,
     Seed,
     TargetName,

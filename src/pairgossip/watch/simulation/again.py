@@ -172,7 +172,9 @@ def _command(
 def _graph_options(run: RunChoice, *, is_training: bool) -> dict[str, float]:
     """Return the parameters of the graph; --radius is the model's where one is trained."""
     names = {"radius": "graph-radius"} if is_training else {}
-    return {names.get(name, name): value for name, value in run.parameters.items()}
+    return {
+        names.get(name, name.replace("_", "-")): value for name, value in run.parameters.items()
+    }
 
 
 def _file_words(settings: Settings, rows: Observations) -> list[str]:

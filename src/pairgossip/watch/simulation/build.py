@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from typing import Any
 
@@ -92,25 +91,16 @@ def _graph(run: RunChoice, rows: Observations, seed: int) -> Graph:
     if rows.groups is not None:
         n = len(group_labels(rows.groups, n)[0])
     parameters: dict[str, Any] = dict(run.parameters)
-    expected = _expected_edges(run, n)
+    family = FAMILIES[run.graph]
+    expected = family.expected_edges(n, **(family.defaults(n) | parameters))
     if expected > _MOST_EDGES:
         raise InputError(
             f"The graph would have about {expected:,.0f} edges, and at most {_MOST_EDGES:,} can be "
             "watched: choose fewer nodes or fewer neighbors."
         )
-    if FAMILIES[run.graph].is_random:
+    if family.is_random:
         parameters["seed"] = seed
     return build(run.graph, n, **parameters)
-
-
-def _expected_edges(run: RunChoice, n: int) -> float:
-    """Return about how many edges the parameters make; families without any have few."""
-    value, pairs = run.parameters.get, n * (n - 1) / 2
-    if run.graph == "erdos-renyi":
-        return min(value("p", 0.0), 1.0) * pairs
-    reach = value("radius", 0.0)
-    neighbors = max(value("k", 0.0), value("degree", 0.0), 2 * value("m", 0.0))
-    return max(min(math.pi * reach**2, 1.0) * pairs, neighbors * n / 2)
 
 
 def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:

@@ -283,12 +283,15 @@ def list_choices() -> dict[str, Any]:
             {
                 "name": name,
                 "description": family.description,
-                "parameters": [each for each in family.parameters if each != "seed"],
+                "parameters": [each.name for each in family.parameters],
+                "fractions": [each.name for each in family.parameters if each.kind is float],
                 "defaults": {
-                    key: value
-                    for key, value in family.defaults(100).items()
-                    if key not in family.derived_from_n
+                    each.name: each.default
+                    for each in family.parameters
+                    if each.default is not None
                 },
+                "takes_n": family.takes_n,
+                "suits_few": family.suits_few,
             }
             for name, family in FAMILIES.items()
         ],

@@ -31,15 +31,11 @@ _LARGEST_SEED = 2**53 - 1
 """The largest whole number that a browser holds exactly."""
 _MOST_COLUMNS = 100
 _FASTEST = 1e7
-_WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
 _SHARED = (
     *("data", "nodes", "column", "label", "group-by", "kernel", "loss", "step"),
     *("ball", "interval", "seed", "speed", "follow", "positive"),
 )
-_OF_A_RUN = (
-    *("graph", "method", "clock", "schedule"),
-    *(f"graph-{name}" for name in (*_WHOLE_PARAMETERS, "p", "radius")),
-)
+_OF_A_RUN = ("graph", "method", "clock", "schedule")
 _SECOND = "-2"
 """The ending of the names of the second run's fields."""
 _LONGEST_TEXT = 1_000
@@ -186,8 +182,9 @@ def _level(text: str) -> float | None:
 def _check_fields(fields: Fields) -> None:
     """Raise `InputError` unless all fields are known, and none is too long or given too often."""
     declared_names = {*page_arguments(is_loss=True), *page_arguments(is_loss=False)}
-    of_runs = [*_OF_A_RUN, *(name + _SECOND for name in _OF_A_RUN)]
-    names = [*_SHARED, *sorted(declared_names), *of_runs]
+    parameters = {each.name for family in FAMILIES.values() for each in family.parameters}
+    of_a_run = [*_OF_A_RUN, *(f"graph-{name}" for name in sorted(parameters))]
+    names = [*_SHARED, *sorted(declared_names), *of_a_run, *(name + _SECOND for name in of_a_run)]
     unknown = next((name for name in fields if name not in names), None)
     if unknown is not None:
         raise unknown_name("setting", unknown[:40], names)
@@ -238,14 +235,14 @@ def _read_learning(method: str, schedule: str, clock: str) -> tuple[str, str]:
 def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
     """Read the parameters of a family; what another family takes is left alone."""
     parameters: dict[str, float] = {}
-    for name in FAMILIES[graph].parameters:
-        field = f"graph-{name}{suffix}"
-        if name in _WHOLE_PARAMETERS:
+    for each in FAMILIES[graph].parameters:
+        field = f"graph-{each.name}{suffix}"
+        if each.kind is int:
             value: float | None = _whole(fields, field, 1, MOST_NODES)
         else:
             value = _positive(fields, field, or_zero=True)
         if value is not None:
-            parameters[name] = value
+            parameters[each.name] = value
     return parameters
 
 

@@ -16,7 +16,6 @@ import {
 } from "./inputs.js";
 import { findNamed, NO_PAIRS, Settings } from "./settings.js";
 
-const FRACTIONS = ["p", "radius"]; // parameters of graphs that are no whole numbers
 export class SettingsForm {
   // onChange() is called whenever the fields describe another run.
   constructor(place, choices, onChange) {
@@ -215,7 +214,7 @@ export class SettingsForm {
   drawParameters(family, suffix) {
     if (!family?.parameters.length) return null;
     const inputs = family.parameters.map((name) => {
-      const step = FRACTIONS.includes(name) ? "any" : "1";
+      const step = family.fractions.includes(name) ? "any" : "1";
       const placeholder = String(family.defaults[name] ?? "auto");
       const input = this.number(`graph-${name}${suffix}`, { step, min: 0, placeholder });
       return makeField(name, input);

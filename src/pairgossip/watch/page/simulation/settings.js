@@ -15,10 +15,8 @@ const LEARNING = "dual-averaging";
 const DESCRIBING = ["data", "kernel", "loss", "graph", "method"];
 const NO_SETTINGS = ["session", "seed", "speed", "follow", "view"];
 const MOST_PRESET_COLUMNS = 16;
-const RECTANGLES = ["grid", "torus"];
 const LONGEST_SHAPE = 1.5;
 const FEW_SITES = 10; // too few for some families of graphs
-const FOR_FEW_SITES = ["complete", "cycle", "path", "star", "random-geometric"];
 export const NO_PAIRS = "mean"; // the statistic of plain averaging
 
 // The largest number of nodes, at most `most`, that makes no ribbon: 178 would be 2 by 89.
@@ -168,8 +166,7 @@ export class Settings {
     else this.presetColumns();
     const isFew = (this.dataset?.sites?.[name] ?? Infinity) < FEW_SITES;
     for (const suffix of this.suffixes) {
-      const isFitting = FOR_FEW_SITES.includes(this.graphOf(suffix)?.name);
-      if (isFew && !isFitting) this.chooseGraph(suffix, "complete");
+      if (isFew && !this.graphOf(suffix)?.suits_few) this.chooseGraph(suffix, "complete");
     }
     this.presetNodes();
   }
@@ -263,10 +260,11 @@ export class Settings {
   presetNodes() {
     if (this.fields.nodes === this.presetCount) this.set("nodes", null);
     const isGiven = (name) => this.suffixes.some((suffix) => this.fields[name + suffix]);
-    const isShaped = isGiven("nodes") || isGiven("graph-rows") || isGiven("graph-cols");
-    const graphs = this.suffixes.map((suffix) => this.fields[`graph${suffix}`]);
-    const isRectangle = graphs.some((graph) => RECTANGLES.includes(graph));
-    if (isShaped || !isRectangle || !this.dataset || this.fields["group-by"]) return;
+    const families = this.suffixes.map((suffix) => this.graphOf(suffix));
+    const rectangle = families.find((family) => family?.takes_n === false);
+    const sides = rectangle?.parameters.map((name) => `graph-${name}`) ?? [];
+    const isShaped = ["nodes", ...sides].some(isGiven);
+    if (isShaped || !rectangle || !this.dataset || this.fields["group-by"]) return;
     const most = Math.min(this.dataset.rows, this.choices.most_nodes);
     this.presetCount = String(largestRectangle(most));
     if (largestRectangle(most) !== most) this.set("nodes", this.presetCount);

@@ -1,0 +1,32 @@
+"""The role ``{names}``: a list in a page is the registry's when the site is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from docutils import nodes
+
+from pairgossip.families import FAMILIES
+
+REGISTRIES: Mapping[str, Mapping[str, Any]] = {"families": FAMILIES}
+"""The registries that pages may list, by what they write in the role."""
+
+
+def list_names(
+    role: str, source: str, text: str, line: int, inliner: Any, *_: Any, **__: Any
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """Return the names in a registry, with commas between them."""
+    if text not in REGISTRIES:
+        message = f"There is no registry '{text}': use one of {', '.join(REGISTRIES)}."
+        return [], [inliner.reporter.error(message, line=line)]
+    listed: list[nodes.Node] = []
+    for name in REGISTRIES[text]:
+        listed += [nodes.literal("", name), nodes.Text(", ")]
+    return listed[:-1], []
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Enter the role."""
+    app.add_role("names", list_names)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
