@@ -93,8 +93,8 @@ def _choose(
 ) -> Graph:
     if file is None:
         assert family is not None
-        known = FAMILIES.get(canonical(family))
-        if known is not None and known.takes_n and nodes is None:
+        declared = FAMILIES.get(canonical(family))
+        if declared is not None and declared.takes_n and nodes is None:
             raise InputError(
                 f"How many nodes? Say so, as in 'pairgossip graph {family} --nodes 100'."
             )
@@ -248,7 +248,7 @@ def _detour(graph: Graph) -> Any:
 
 
 def _compute(graph: Graph, compute: Callable[[], Any]) -> Any:
-    """Compute a fact, or say that there is none or that it is out of reach."""
+    """Compute a fact, or say that it is undefined or out of reach."""
     try:
         return compute()
     except InputError:

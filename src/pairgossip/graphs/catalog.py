@@ -35,17 +35,17 @@ def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
         raise InputError(f"A graph family is one of {', '.join(FAMILIES)}, not {name!r}.")
     name = choice("graph", name, FAMILIES)
     family = FAMILIES[name]
-    given = {key: value for key, value in parameters.items() if value is not None}
-    superfluous = [key for key in given if key not in family.parameter_names]
+    chosen = {key: value for key, value in parameters.items() if value is not None}
+    superfluous = [key for key in chosen if key not in family.parameter_names]
     if superfluous:
         takes = join_names(("n", *family.parameter_names)) if family.parameter_names else "only n"
         raise InputError(f"{name} takes {takes}, not {superfluous[0]}.")
     if not family.takes_n:
-        return _build(family, (), _sides(family, n, given))
+        return _build(family, (), _sides(family, n, chosen))
     if n is None:
         raise InputError(f"{name} needs the number of nodes n.")
     n = node_count(n)
-    return _build(family, (n,), family.defaults(n) | given)
+    return _build(family, (n,), family.defaults(n) | chosen)
 
 
 def _build(family: Family, nodes: tuple[int, ...], parameters: _Parameters) -> Graph:
@@ -65,19 +65,19 @@ def _build(family: Family, nodes: tuple[int, ...], parameters: _Parameters) -> G
     return graph
 
 
-def _sides(family: Family, n: int | None, given: _Parameters) -> _Parameters:
-    """Complete rows and cols from whichever of rows, cols and n are given."""
+def _sides(family: Family, n: int | None, chosen: _Parameters) -> _Parameters:
+    """Complete rows and cols from as many of rows, cols and n as there are."""
     name = family.name
     if n is None:
-        if len(given) < 2:
+        if len(chosen) < 2:
             raise InputError(f"{name} takes rows and cols, or the number of nodes n.")
-        return given
+        return chosen
     n = node_count(n)
     least = max(2, *(int(each.least) for each in family.parameters))
-    if not given:
+    if not chosen:
         return _most_square(name, n, least)
     checks = {each.name: each.check for each in family.parameters}
-    sides = {key: checks[key](side) for key, side in given.items()}
+    sides = {key: checks[key](side) for key, side in chosen.items()}
     if n % math.prod(sides.values()) or (len(sides) == 2 and math.prod(sides.values()) != n):
         shape = " and ".join(f"{key}={side}" for key, side in sides.items())
         raise InputError(f"A {name} with {shape} cannot have n={n} nodes; leave one of them out.")

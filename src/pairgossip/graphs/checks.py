@@ -22,20 +22,20 @@ def node_count(value: object, at_least: int = 1) -> int:
 def edge_array(n: int, edges: Any) -> PairArray:
     """Return `edges` as read-only rows i < j after checking that they make a simple graph."""
     try:
-        given = np.asarray(edges)
+        pairs = np.asarray(edges)
     except ValueError:
-        given = np.empty(0, dtype=object)
-    if given.size == 0 and given.dtype != object:
-        given = np.empty((0, 2), dtype=np.int32)
-    if given.ndim != 2 or given.shape[1] != 2:
+        pairs = np.empty(0, dtype=object)
+    if pairs.size == 0 and pairs.dtype != object:
+        pairs = np.empty((0, 2), dtype=np.int32)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError("The edges must be an array of shape (m, 2), one pair of nodes per row.")
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InputError(f"The edges must be integers (node indices), not {given.dtype}.")
-    outside = np.flatnonzero(((given < 0) | (given >= n)).any(axis=1))
+    if not np.issubdtype(pairs.dtype, np.integer):
+        raise InputError(f"The edges must be integers (node indices), not {pairs.dtype}.")
+    outside = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))
     if outside.size:
-        i, j = given[outside[0]]
+        i, j = pairs[outside[0]]
         raise InputError(f"Edge ({i}, {j}) is outside the nodes 0 to {n - 1}.")
-    ordered = ordered_rows(given)
+    ordered = ordered_rows(pairs)
     _refuse_loops_and_duplicates(n, ordered)
     return ordered
 

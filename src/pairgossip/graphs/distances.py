@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 
 _LARGEST_FOR_DIAMETER = 20_000
+"""Number of nodes; above, a diameter without formula is refused: searches would take minutes."""
 _LARGEST_FOR_DETOURS = 5_000
+"""Number of nodes; above, the mean detour is refused: it needs the distances of all pairs."""
 _BLOCK_ENTRIES = 4_000_000
+"""Distances computed at once, 8 bytes each; more would only take more memory."""
 
 
 class DeltaTilde(NamedTuple):
@@ -34,9 +37,9 @@ class DeltaTilde(NamedTuple):
 
 def diameter(graph: Graph) -> int:
     """Return the largest distance between two nodes."""
-    known = closed_diameter(graph)
-    if known is not None:
-        return known
+    formula = closed_diameter(graph)
+    if formula is not None:
+        return formula
     _refuse_large(graph, _LARGEST_FOR_DIAMETER, "The diameter")
     return _largest_eccentricity(graph)
 

@@ -169,7 +169,7 @@ class _Reader:
         return attributes[name]
 
     def pairs(self) -> list[tuple[int, int]]:
-        known: dict[tuple[int, int], int] = {}
+        lines: dict[tuple[int, int], int] = {}
         for source, target, line in self.edges:
             for end in (source, target):
                 if end not in self.number:
@@ -177,11 +177,11 @@ class _Reader:
             i, j = sorted((self.number[source], self.number[target]))
             if i == j:
                 raise self.problem(f"the edge joins '{source}' to itself; remove it.", line)
-            if (i, j) in known:
-                repeated = f"the edge '{source}' '{target}' is already on line {known[i, j]}"
+            if (i, j) in lines:
+                repeated = f"the edge '{source}' '{target}' is already on line {lines[i, j]}"
                 raise self.problem(f"{repeated}; keep one.", line)
-            known[i, j] = line
-        return list(known)
+            lines[i, j] = line
+        return list(lines)
 
 
 def read_graphml(path: Path) -> _Parts:

@@ -67,7 +67,7 @@ class Graph:
     _is_certified: bool
     """Whether this package itself built the edges; only then are its family's formulas used."""
     _known: dict[str | None, float]
-    """What takes long to compute: spectral gaps by law, and the relaxation of sweeps."""
+    """Results that take long to compute: spectral gaps by law, and the relaxation of sweeps."""
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from pairgossip.graphs.checks import edge_keys, is_connected, node_count, repeat
 from pairgossip.graphs.graph import Graph
 
 _FEWEST_BEFORE_BATCHES = 64
+"""Number of nodes that arrive one by one; later ones come in batches that double."""
 
 
 def _attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
@@ -30,20 +31,20 @@ def _attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
     ends = np.empty(2 * m * (n - m), dtype=np.int64)
     ends[0 : 2 * m : 2] = np.arange(1, m + 1)
     ends[1 : 2 * m : 2] = 0
-    known = m + 1
+    arrived = m + 1
     # Few nodes mean many repeated targets: these go one by one, the others in doubling batches.
     one_by_one = min(n, max(2 * m + 2, _FEWEST_BEFORE_BATCHES))
-    while known < n:
-        batch = 1 if known < one_by_one else min(known, n - known)
-        first_end = 2 * m * (known - m)
+    while arrived < n:
+        batch = 1 if arrived < one_by_one else min(arrived, n - arrived)
+        first_end = 2 * m * (arrived - m)
         last_end = first_end + 2 * m * batch
-        ends[first_end:last_end:2] = np.repeat(np.arange(known, known + batch), m)
+        ends[first_end:last_end:2] = np.repeat(np.arange(arrived, arrived + batch), m)
         if batch == 1:
             targets = _distinct_targets(ends[:first_end], m, rng)
         else:
-            targets = _batch_targets(ends[:last_end], known, batch, m, rng)
+            targets = _batch_targets(ends[:last_end], arrived, batch, m, rng)
         ends[first_end + 1 : last_end : 2] = targets
-        known += batch
+        arrived += batch
     return ends.reshape(-1, 2)
 
 
@@ -58,13 +59,13 @@ def _distinct_targets(ends: NDArray[np.int64], m: int, rng: Generator) -> NDArra
 
 
 def _batch_targets(
-    ends: NDArray[np.int64], known: int, batch: int, m: int, rng: Generator
+    ends: NDArray[np.int64], arrived: int, batch: int, m: int, rng: Generator
 ) -> NDArray[np.int64]:
     """Choose m targets for each new node, again and again where a node chose one twice."""
-    node = np.repeat(np.arange(known, known + batch), m)
+    node = np.repeat(np.arange(arrived, arrived + batch), m)
     # A node's own edges come after all the ends it may choose from.
     choices = 2 * m * (node - m)
-    first_end = 2 * m * (known - m)
+    first_end = 2 * m * (arrived - m)
     drawn = rng.integers(0, choices)
     while True:
         targets = ends[_known_ends(drawn, first_end)]
@@ -92,11 +93,14 @@ def _repeats_within_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 _Seed = int | SeedSequence | BitGenerator | Generator | None
-"""What a random family takes as its seed; None draws a fresh one."""
+"""The seed of a random family; None draws a fresh one."""
 
 _MOST_EDGES = 200_000_000
+"""Expected number of edges, of 8 bytes; a family that would have more is refused."""
 _MOST_DRAWS = 100
+"""Number of draws of one graph, after which it is refused as disconnected."""
 _MOST_EDGES_DRAWN = 60_000_000
+"""Number of edges over all draws; larger graphs are drawn less often, but at least three times."""
 
 
 def _generator(seed: _Seed) -> Generator:
@@ -207,6 +211,7 @@ def _complement(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:
 
 
 _REWIRING_ROUNDS = 60
+"""Number of attempts to rewire an edge to a free place; after them it stays on the ring."""
 
 
 def watts_strogatz(n: int, k: int, p: float, seed: _Seed = None) -> Graph:

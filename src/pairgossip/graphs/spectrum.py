@@ -33,16 +33,23 @@ if TYPE_CHECKING:
 _Operator = Callable[[FloatArray], FloatArray]
 
 _RESIDUAL = 1e-7
-"""How good the vector must be, relative to the eigenvalue; the eigenvalue is far better."""
+"""Largest residual of the vector over the eigenvalue, which is far more accurate."""
 _VALUE_ERROR = 1e-11
-"""How good the eigenvalue must be, relative to itself, where rounding keeps the vector worse."""
+"""Largest relative error of the eigenvalue where rounding keeps the vector less accurate."""
 _FIRST_LOOK = 1e-3
+"""Relative tolerance of the rough vector that places the filter."""
 _TOLERANCES = (1e-8, 1e-12)
+"""Relative tolerances of the iterations; the second is tried if the first does not suffice."""
 _BASIS_SIZE = 20
+"""Number of Lanczos vectors, each of n numbers."""
 _RESTARTS = 40
+"""Number of restarts, after which the iterations count as not converging."""
 _LARGEST_DEGREE = 80
+"""Largest degree of the filter's polynomial: products with the matrix per iteration."""
 _EASY_FACTORIZATION = 1e10
+"""Operations of a factorization, seconds; above, the filter is tried first."""
 _LARGEST_FACTORIZATION = 2e12
+"""Operations of a factorization, minutes; above, the gap is refused if the filter fails."""
 
 
 class Problem(NamedTuple):
@@ -100,19 +107,19 @@ def _by_filter(problem: Problem, start: FloatArray) -> FloatArray | None:
 
 
 def _placed_filter(
-    problem: Problem, start: FloatArray, known: FloatArray | None = None
+    problem: Problem, start: FloatArray, excluded: FloatArray | None = None
 ) -> tuple[_Operator, FloatArray | None]:
-    """Return a filter for the smallest eigenvalue, `known` left out, and a rough vector."""
+    """Return a filter for the smallest eigenvalue, `excluded` left out, and a rough vector."""
     matrix, bound = problem.matrix, problem.bound
-    look = _without(_filter(matrix, bound, 0.0, 1), known)
+    look = _without(_filter(matrix, bound, 0.0, 1), excluded)
     vector = _leading(problem, look, start, _FIRST_LOOK)
     if vector is None:
         return look, None
     value, _ = _rayleigh(matrix, vector)
-    # The eigenvalue wanted is at most `value`, hence inside what the filter enlarges.
+    # The eigenvalue sought is at most `value`, hence inside what the filter enlarges.
     cut = min(2.0 * value, (value + bound) / 2.0)
     degree = min(_LARGEST_DEGREE, math.ceil(2.0 * math.sqrt(bound / cut)))
-    return _without(_filter(matrix, bound, cut, degree), known), vector
+    return _without(_filter(matrix, bound, cut, degree), excluded), vector
 
 
 def _has_exact_value(problem: Problem, start: FloatArray, vector: FloatArray) -> bool:
@@ -153,14 +160,14 @@ def _leading(
     return vector / float(np.linalg.norm(vector))
 
 
-def _without(apply: _Operator, known: FloatArray | None) -> _Operator:
-    """Return the operator on the vectors orthogonal to a known unit eigenvector."""
-    if known is None:
+def _without(apply: _Operator, excluded: FloatArray | None) -> _Operator:
+    """Return the operator on the vectors orthogonal to an excluded unit eigenvector."""
+    if excluded is None:
         return apply
 
     def apply_beside(vector: FloatArray) -> FloatArray:
-        image = apply(vector - float(known @ vector) * known)
-        return image - float(known @ image) * known
+        image = apply(vector - float(excluded @ vector) * excluded)
+        return image - float(excluded @ image) * excluded
 
     return apply_beside
 
@@ -243,18 +250,18 @@ def spectral_gap(graph: Graph) -> float:
     """Return the second smallest eigenvalue of the Laplacian L = D - A (the Fiedler value)."""
     if graph.n == 1:
         raise InputError("A single node has no spectral gap; use a graph of at least two nodes.")
-    known = closed_form(graph)
-    return known if known is not None else _known_gap(graph, None)
+    formula = closed_form(graph)
+    return formula if formula is not None else _remembered_gap(graph, None)
 
 
 def normalized_gap(graph: Graph, law: str = UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    return _known_gap(graph, choice("edge law", law, LAWS))
+    return _remembered_gap(graph, choice("edge law", law, LAWS))
 
 
-def _known_gap(graph: Graph, law: str | None) -> float:
+def _remembered_gap(graph: Graph, law: str | None) -> float:
     """Compute the gap once per graph and law: a large graph's takes seconds."""
     if law not in graph._known:
         graph._known[law] = _second_smallest(graph, law)

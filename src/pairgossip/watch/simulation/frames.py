@@ -1,4 +1,4 @@
-"""What viewers see of a run: where its nodes are drawn, and one byte for each node's color."""
+"""The view of a run: where its nodes are drawn, and one byte for each node's color."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ UNKNOWN, _MIDDLE = 255, 127
 _COLORED_SHARE = 0.95
 """The share of nodes inside the colors' range: one far-off node must not take them all."""
 
-_known: OrderedDict[tuple[object, ...], FloatArray] = OrderedDict()
+_layouts: OrderedDict[tuple[object, ...], FloatArray] = OrderedDict()
 
 
 def layout(graph: Graph, key: tuple[object, ...]) -> FloatArray:
     """Place the nodes in the unit square; the key says which layouts are the same."""
-    places = _known.get(key)
+    places = _layouts.get(key)
     if places is None:
-        places = _known[key] = fit_square(place_nodes(graph))
-        while len(_known) > _REMEMBERED:
-            _known.popitem(last=False)
+        places = _layouts[key] = fit_square(place_nodes(graph))
+        while len(_layouts) > _REMEMBERED:
+            _layouts.popitem(last=False)
     return places
 
 
@@ -61,23 +61,23 @@ def color_levels(deviations: FloatArray, reach: float | None) -> str:
 
 def color_reach(deviations: FloatArray) -> float | None:
     """Return how far the colors go: 1, 2 or 5 times a power of ten, so that it seldom changes."""
-    known = np.abs(deviations[np.isfinite(deviations)])
-    wanted = float(np.quantile(known, _COLORED_SHARE)) if known.size else 0.0
-    if not wanted > 1e-300:
+    sizes = np.abs(deviations[np.isfinite(deviations)])
+    reach = float(np.quantile(sizes, _COLORED_SHARE)) if sizes.size else 0.0
+    if not reach > 1e-300:
         return None
-    power = 10.0 ** math.floor(math.log10(wanted))
-    return next((f * power for f in (1, 2, 5) if f * power >= wanted), 10 * power)
+    power = 10.0 ** math.floor(math.log10(reach))
+    return next((f * power for f in (1, 2, 5) if f * power >= reach), 10 * power)
 
 
 def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     """Return what stays the same all along: the picture, and the names of the curves."""
-    graph, held = run.places.network, run.places
+    sites, graph = run.places, run.places.network
     places = layout(graph, key)
     edges, longest = _drawn_edges(graph, places), longest_visible(graph, places)
     return {
         "title": run.title,
         "nodes": graph.n,
-        "sites": None if held.names is None else {"names": held.names, "rows": held.sizes},
+        "sites": None if sites.names is None else {"names": sites.names, "rows": sites.sizes},
         "edge_count": graph.edge_count,
         "family": graph.family,
         "parameters": {name: value for name, value in graph.parameters.items() if name != "seed"},
