@@ -24,6 +24,7 @@ import pairgossip as pg
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.cli import main
 from pairgossip.cli.outputs import files
+from pairgossip.families import FAMILIES
 from pairgossip.planning import predictions
 from pairgossip_paper.framework import report
 
@@ -120,7 +121,7 @@ def brief(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    with patch.dict(METHODS):  # a page may register a method of its own
+    with patch.dict(METHODS), patch.dict(FAMILIES):  # a page may register one of its own
         for code in blocks_of(page, "python"):
             exec(compile(code, str(page), "exec"), names)
     pyplot.close("all")
