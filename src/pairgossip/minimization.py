@@ -420,19 +420,9 @@ _NOTHING_TO_LEARN = "The features do not differ within any pair: there is nothin
 
 
 def _paper_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
-    """Return R/(L sqrt(t)): the radius of the ball (1 without one), the Lipschitz constant.
-
-    Of debiased gradients L is the size at the zero model times sqrt(n/2): their noise is much
-    larger than the gradients, and a node takes that of one pair of reports for n/2 iterations.
-    """
+    """Return R/(L sqrt(t)): the radius of the ball (1 without one), the Lipschitz constant."""
     radius = proximal.radius if math.isfinite(proximal.radius) else 1.0
-    rows = problem.rows if isinstance(problem, WholeSetsLearning) else problem
-    if isinstance(rows, PrivateLearning):
-        steepest = rows.debiased.size() * math.sqrt(problem.n / 2)
-    elif isinstance(problem.loss, Loss):
-        steepest = problem.loss.lipschitz(problem.data, radius)
-    else:
-        steepest = math.inf
+    steepest = problem.steepest(radius, problem.n)
     if steepest == 0:
         raise InputError(_NOTHING_TO_LEARN)
     if not math.isfinite(steepest):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,11 +103,8 @@ def test_the_seed_of_a_problem_is_no_exchange_stream() -> None:
     assert max(method.exchanges_per_iteration for method in METHODS.values()) < TRIAL_PROBLEM
 
 
-class Shifted:
+class Shifted(PairwiseLearning):
     """Gradients with a disturbance of the trial's; judged without it."""
-
-    compilable = False
-    marks: ClassVar[dict[str, str]] = {"shift": "shifted"}
 
     def __init__(self, true: LearningProblem, shift: FloatArray | None = None) -> None:
         self._true = true

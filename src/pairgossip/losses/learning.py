@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -139,36 +139,81 @@ _ROWS_AT_ONCE = 64
 """Rows of the n x n table of pair gradients held in memory at a time."""
 
 
-class PairwiseLearning(Protocol):
-    """What the engines ask of a learning problem, whatever stands behind its gradients."""
+class PairwiseLearning:
+    """What engines, steps and results ask of a learning problem.
+
+    One that says nothing of something has none of it: no sites, no reports, no features of pairs.
+
+    Attributes
+    ----------
+    n
+        How many nodes take part.
+    data, loss
+        All observations, one row each, and the loss at a pair of them.
+    dimension
+        How many parameters a model has.
+    """
 
     n: int
-    """How many nodes take part."""
     data: FloatArray
-    """All observations, one row each."""
     loss: Loss | GeneralLoss
     dimension: int
-    """How many parameters a model has."""
+    site_of: IntArray | None = None
+    """The site of every row, where nodes are sites."""
+    set_sizes: IntArray | None = None
+    """How many rows each site has, where nodes are sites."""
+    reports: Any = None
+    """The private reports at which nodes take gradients; None if at raw data."""
+    judges_data = False
+    """Whether models are judged by the loss of `data` itself, so that compiled code may do it."""
 
     @property
     def compilable(self) -> bool:
         """Whether compiled code may take gradients of the loss on `data` itself."""
+        return False
 
     @property
     def marks(self) -> Mapping[str, str]:
         """What else than data and loss defines it, by name: a fit goes on only with the same."""
+        return {}
+
+    def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return features a, weights w and offsets b of nodes and the observations they hold."""
+        raise NotImplementedError
 
     def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
         """Return each node's gradient at its own model, shape (m, p)."""
+        raise NotImplementedError
+
+    def pull(
+        self, theta: FloatArray, nodes: IntArray, held: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return gradients at the pairs in both orders, halved, and squared features: (m, p)."""
+        raise NotImplementedError
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model, shape (r,)."""
+        raise NotImplementedError
 
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of every node's share at the node's model, shape (n, p)."""
+        raise NotImplementedError
+
+    def judged_by(self, build: Callable[[PairwiseLearning], Any]) -> Any:
+        """Return what judges models, made by a function that builds the judge of rows."""
+        return build(self)
+
+    def steepest(self, radius: float, nodes: int) -> float:
+        """Bound the gradients of models up to a norm; infinite if nothing is known."""
+        return self.loss.lipschitz(self.data, radius) if isinstance(self.loss, Loss) else math.inf
 
     def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
-        """Return the problem of one trial, all its randomness drawn from this seed."""
+        """Return the problem of one trial: itself where nothing about it is random."""
+        return self
+
+    def with_reports(self, reports: Any) -> PairwiseLearning:
+        """Return a private problem with these reports, one row per observation."""
+        raise NotImplementedError
 
 
 def is_ordering(loss: Loss | GeneralLoss) -> bool:
@@ -183,10 +228,10 @@ def can_sketch(loss: Loss | GeneralLoss) -> bool:
     return isinstance(loss, Loss) and is_ordering(loss) and loss.phi.can_sketch
 
 
-class LearningProblem:
+class LearningProblem(PairwiseLearning):
     """Observations, one per node, and the loss of a model at a pair of them."""
 
-    marks: Mapping[str, str] = MappingProxyType({})
+    judges_data = True
 
     def __init__(self, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> None:
         self.data = check_data(data, labels)
@@ -212,10 +257,6 @@ class LearningProblem:
     def compilable(self) -> bool:
         """Whether compiled code knows the form of the loss and its function of the margin."""
         return isinstance(self.loss, Loss) and self.loss.phi.code is not None
-
-    def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
-        """Return itself: nothing about it is random."""
-        return self
 
     def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return features a, weights w and offsets b of nodes and the observations they hold."""
@@ -282,7 +323,7 @@ class LearningProblem:
 # Learning at sites that swap their whole sets of rows.
 
 
-class WholeSetsLearning:
+class WholeSetsLearning(PairwiseLearning):
     """What site u minimizes when it holds the set of site v.
 
     That is f summed over all pairs of their rows and scaled by n^2/N^2, so that the average over
@@ -290,12 +331,12 @@ class WholeSetsLearning:
     pairs of rows as it has. A faster twin of the rows may be given to judge models by.
     """
 
-    compilable = False
-
     def __init__(self, rows: PairwiseLearning, site_of: IntArray, judge: Any = None) -> None:
         self.rows = rows
         self._judge = judge or rows
         self.sets = SiteSets(site_of)
+        self.site_of, self.set_sizes = self.sets.site_of, self.sets.sizes
+        self.reports = rows.reports
         self.data, self.loss, self.dimension = rows.data, rows.loss, rows.dimension
         self.n = self.sets.n
 
@@ -315,7 +356,6 @@ class WholeSetsLearning:
     ) -> tuple[FloatArray, FloatArray]:
         """Return gradients at the pairs in both orders, halved, and squared features: (m, p)."""
         p, rows = self.dimension, self.rows
-        assert isinstance(rows, LearningProblem)  # reports have no features
         parts = self._sum(lambda *pairs: np.hstack(rows.pull(*pairs)), 2 * p, theta, nodes, held)
         parts *= (self.n / self.rows.n) ** 2
         return parts[:, :p], parts[:, p:]
@@ -351,3 +391,15 @@ class WholeSetsLearning:
         """Return the problem of one trial: itself, unless its rows draw something."""
         drawn = self.rows.for_trial(seed)
         return self if drawn is self.rows else WholeSetsLearning(drawn, self.sets.site_of)
+
+    def judged_by(self, build: Callable[[PairwiseLearning], Any]) -> WholeSetsLearning:
+        """Return the same sets, whose models are judged by what judges their rows."""
+        return WholeSetsLearning(self.rows, self.sets.site_of, build(self.rows))
+
+    def steepest(self, radius: float, nodes: int) -> float:
+        """Bound the gradients of models up to a norm by those of the rows."""
+        return self.rows.steepest(radius, nodes)
+
+    def with_reports(self, reports: Any) -> WholeSetsLearning:
+        """Return the sets of rows with these reports, one row per observation."""
+        return WholeSetsLearning(self.rows.with_reports(reports), self.sets.site_of)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from pairgossip.kernels.exact import check_kind
 from pairgossip.kernels.kernel import Kernel
 from pairgossip.losses import GeneralLoss, Loss, as_loss
 from pairgossip.losses.general import check_models
-from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
+from pairgossip.losses.learning import LearningProblem, PairwiseLearning
 from pairgossip.privacy.debiased import debias, refuse_equality
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.privacy.mechanism import RandomizedResponse
@@ -197,7 +199,12 @@ class PrivateLearning(LearningProblem):
         self.mechanism, self.seeded = mechanism, seeded
         self.debiased = DebiasedLoss(mechanism, self.loss)
         self.target = check_kind(target, self.n)
-        self.marks = {"privacy": f"{mechanism!r}, {self.target.upper()}-statistic"}
+        self._marks = {"privacy": f"{mechanism!r}, {self.target.upper()}-statistic"}
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """What tells it from the same data and loss without privacy."""
+        return self._marks
 
     @property
     def compilable(self) -> bool:
@@ -210,12 +217,20 @@ class PrivateLearning(LearningProblem):
             self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
         )
 
+    def steepest(self, radius: float, nodes: int) -> float:
+        """Return the size of debiased gradients at the zero model times sqrt(nodes/2).
+
+        Their noise is much larger than the gradients, and a node takes that of one pair of reports
+        for half as many iterations as there are nodes.
+        """
+        return self.debiased.size() * math.sqrt(nodes / 2)
+
     def with_reports(self, reports: Cells) -> ReportedLearning:
         """Return the problem with these reports, one row per observation."""
         return ReportedLearning(self, reports)
 
 
-class ReportedLearning:
+class ReportedLearning(PairwiseLearning):
     """What node k adds to its gradient when it holds the report of observation l.
 
     Between different observations it is the debiased gradient. A node that holds its own report
@@ -223,11 +238,9 @@ class ReportedLearning:
     n/(n - 1). Objectives remain those of the raw data.
     """
 
-    compilable = False
-
     def __init__(self, problem: PrivateLearning, reports: Cells) -> None:
         self.raw, self.reports = problem, reports
-        self.data, self.n, self.marks = problem.data, problem.n, problem.marks
+        self.data, self.n = problem.data, problem.n
         self.loss, self.dimension = problem.loss, problem.dimension
         self.debiased, self.target = problem.debiased, problem.target
         self._weights = self.debiased.weights(reports)
@@ -236,6 +249,11 @@ class ReportedLearning:
             raise InputError(
                 f"There are {len(self._weights)} reports for {self.n} observations: give one each."
             )
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """What tells it from the same data and loss without privacy."""
+        return self.raw.marks
 
     @property
     def scale(self) -> float:
@@ -267,22 +285,3 @@ class ReportedLearning:
         if self.target == "v":
             sums += self.debiased.own_weighted(theta, self._weights)
         return sums / self.n
-
-    def for_trial(self, seed: np.random.SeedSequence) -> Self:
-        """Return itself: the reports are drawn."""
-        return self
-
-
-def reports_of(problem: PairwiseLearning) -> Cells | None:
-    """Return the reports that a problem takes its gradients at; None if at raw data."""
-    rows = problem.rows if isinstance(problem, WholeSetsLearning) else problem
-    return rows.reports if isinstance(rows, ReportedLearning) else None
-
-
-def with_reports(problem: PairwiseLearning, reports: Cells) -> PairwiseLearning:
-    """Return a private problem with these reports, of rows or of whole sets of them."""
-    if isinstance(problem, WholeSetsLearning):
-        assert isinstance(problem.rows, PrivateLearning)
-        return WholeSetsLearning(problem.rows.with_reports(reports), problem.sets.site_of)
-    assert isinstance(problem, PrivateLearning)
-    return problem.with_reports(reports)

@@ -13,7 +13,6 @@ from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
 from pairgossip.engine.solver_trials.trial import SolverRecord, SolverSetup
 from pairgossip.engine.trials import Outcome
-from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.fields import (
     CURVE,
@@ -129,8 +128,7 @@ class Fit(Result):
     ) -> Fit:
         """Collect what the trials wrote down; the fingerprint says what was learned."""
         records, descent, problem = outcome.records, setup.descent, setup.descent.problem
-        site_of = problem.sets.site_of if isinstance(problem, WholeSetsLearning) else None
-        collected = collect_fields(cls, setup, outcome, descent.clock, site_of)
+        collected = collect_fields(cls, setup, outcome, descent.clock, problem.site_of)
         kept = len(collected["iterations"])
 
         def curves(name: str) -> FloatArray:

@@ -14,7 +14,7 @@ from pairgossip.algorithms.descent import gossip_dual_averaging_sync as plain_sy
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss
-from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
+from pairgossip.losses.learning import PairwiseLearning
 from pairgossip.losses.proximal import Proximal
 from pairgossip.losses.steps import AdaptiveStep
 
@@ -147,7 +147,6 @@ class PlainAdaptive:
 
     def __init__(self, descent: Descent) -> None:
         assert isinstance(descent.steps, AdaptiveStep)
-        assert isinstance(descent.problem, LearningProblem | WholeSetsLearning)  # not of reports
         self._pull = descent.problem.pull
         self._descent, self._scale = descent, descent.steps.scale
         self._state = plain_adaptive.init(descent.problem.n, descent.problem.dimension)

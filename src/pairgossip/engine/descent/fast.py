@@ -13,7 +13,7 @@ from pairgossip.engine.descent import loops as descent_loops
 from pairgossip.engine.descent.engines import Descent, Snapshot, adaptive_snapshot, no_metric
 from pairgossip.engine.descent.line_loops import Lines
 from pairgossip.engine.estimation import loops as token_loops
-from pairgossip.losses.learning import LearningProblem, is_ordering
+from pairgossip.losses.learning import is_ordering
 from pairgossip.losses.proximal import L1
 from pairgossip.losses.steps import AdaptiveStep
 
@@ -29,7 +29,6 @@ class _Engine:
     def __init__(self, descent: Descent) -> None:
         self._descent = descent
         problem = descent.problem
-        assert isinstance(problem, LearningProblem)  # others are not compilable
         self._problem = problem
         self._phi = int(problem.loss.phi.code)  # type: ignore[union-attr]
         self._held = own_observations(problem.n)

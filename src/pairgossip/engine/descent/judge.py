@@ -9,6 +9,7 @@ depend on how many workers there are, nor on BLAS.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -21,12 +22,7 @@ from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import Loss
 from pairgossip.losses.builtin import boundary, center, ranking_risks
-from pairgossip.losses.learning import (
-    LearningProblem,
-    PairwiseLearning,
-    WholeSetsLearning,
-    is_ordering,
-)
+from pairgossip.losses.learning import PairwiseLearning, is_ordering
 from pairgossip.losses.margins import Phi
 from pairgossip.losses.sums import DEGREE, RATES, tables
 
@@ -50,7 +46,7 @@ _PAIRS_AT_ONCE = 2**9
 
 
 class Judge(Protocol):
-    """The part of a `LearningProblem` that judges models; its twins are faster."""
+    """The part of a `PairwiseLearning` that judges models; its twins are faster."""
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model, shape (r,)."""
@@ -61,10 +57,12 @@ class Judge(Protocol):
 
 def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     """Build the compiled judge of a loss, if its form is known; others have numpy's."""
-    if isinstance(problem, WholeSetsLearning):
-        judge = build_judge(engine, problem.rows)
-        return WholeSetsLearning(problem.rows, problem.sets.site_of, judge)
-    if engine == "plain" or not isinstance(problem, LearningProblem):
+    judge: Judge = problem.judged_by(partial(_build_judge_of_rows, engine))
+    return judge
+
+
+def _build_judge_of_rows(engine: str, problem: PairwiseLearning) -> Judge:
+    if engine == "plain" or not problem.judges_data:
         return problem
     loss = problem.loss
     if not isinstance(loss, Loss) or loss.phi.code is None:
@@ -77,7 +75,7 @@ def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     return PairsJudge(problem) if summed else problem
 
 
-def default_judged(problem: LearningProblem, most: int) -> int:
+def default_judged(problem: PairwiseLearning, most: int) -> int:
     """Return how many models are judged by default: fewer where each takes all n^2 pairs."""
     loss = problem.loss
     if isinstance(loss, Loss) and (is_ordering(loss) or loss.risk is not None):
@@ -94,7 +92,7 @@ def _load_loops() -> Any:
 class RankingJudge:
     """Compiled sums over all pairs; the twin of `ranking_risks` and of `own_gradients`."""
 
-    def __init__(self, problem: LearningProblem) -> None:
+    def __init__(self, problem: PairwiseLearning) -> None:
         assert isinstance(problem.loss, Loss)
         self._loops = _load_loops()
         self._phi = problem.loss.phi.code
@@ -162,7 +160,7 @@ class _Block(NamedTuple):
 class PairsJudge:
     """Compiled sums of a loss over all pairs, whatever its features; the twin of `risks`."""
 
-    def __init__(self, problem: LearningProblem) -> None:
+    def __init__(self, problem: PairwiseLearning) -> None:
         assert isinstance(problem.loss, Loss)
         self._loops = _load_loops()
         self._problem = problem
@@ -188,11 +186,11 @@ class PairsJudge:
         return gradients / self._problem.n
 
 
-_kept: WeakKeyDictionary[LearningProblem, list[_Block]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[PairwiseLearning, list[_Block]] = WeakKeyDictionary()
 _keeping = Lock()
 
 
-def _all_pairs(problem: LearningProblem) -> Iterable[_Block]:
+def _all_pairs(problem: PairwiseLearning) -> Iterable[_Block]:
     """Return all pairs of a problem: kept for all its trials, or anew each time if too many."""
     if problem.n**2 * (problem.dimension + 2) > _NUMBERS_KEPT:
         return _blocks(problem)
@@ -202,7 +200,7 @@ def _all_pairs(problem: LearningProblem) -> Iterable[_Block]:
         return _kept[problem]
 
 
-def _blocks(problem: LearningProblem) -> Iterator[_Block]:
+def _blocks(problem: PairwiseLearning) -> Iterator[_Block]:
     numbers = max(problem.dimension, column_count(problem.data))
     rows, everyone = max(1, NUMBERS_PER_BLOCK // (numbers * problem.n)), np.arange(problem.n)
     for start in range(0, problem.n, rows):

@@ -24,10 +24,9 @@ from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, Proximal, SquaredL2
-from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
+from pairgossip.losses.learning import PairwiseLearning
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.privacy.learning import reports_of, with_reports
 from pairgossip.privacy.response import Cells
 
 
@@ -72,14 +71,13 @@ class DescentSetup:
         """Return the problem of a trial; one that is continued keeps its reports."""
         problem, number = self.descent.problem, seed.spawn_key[-1]
         if number in self.origin.reports:
-            return with_reports(problem, self.origin.reports[number])
+            return problem.with_reports(self.origin.reports[number])
         return problem.for_trial(child(seed, TRIAL_PROBLEM))
 
     def meter(self) -> Meter:
         """Return a new meter of what a trial sends."""
         problem = self.descent.problem
-        sizes = problem.sets.sizes if isinstance(problem, WholeSetsLearning) else None
-        payload = Payload(column_count(problem.data), self.descent.averaged, sizes)
+        payload = Payload(column_count(problem.data), self.descent.averaged, problem.set_sizes)
         return Meter(self.graph, payload, compiled=self.engine != "plain")
 
 
@@ -117,7 +115,7 @@ class DescentTrial(Trial[DescentRecord]):
 
     def __init__(self, setup: DescentSetup, seed: SeedSequence) -> None:
         record, problem = DescentRecord(setup), setup.problem_of(seed)
-        record.reports = reports_of(problem)
+        record.reports = problem.reports
         self._setup = setup
         # Models are judged by the problem itself, whatever a trial takes its gradients from.
         self._descent = setup.descent._replace(problem=problem)
