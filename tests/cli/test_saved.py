@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 import pairgossip as pg
 from pairgossip.cli.outputs.files import write_figure
-from pairgossip.cli.saved import Model, read_model, write_model
+from pairgossip.cli.outputs.model import Model, read_model, write_model
 from pairgossip.errors import InputError
 
 from .images import is_drawn

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.cli.saved import read_model
+from pairgossip.cli.outputs.model import read_model
 
 from .running import CommandLine
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from pairgossip.cli.saved import read_model
+from pairgossip.cli.outputs.model import read_model
 from pairgossip.datasets.dataset import breast_cancer_table
 from pairgossip.losses import L1, Ball, SquaredL2, inverse_sqrt
 from pairgossip.minimization import minimize

@@ -13,7 +13,7 @@ from pairgossip.algorithms.descent import gossip_dual_averaging_async
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli import main
 from pairgossip.cli.data.specified import StepOfPeers
-from pairgossip.cli.saved import read_model
+from pairgossip.cli.outputs.model import read_model
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.losses import Ball, SquaredL2, as_proximal, inverse_sqrt

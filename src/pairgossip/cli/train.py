@@ -31,7 +31,7 @@ from pairgossip.cli.options import (
     given,
 )
 from pairgossip.cli.outputs.files import check_axis, check_figures, check_outputs, write_figure
-from pairgossip.cli.saved import Model, specified_model, versions, write_model
+from pairgossip.cli.outputs.model import Model, specified_model, versions, write_model
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def _write(
         theta=found["theta"],
         label=str(observations.label),
         classes=found["classes"],
-        settings=describe_settings(fit, what, how),
+        settings=describe_settings(fit, given(what, how)),
         versions=versions(),
     )
     write_model(model, outputs.model)

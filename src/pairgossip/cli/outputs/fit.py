@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import format_value, write_rows
 from pairgossip.cli.graph import describe_graph
@@ -19,6 +19,7 @@ from pairgossip.cli.outputs.facts import (
     shared_rows,
     write_guarantee,
 )
+from pairgossip.cli.outputs.model import ordered_share
 from pairgossip.errors import InputError
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results import Fit
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pairgossip.cli.data.observations import Observations
-    from pairgossip.cli.options import DescentOptions
-    from pairgossip.cli.train import LossOptions
 
 
 def fit_summary(fit: Fit, observations: Observations) -> Facts:
@@ -65,42 +64,39 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
     }
 
 
-def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
-    """Return how a model was learned, for its file."""
+def describe_settings(fit: Fit, asked: Mapping[str, Any]) -> Facts:
+    """Return how a model was learned, for its file; ``asked`` are the options that were given."""
     return {
         "graph": describe_graph(fit.sites),
         **({} if fit.groups is None else {"construction": fit.construction}),
         "method": fit.method,
-        **(_rounds(fit, how) if fit.has_rounds else _descent(fit, what, how)),
-        "radius": what.radius,
-        "l1": what.l1,
-        "l2": what.l2,
+        **(_describe_rounds(fit, asked) if fit.has_rounds else _describe_descent(fit, asked)),
+        **{name: asked.get(name) for name in ("radius", "l1", "l2")},
         "trials": fit.trials,
         "seed": fit.seed,
         "status": fit.status,
     }
 
 
-def _rounds(fit: Fit, how: DescentOptions) -> Facts:
+def _describe_rounds(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     """Return how sums were averaged, and for how long."""
-    asked = {"tolerance": how.tolerance, "accuracy": how.accuracy}
     return {
         "schedule": fit.schedule,
         **({} if fit.schedule != RANDOM else {"law": fit.law}),
-        **{name: value for name, value in asked.items() if value is not None},
+        **{name: asked[name] for name in ("tolerance", "accuracy") if name in asked},
         "rounds": int(fit.iterations[-1]),
     }
 
 
-def _descent(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
+def _describe_descent(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     """Return how nodes met and stepped, and for how long."""
     return {
         "clock": fit.clock,
         "law": fit.law,
-        **({} if what.spec is None else {"spec": what.spec.name}),
+        **({"spec": asked["spec"].name} if "spec" in asked else {}),
         **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
-        # Of a specification it is what peers are told, which the simulator's time rescales.
-        "step": {"kind": fit.step, "scale": fit.step_scale if how.step is None else how.step},
+        # A specification gives the step of peers, which the simulator's time rescales.
+        "step": {"kind": fit.step, "scale": asked.get("step", fit.step_scale)},
         "iterations": int(fit.iterations[-1]),
     }
 
@@ -151,11 +147,3 @@ def draw(fit: Fit, against: str) -> Figure:
         fit.plot(what, against=against, ax=axes).set_title("")
     figure.suptitle(describe(fit), fontsize="medium")
     return figure
-
-
-def ordered_share(scores: FloatArray, labels: FloatArray) -> float:
-    """Return the share of pairs of different labels scored in order, ties half: of two, the AUC."""
-    from pairgossip.kernels.builtin.ranks import comparable_total, concordant_total
-
-    data = np.column_stack((scores, labels))
-    return concordant_total(data, 0.5) / comparable_total(data)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
+from pairgossip.cli.outputs.model import Model, specified_model, versions, write_model
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.peer.signed import find_signed, write_signed_files
 from pairgossip.cli.peer.status import describe_eviction
-from pairgossip.cli.saved import Model, specified_model, versions, write_model
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 

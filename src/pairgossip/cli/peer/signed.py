@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.cli.console import tell, write_json, write_line, write_rows
 from pairgossip.cli.options import Json
 from pairgossip.cli.outputs.files import check_outputs
-from pairgossip.cli.saved import signed_model, versions, write_model
+from pairgossip.cli.outputs.model import signed_model, versions, write_model
 from pairgossip.cli.sums import result_facts
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
