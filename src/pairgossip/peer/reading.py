@@ -33,11 +33,15 @@ _SILENT_SECONDS = 10.0
 _RATE_SECONDS = 10.0
 """Rates of exchanges are means over this time."""
 LONGEST_NAME = 32
+"""Characters of a name that is shown; longer ones are cut."""
 _MOST_PROBLEMS = 5
+"""Problems of a peer that are shown; the rest are left out."""
 _MOST_AWAITED = 1_000
+"""Awaited members of a round that are read; the rest are left out."""
 _MOST_ROUNDS = 10_000
 """Many more than any run has; a status or metrics may claim any number."""
 _MOST_NAMED = 5
+"""Awaited members that a line names; it counts the rest."""
 _PURPOSES = {
     "cards": "members commit to their rows",
     "sum": "sum over all rows",
@@ -45,6 +49,7 @@ _PURPOSES = {
 }
 """The purposes of rounds in words, by their kinds."""
 READERS_AT_ONCE = 8
+"""Threads that read peers at the same time."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from pairgossip.text import join_first
 
 FORMAT = "pairgossip-signed-result"
 _VERSION = 2
+"""Version of the files written; those from FIRST_VERSION on are read."""
 FIRST_VERSION = 1
 """The version of the files of pairgossip 0.2, whose sums told more than counts."""
 _LARGEST = 1 << 26

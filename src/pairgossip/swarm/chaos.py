@@ -24,7 +24,9 @@ from pairgossip.peer.reading import DOWN, FROZEN, UP
 from pairgossip.swarm.processes import HOST, PeerProcess, may_start
 
 _CHUNK = 1 << 16
+"""Bytes that a relay passes on at once."""
 _LINK_PATIENCE = 10.0
+"""Seconds to wait for the thread of relays."""
 
 Link = tuple[int, int]
 
@@ -144,10 +146,13 @@ async def _pour(
 
 _KINDS = ("kills", "freezes", "partitions")
 _MEAN_ABSENCE = 0.5
+"""Mean seconds until a killed peer is started again."""
 _MEAN_FREEZE = 2.5
 """Seconds; some freezes last longer than a peer waits before it takes a neighbor to be away."""
 _MEAN_CUT = 3.0
+"""Mean seconds of a partition."""
 _LONGEST = 12.0
+"""Seconds that any fault lasts, at most."""
 _PATIENCE = 120.0
 """Seconds to wait until a fault that is due becomes possible."""
 

@@ -15,7 +15,9 @@ from pairgossip.peer.identity.certificates import is_name
 _FILE = "swarm.json"
 _FORMAT, _VERSION = "pairgossip-swarm", 1
 MOST_PEERS = 1_000
+"""Peers of a swarm that can be watched; more are refused."""
 _LARGEST_MANIFEST = 1 << 26
+"""Bytes of the file; a longer one is refused."""
 
 
 class ManifestPeer(msgspec.Struct, frozen=True):

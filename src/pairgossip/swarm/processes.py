@@ -27,11 +27,13 @@ from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.swarm import child
 
 _START_PATIENCE = 120.0
+"""Seconds that a start of peers may take without news of one; then it fails."""
 _STOP_PATIENCE = 60.0
 """A peer waits some seconds for its last answer; many on a slow machine take longer to end."""
 _STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """Starting costs much more than running."""
 PAUSE = 0.05
+"""Seconds between two looks at processes."""
 PROGRAM = ("-P", "-m", "pairgossip.peer")
 """The module behind `peer run`; through the command line a start would cost twice as much."""
 

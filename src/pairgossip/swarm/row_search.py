@@ -16,6 +16,7 @@ _FEWEST_DIGITS, _FEWEST_WHOLE_DIGITS = 6, 10
 _LOW_BITS = np.uint64(0xFFFF_FFFF)
 _NUMBER = re.compile(rb"\d[\d.]{4,30}(?:[eE][-+]?\d{1,3})?")
 _WIDTH = 8
+"""Bytes of a number in double precision."""
 _Values = Mapping[str, FloatArray]
 
 

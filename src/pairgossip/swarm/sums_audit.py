@@ -29,6 +29,7 @@ from pairgossip.swarm.row_search import RowSearch
 from pairgossip.text import join_first
 
 _MOST_NAMED = 5
+"""Members that a sentence names; it counts the rest."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from pairgossip.text import clean_text, format_count
 _MOST_NUMBERS = 60_000
 """Estimates kept for all peers together; beyond this, every other moment is dropped."""
 _MOST_MOMENTS = 1_200
+"""Readings that are remembered for curves; beyond, every other one is dropped."""
 
 
 @dataclass

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _MOST_SHOWN = 8
+"""Awaited members or entries of an estimate that are shown; the rest are left out."""
 _MOST_ENDED_SHOWN = 3
 """Generations; the JSON has them all."""
 

@@ -128,12 +128,15 @@ class _SwarmOutputs:
 
 
 _DEFAULT_SECONDS = 30.0
+"""Length of a run unless the command says it."""
 _DEFAULT_RATE = 10.0
+"""Exchanges per second and link unless the command says it."""
 _PART_IN_CHAOS = 0.75
 """Part of the seconds of a run in which faults happen; peers recover in the rest."""
 _SECONDS_PER_FAULT = 0.5
 """Where exchanges, not seconds, say when a run ends."""
 _LONGEST_SUMS = 120.0
+"""Seconds after which a run on sums ends unless the command says it."""
 
 
 swarm_app = App(

@@ -36,6 +36,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from pairgossip.errors import InputError
 
 LARGEST_CERTIFICATE = 4096
+"""Characters of a certificate in PEM; a longer one is refused."""
 _MOST_REMEMBERED = 1 << 14
 """More than a list of members holds: all of them are looked at every second."""
 _CLOCK_SKEW = datetime.timedelta(days=1)
@@ -242,6 +243,7 @@ _FRAME_PURPOSE = b"pairgossip sealed frame 1\x00"
 _PUBLIC_KEY = 32
 _COUNT = 8
 _TAG = 16
+"""Bytes of the parts of a sealed frame: public key, count of frames, and tag of the cipher."""
 OVERHEAD = _PUBLIC_KEY + _COUNT + _TAG
 """How many bytes longer a sealed frame is."""
 _MOST_KEYS = 4

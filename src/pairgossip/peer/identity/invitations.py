@@ -27,6 +27,7 @@ _PREFIX = "pairgossip-invitation-1:"
 _PURPOSE = b"pairgossip invitation 1\x00"
 """Signed along, so that no signature made for something else is ever taken for one of these."""
 _LARGEST_INVITATION = 1 << 18
+"""Bytes of a file with invitations, or of one invitation; more are refused."""
 _MOST_PIECES = 4_096
 """Pieces between blanks that are tried as parts of an invitation: its lines, and words after it."""
 _LONGEST_WORD = 30

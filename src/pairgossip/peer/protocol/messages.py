@@ -39,8 +39,11 @@ _ID = re.compile(r"[0-9a-z-]{1,64}")
 _MORE_LISTED = 16
 """How many members more than twice as many a neighbor's list may have."""
 _MOST_REMEMBERED = 100_000
+"""Genuine records remembered; beyond, all are forgotten and checked again."""
 _LARGEST_FRAME = 1 << 20
+"""Bytes of a frame if the run sets no smaller limit; a longer one is refused."""
 _LARGEST_TEXT = 1 << 16
+"""Characters of the specification in a hello; a longer one is refused."""
 LONGEST_PUBLIC = 1 << 17
 """Bytes of the public part of a contribution; a longer one is refused."""
 _LARGEST_NUMBER = (1 << 63) - 1

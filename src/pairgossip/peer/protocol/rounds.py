@@ -68,7 +68,9 @@ from pairgossip.peer.protocol.state import (
 from pairgossip.peer.protocol.summation import Halt, Summation
 
 _DIGEST = 32
+"""Bytes of a digest."""
 _MOST_SENT = 64
+"""Contributions sent in answer to one request; the rest are asked for again."""
 _MOST_BYTES = 1 << 22
 """How much one request brings at once: more would only be dropped on its way."""
 _MOST_REPEATS = 8

@@ -140,6 +140,7 @@ class SumsState(Standing, frozen=True, kw_only=True):
 
 _BITS = 5
 _WIDTH = 1 << _BITS
+"""Children of a branch of the tree, as bits of an index and as a number."""
 
 _T = TypeVar("_T")
 

@@ -19,7 +19,9 @@ from pairgossip.peer.protocol.messages import Rows, encode
 from pairgossip.peer.protocol.state import RepeatLater, Save, SaveSums, Send
 
 _FIRST_WAIT = 0.2
+"""Seconds until an unanswered message is repeated, at least."""
 _LONGEST_WAIT = 30.0
+"""Seconds between repetitions, at most."""
 _SAVES = (Save, SaveSums)
 _BUSY = "rejected by neighbors: busy"
 _DRAWN_AGAIN = 5.0

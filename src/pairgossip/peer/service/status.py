@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 _LARGEST_STATUS = 8 << 20
+"""Bytes of the status file; a longer one is refused."""
 _LARGEST_ENDED = 1 << 26
+"""Bytes of the file of ended generations; a longer one is refused."""
 _MOST_ENDED = 32
 """Generations of which the results are kept."""
 

@@ -13,8 +13,11 @@ from pairgossip.peer.service.runtime import Runtime
 _SOON = 0.03
 """Seconds in which news is collected before neighbors are told."""
 _FIRST_CONTACT = 0.2
+"""Seconds until the first contact after news."""
 _LONGEST_CONTACT = 5.0
+"""Seconds between contacts, at most, while rounds go on."""
 _SETTLED_CONTACT = 30.0
+"""Seconds between contacts, at most, once neighbors have nothing left to say."""
 
 
 @dataclass

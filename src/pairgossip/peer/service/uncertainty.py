@@ -49,6 +49,7 @@ from pairgossip.peer.service.errors import fewest_exchanges, have_met
 from pairgossip.peer.spec.spec import Stop
 
 _MOST_BATCHES = 32
+"""Batches of the history; beyond, every two become one."""
 
 
 Masses = tuple[float, ...]
@@ -96,6 +97,7 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
 
 
 _GROUPS = 8
+"""Least number of groups of batches behind a gossip error; with fewer there is none."""
 _QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160), _GROUPS))
 """Quantiles of Student's law for an interval of 95 %, by the number of groups: with two degrees of
 freedom fewer, as neighboring differences share an average. There are more than eleven groups only
@@ -106,6 +108,7 @@ _ENOUGH = 0.1
 """Gossip error, as a part of the sampling error, that is enough: less of it would make an interval
 shorter by less than 1 %."""
 _FORGETTING = 1 / 32
+"""Weight of the newest change in the running mean of the spread."""
 
 
 class Uncertainty:

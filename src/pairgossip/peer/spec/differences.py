@@ -12,7 +12,9 @@ from typing import Any
 NOISE = "noise"
 """How the canonical text calls the table [privacy] of a run on sums."""
 _MOST_SHOWN = 20
+"""Differences that are listed; the rest are counted."""
 _LONGEST_SHOWN = 60
+"""Characters of a value that is quoted; the rest is left out."""
 
 
 def differences(mine: str, theirs: str) -> list[str]:

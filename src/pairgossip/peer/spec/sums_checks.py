@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
 _MOST_GRADES = 32
+"""Values of a label that a run on sums learns from; more are refused."""
 _FEWEST_ROUNDS = 3
+"""Sums that learning takes at least; fewer are refused."""
 _LARGEST_WHOLE = (1 << 53) - 1
 """Beyond it a float cannot be every whole number."""
 

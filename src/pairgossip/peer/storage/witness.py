@@ -48,6 +48,7 @@ from pairgossip.files import read_bytes
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PLACES = (0, 4096)
 _SIZE = 8192
+"""Bytes of the file; its two notes lie in different blocks of the disk."""
 _NAMELESS = bytes(16)
 """For a system that does not tell when it was started."""
 _NOTE = struct.Struct("<8sqqq16s")

@@ -35,6 +35,7 @@ from pairgossip.sketches.tables import AucPair, AucTable, Table
 
 _OF_SURVIVAL = (CONCORDANT, COMPARABLE)
 _HALVINGS = 60
+"""Bisections, after which an end is as exact as a float."""
 POSSIBLE: dict[Scale, Ends] = {
     "logit": (0.0, 1.0),
     "log": (0.0, math.inf),

@@ -29,6 +29,7 @@ from pairgossip.sketches.smooth import Projections, spread_directions
 from pairgossip.sketches.tables import Table, sketch_order
 
 _DIRECTIONS = 32
+"""Directions along which rows of several columns are projected and counted."""
 _JOINT_CELLS = 16
 """Cells of each of two scores together, which tell how sure their difference is."""
 

@@ -42,6 +42,7 @@ _ANY_ROWS = 1000.0
 _MOST_POINTS = 2048
 """Points that stand for the rows of cells: a form is a table of all their pairs."""
 _PAIRS_AT_ONCE = 1 << 18
+"""Pairs of cells in memory at once; more are taken in turn."""
 _SHIFT = 1e-6
 """How far apart two rows of one point lie, as a part of the width of their cell: they are not tied
 unless numbers are whole."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
 _MOST_LABELS = 64
+"""Values of a label that sums count; more are refused."""
 _COLUMN_CELLS, _TABLE_CELLS = 64, 16
 """Cells of a column by itself or by class, and of each of two columns that are counted together."""
 

@@ -129,10 +129,12 @@ def _refuse(sentence: str, status: int) -> Response:
 
 
 MOST_CONNECTIONS = 256
+"""Connections at once; more are refused."""
 _CROWDED = 128
 """From this many on, each that comes takes the place of one that is still asking; the rest of the
 places is for those that have asked, and for what takes a moment to end."""
 _CHECK_SECONDS = 1.0
+"""Seconds between two checks of a connection."""
 _HEAD_SECONDS = 10.0
 """Seconds that the head of a request may take; then the connection is closed."""
 _BODY_SECONDS = 60.0

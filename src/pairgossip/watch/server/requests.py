@@ -17,7 +17,9 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.text import json_value
 
 _LARGEST_REQUEST = 64 << 10
+"""Bytes of a request in JSON; a longer one is refused."""
 _HEARTBEAT_SECONDS = 5.0
+"""Seconds without news after which a stream sends a comment, so that it stays open."""
 _Answer = Callable[[Request], Awaitable[Response]]
 T = TypeVar("T")
 
