@@ -11,7 +11,6 @@ import networkx as nx
 import pytest
 
 import pairgossip as pg
-from pairgossip import graphs
 from pairgossip.errors import InputError
 from pairgossip.graphs import (
     FAMILIES,
@@ -21,8 +20,10 @@ from pairgossip.graphs import (
     cycle,
     distances,
     erdos_renyi,
+    fixed_families,
     grid,
     path,
+    random_families,
     restore_graph,
     spectrum,
     star,
@@ -103,7 +104,8 @@ def test_every_family_is_built_from_its_name_and_size(name: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_entry_lists_what_its_builder_takes(name: str) -> None:
     family = FAMILIES[name]
-    takes = tuple(inspect.signature(getattr(graphs, name.replace("-", "_"))).parameters)
+    module = random_families if family.is_random else fixed_families
+    takes = tuple(inspect.signature(getattr(module, name.replace("-", "_"))).parameters)
     assert takes == (("n",) if family.takes_n else ()) + family.parameter_names
     assert family.layout in LAYOUTS
     assert all(each.help and each.kind in (int, float) for each in family.parameters)
