@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -121,7 +122,10 @@ def brief(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    with patch.dict(METHODS), patch.dict(FAMILIES):  # a page may register one of its own
+    registries = (METHODS, FAMILIES, pg.kernels.CATALOG)
+    with ExitStack() as forgetting:  # a page may register one of its own
+        for registry in registries:
+            forgetting.enter_context(patch.dict(registry))
         for code in blocks_of(page, "python"):
             exec(compile(code, str(page), "exec"), names)
     pyplot.close("all")

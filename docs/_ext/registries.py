@@ -7,9 +7,16 @@ from typing import Any
 
 from docutils import nodes
 
+from pairgossip import kernels, losses
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.families import FAMILIES
 
-REGISTRIES: Mapping[str, Mapping[str, Any]] = {"families": FAMILIES}
+REGISTRIES: Mapping[str, Mapping[str, Any]] = {
+    "families": FAMILIES,
+    "kernels": kernels.CATALOG,
+    "losses": losses.CATALOG,
+    "methods": METHODS,
+}
 """The registries that pages may list, by what they write in the role."""
 
 

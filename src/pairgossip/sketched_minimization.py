@@ -18,7 +18,7 @@ from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
-from pairgossip.losses.learning import LearningProblem, can_sketch
+from pairgossip.losses.learning import LearningProblem, why_not_sketched
 from pairgossip.losses.proximal import Unconstrained
 from pairgossip.results.fit import Fit
 from pairgossip.results.provenance import solving_fingerprint
@@ -109,9 +109,9 @@ class SketchedRequest(MinimizeArguments, Request):
 
     def _learning(self) -> LearningProblem:
         learning = LearningProblem(self.data, self.loss, self.labels)
-        if not can_sketch(learning.loss):
+        if (why := why_not_sketched(learning.loss)) is not None:
             raise InputError(
-                f"Loss '{learning.loss.name}' is no function of differences of scores, so sums "
+                f"Loss '{learning.loss.name}' {why}, so sums "
                 "over the rows do not tell its gradient: use {argument}.",
                 "method",
                 "dual-averaging",

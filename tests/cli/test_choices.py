@@ -11,7 +11,6 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import checks
-from pairgossip.algorithms.methods import METHODS
 from pairgossip.arguments import minimize
 from pairgossip.arguments.estimate import ENGINES
 from pairgossip.arguments.exact import ALTERNATIVES
@@ -26,20 +25,17 @@ NAME = re.compile(r"`([a-z][a-z0-9-]*)`")
 QUOTED = re.compile(r"`([^`]+)`")
 
 REGISTRIES: list[tuple[str, int, Iterable[str]]] = [
-    ("kernel", 0, pg.kernels.CATALOG),
     ("kernel", 1, NAMED_TESTS),
     ("missing", 0, checks.MISSING),
     ("target", 0, checks.STATISTICS),
     ("alternative", 0, ALTERNATIVES),
     ("construction", 0, checks.CONSTRUCTIONS),
-    ("method", 0, METHODS),
     ("method", 1, minimize.METHODS),
     ("clock", 0, checks.CLOCKS),
     ("order", 0, (*checks.ORDERS, "gosta")),
     ("law", 0, checks.LAWS),
     ("schedule", 0, checks.SCHEDULES),
     ("schedule", 1, (*minimize.SCHEDULES, "sketch")),
-    ("loss", 0, pg.losses.CATALOG),
     ("engine", 0, {*ENGINES, *minimize.DESCENT_ENGINES}),
     ("against", 0, AGAINST),
 ]

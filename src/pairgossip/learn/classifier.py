@@ -50,8 +50,8 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         at the optimum, and no row is passed on. "dual-averaging" is the paper's: nodes swap
         rows and average gradients.
     phi
-        What is made of a difference of scores: "logistic", "hinge", "squared-hinge",
-        "smoothed-hinge", "squared".
+        What is made of a difference of scores: the name of one of `losses.MARGINS`, such as
+        "logistic" or "hinge".
     schedule
         Of the sketch: how sums are averaged, "tree" (exact), "ordered" or "random" exchanges.
     tol

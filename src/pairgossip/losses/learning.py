@@ -223,9 +223,16 @@ def is_ordering(loss: Loss | GeneralLoss) -> bool:
     )
 
 
+def why_not_sketched(loss: Loss | GeneralLoss) -> str | None:
+    """Say why sums over the rows do not tell the gradient of a loss over all pairs; None if so."""
+    if not isinstance(loss, Loss) or not is_ordering(loss):
+        return "is no function of differences of scores"
+    return None if loss.phi.can_sketch else "has a function of the margin that no sketch knows"
+
+
 def can_sketch(loss: Loss | GeneralLoss) -> bool:
     """Whether sums over the rows tell the gradient of a loss over all pairs."""
-    return isinstance(loss, Loss) and is_ordering(loss) and loss.phi.can_sketch
+    return why_not_sketched(loss) is None
 
 
 class LearningProblem(PairwiseLearning):

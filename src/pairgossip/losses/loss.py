@@ -63,8 +63,7 @@ class Loss:
         Takes two blocks of m observations, each of shape (m, d) with any label last, or (m,)
         for one column of data, and returns a(x, y), shape (m, p).
     phi
-        What is made of the margin: "logistic", "hinge", "squared-hinge", "smoothed-hinge",
-        "squared".
+        What is made of the margin: one of `MARGINS` or its name, such as "logistic" or "hinge".
     weights, offsets
         w(x, y) >= 0 and b(x, y), shape (m,); None for 1 and for 0.
     name

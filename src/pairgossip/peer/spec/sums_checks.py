@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
-from pairgossip.losses.learning import can_sketch
+from pairgossip.losses.learning import why_not_sketched
 from pairgossip.peer.spec.algorithm import OR_EXCHANGE
 from pairgossip.peer.sums.cells import MOST_CELLS
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
@@ -137,9 +137,9 @@ def _check_loss(spec: Spec) -> None:
             "[privacy]: noise is for counts, and a model is learned from other sums: remove the "
             'table, or let reports travel with algorithm.name = "exchange".'
         )
-    if not can_sketch(as_loss(spec.loss)):
+    if (why := why_not_sketched(as_loss(spec.loss))) is not None:
         raise InputError(
-            f"loss '{spec.loss}' is no function of differences of scores, so that sums do not "
+            f"loss '{spec.loss}' {why}, so that sums do not "
             'tell its gradient: choose another, or algorithm.name = "exchange".'
         )
     grades = count_grades(spec)
