@@ -216,14 +216,14 @@ def _altered(where: str, how: str) -> InputError:
     return InputError(f"{where} was altered ({how}): ask for the original.")
 
 
-def _has_signed(signed: SignedResult, member: str, given: Signature) -> bool:
+def _has_signed(signed: SignedResult, member: str, entry: Signature) -> bool:
     """Return whether a member's key has signed these bytes."""
     try:
-        payload, signature = _payload(signed, member), _bytes(given.signature)
+        payload, signature = _payload(signed, member), _bytes(entry.signature)
     except OverflowError:  # numbers that no member can have written
         return False
-    return id_of_certificate(given.certificate) == member and is_signed(
-        given.certificate, payload, signature
+    return id_of_certificate(entry.certificate) == member and is_signed(
+        entry.certificate, payload, signature
     )
 
 

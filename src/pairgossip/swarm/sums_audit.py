@@ -87,8 +87,8 @@ def audit_sums(
     problems += _forged(views)
     complete = _complete_rounds(views)
     sums = _masked_sums(views, complete)
-    for (number, found), parts in zip(sums.items(), parts_by_round, strict=False):
-        if not np.array_equal(found, np.sum(parts, axis=0, dtype=np.uint64)):
+    for (number, total), parts in zip(sums.items(), parts_by_round, strict=False):
+        if not np.array_equal(total, np.sum(parts, axis=0, dtype=np.uint64)):
             problems.append(f"The sum of round {number} is not that of the rows of all peers.")
         problems += _unmasked(views, number, parts)
     stated = {who: _stated(one) for who, one in views.items()}

@@ -289,7 +289,7 @@ class Opener:
     def __init__(self, me: str, agree: Agree) -> None:
         self._me = me
         self._agree = agree
-        self._known: dict[str, dict[bytes, ChaCha20Poly1305]] = {}
+        self._ciphers: dict[str, dict[bytes, ChaCha20Poly1305]] = {}
         self._knowing = threading.Lock()
 
     def open(self, sender: str, sealed: bytes) -> bytes | None:
@@ -304,13 +304,13 @@ class Opener:
             return None
 
     def _cipher_of(self, sender: str, public: bytes) -> ChaCha20Poly1305:
-        ciphers = self._known.get(sender, {})
+        ciphers = self._ciphers.get(sender, {})
         if public in ciphers:
             return ciphers[public]
         cipher = _cipher(self._agree(public), sender, self._me, public)
         with self._knowing:
-            latest = {public: cipher, **self._known.get(sender, {})}
-            self._known[sender] = dict(itertools.islice(latest.items(), _MOST_KEYS))
+            latest = {public: cipher, **self._ciphers.get(sender, {})}
+            self._ciphers[sender] = dict(itertools.islice(latest.items(), _MOST_KEYS))
         return cipher
 
 

@@ -147,12 +147,12 @@ def _of_survival(part: Table, mean: FloatArray) -> Ends:
     def outliving(first: FloatArray) -> float:
         return total(everyone, first, later) + total(everyone - failed, first, tied)
 
-    known, compared = outliving(order), outliving(whole)
+    agreement, compared = outliving(order), outliving(whole)
     more = total(2 * everyone - failed, whole, _share_bin(y)) - _own(y, failed, part.n)
     unknown = outliving(_share_bin(x)) + more
     if not compared + more > 0:
         return UNKNOWN
-    low, high = ((1 + (known + side * unknown) / (compared + more)) / 2 for side in (-1, 1))
+    low, high = ((1 + (agreement + side * unknown) / (compared + more)) / 2 for side in (-1, 1))
     return low, high
 
 
