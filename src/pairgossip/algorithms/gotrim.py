@@ -21,9 +21,9 @@ class State(NamedTuple):
 
     held: IntArray
     sums: FloatArray
-    """The sum of what nodes were told of their ranks, whose mean is their estimate."""
-    told: IntArray
-    """How often they were."""
+    """The sum of the kernel values that each node has seen, whose mean is its rank."""
+    samples: IntArray
+    """How many kernel values each node has seen."""
     counted: FloatArray
     """What each node counts for now."""
     z: FloatArray
@@ -53,10 +53,10 @@ def _step(
 ) -> State:
     ((i, j),) = exchanges
     held = swap(state.held, i, j)
-    sums, told = state.sums.copy(), state.told.copy()
+    sums, samples = state.sums.copy(), state.samples.copy()
     counted, z = state.counted.copy(), state.z.copy()
     sums[nodes] += h(nodes, held[nodes])
-    told[nodes] += 1
-    counted[nodes] = window.counted(nodes, sums[nodes] / told[nodes, None])
+    samples[nodes] += 1
+    counted[nodes] = window.counted(nodes, sums[nodes] / samples[nodes, None])
     z[nodes] += counted[nodes] - state.counted[nodes]
-    return State(held, sums, told, counted, average(z, i, j))
+    return State(held, sums, samples, counted, average(z, i, j))

@@ -32,7 +32,7 @@ _DEFAULTS: tuple[tuple[frozenset[Formula], Recipe], ...] = (
     (OF_SURVIVAL, TwoWayBins()),
     (frozenset({DISTANCE}), Directions()),
 )
-"""Of which kernels' averages each sketch tells a function."""
+"""The default sketch for each set of kernels."""
 
 
 def default_sketch(kernel: Kernel | Combination) -> Recipe:

@@ -20,6 +20,7 @@ from pairgossip.sketches.sketch import (
     check_half_ties,
     combine_averages,
     formulas,
+    kernels_of,
     wrong_kernel,
 )
 from pairgossip.sketches.tables import AucPair, AucTable, JointAucPair
@@ -70,8 +71,7 @@ class Bins:
             if self.errors and len(axes) == 2:
                 joint = tuple(map(self._coarser, axes, columns))
             return sketch_scores(pairs.kernel, axes, classes, *size, joint)
-        names = ("gini", "gini-coefficient", "auc", "auc-difference")
-        raise wrong_kernel("Bins", pairs.kernel, names)
+        raise wrong_kernel("Bins", pairs.kernel, kernels_of(OF_ONE_COLUMN, OF_SCORES))
 
     def _coarser(self, bins: Grid | Labels, column: FloatArray) -> Grid | Labels:
         if isinstance(bins, Labels):

@@ -16,13 +16,14 @@ from pairgossip.sketches.sketch import (
     Sketch,
     combine_averages,
     formulas,
+    kernels_of,
     wrong_kernel,
 )
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of powers rounding may take."""
 _MOST_LOST = {2: 1e-6, 4: 1e-3}
-"""Which part of the spread it may be: of an error, which fourth powers tell, two digits count."""
+"""Largest relative rounding error of the variance, and of the error of the variance."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Moments:
             clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
             sketch = Scatter(self.center, columns, clusters, 2 * pairs.scale)
         else:
-            raise wrong_kernel("Moments", pairs.kernel, ("variance", "within-cluster-scatter"))
+            raise wrong_kernel("Moments", pairs.kernel, kernels_of({VARIANCE}, {SCATTER_SQUARED}))
         self._check_digits(sketch, pairs.data)
         return combine_averages(sketch, pairs.kernel)
 

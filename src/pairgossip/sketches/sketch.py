@@ -8,12 +8,13 @@ no row travels as such.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Formula, Kernel, Pairs, Ratio
+from pairgossip.kernels import CATALOG, Combination, Formula, Kernel, Pairs, Ratio
 from pairgossip.kernels.builtin.classes import AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import CONCORDANT
 from pairgossip.text import join_names
@@ -111,6 +112,12 @@ class Recipe(Protocol):
 def formulas(kernel: Kernel | Combination) -> tuple[Formula, ...]:
     """Return which built-in functions make up a kernel."""
     return tuple(part.formula for part in kernel.components)
+
+
+def kernels_of(*sets: Collection[Formula]) -> tuple[str, ...]:
+    """Name the kernels whose averages are all in one of these sets."""
+    asked = {name: set(formulas(make())) for name, make in CATALOG.items()}
+    return tuple(name for name in asked if any(asked[name] <= set(known) for known in sets))
 
 
 def wrong_kernel(sketch: str, kernel: Kernel | Combination, known: tuple[str, ...]) -> InputError:

@@ -16,7 +16,7 @@ from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.sketches.bins import GiniBins
 from pairgossip.sketches.grids import Extent, Grid, Range, check_range, flooded_rows
-from pairgossip.sketches.sketch import Sketch, combine_averages, formulas, wrong_kernel
+from pairgossip.sketches.sketch import Sketch, combine_averages, formulas, kernels_of, wrong_kernel
 
 _LARGEST_MISFIT = 0.01
 """How far a polynomial may be off, relative to the largest value of the kernel."""
@@ -139,7 +139,7 @@ class Directions:
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of the mean distance."""
         if set(formulas(pairs.kernel)) != {DISTANCE}:
-            raise wrong_kernel("Directions", pairs.kernel, ("distance",))
+            raise wrong_kernel("Directions", pairs.kernel, kernels_of({DISTANCE}))
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
         parts = tuple(GiniBins(grid, pairs.count, pairs.scale) for grid in grids)

@@ -33,6 +33,7 @@ from pairgossip.sketches.sketch import (
     check_half_ties,
     combine_averages,
     formulas,
+    kernels_of,
     wrong_kernel,
 )
 
@@ -437,8 +438,7 @@ class TwoWayBins:
         """Return the sketch of a statistic of how two columns order pairs."""
         known = formulas(pairs.kernel)
         if not (set(known) <= OF_ORDER or set(known) <= OF_SURVIVAL):
-            names = ("kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma", "ranking-risk")
-            raise wrong_kernel("TwoWayBins", pairs.kernel, (*names, "concordance"))
+            raise wrong_kernel("TwoWayBins", pairs.kernel, kernels_of(OF_ORDER, OF_SURVIVAL))
         powers = 2 if self.errors else 1
         x, y = (
             lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)

@@ -20,7 +20,7 @@ from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, ends_of_rows
 
 _LARGEST_PRODUCTS = 1 << 24
-"""Up to this many products of two features, over all nodes that differ, they are averaged."""
+"""Largest number of feature products for which second moments are averaged."""
 _LONGEST_MESSAGE = 1 << 16
 """Up to this many numbers are sent in one message: half a megabyte."""
 _SHORT = 1e-4

@@ -167,20 +167,6 @@ def kendall() -> Kernel:
 
 
 @register
-def ranking_risk() -> Kernel:
-    """Whether a score orders a pair against its graded labels; ties are not mistakes."""
-    return RANKING_RISK.kernel(
-        name="ranking-risk",
-        label_sizes=True,
-        association=True,
-        columns=("score", "label"),
-        expression="1{(s - s')(l - l') < 0}",
-        description="graded ranking: share of pairs in the wrong order",
-        interval_scale="logit",
-    )
-
-
-@register
 def kendall_b() -> Combination:
     """Kendall's tau-b, which allows for ties."""
     return Combination(
@@ -234,6 +220,20 @@ def goodman_kruskal_gamma() -> Ratio:
         same_as="R DescTools::GoodmanKruskalGamma",
         interval_scale="fisher",
         null=0.0,
+    )
+
+
+@register
+def ranking_risk() -> Kernel:
+    """Whether a score orders a pair against its graded labels; ties are not mistakes."""
+    return RANKING_RISK.kernel(
+        name="ranking-risk",
+        label_sizes=True,
+        association=True,
+        columns=("score", "label"),
+        expression="1{(s - s')(l - l') < 0}",
+        description="graded ranking: share of pairs in the wrong order",
+        interval_scale="logit",
     )
 
 
