@@ -379,18 +379,11 @@ def test_a_seed_gives_the_same_bits() -> None:
     ("options", "sentence"),
     [
         ({"step": pg.steps.constant(1.0)}, "chooses its steps itself: leave step= out"),
-        ({"clock": "async"}, "has rounds and no clock: leave clock= out"),
-        ({"start": "fit.npz"}, "leave start= out"),
-        ({"bias": True}, "leave bias= out"),
-        ({"schedule": "continuized"}, "Unknown schedule of averaging 'continuized'"),
-        ({"tolerance": 2.0}, "The tolerance must be a number between"),
         ({"iterations": 10**12}, "The number of rounds must be at most 1,000,000"),
         ({"weights": -np.ones(60)}, "must be positive"),
         ({"labels": np.arange(60), "loss": "ranking-logistic"}, "60 different values"),
         ({"loss": "metric-hinge"}, "no function of differences of scores"),
         ({"constraint": pg.PSD()}, "are vectors, which pg.PSD does not fit"),
-        ({"method": "newton"}, "Unknown method 'newton'"),
-        ({"method": "dual-averaging", "schedule": "tree"}, "belongs to method 'sketch'"),
     ],
 )
 def test_what_means_nothing_is_refused(options: dict[str, Any], sentence: str) -> None:

@@ -39,7 +39,7 @@ _BORDERS: dict[Scale, tuple[float, ...]] = {
     "logit": (0.0, 1.0),
     "fisher": (-1.0, 1.0),
 }
-"""What a statistic is only where all rows add the same to it, by the scale of its intervals."""
+"""Values at the border of a scale, where the sampling error degenerates."""
 _LARGEST_BLOCKED_TARGET = 20_000
 """Up to this many rows the exact value of a kernel without closed form is computed."""
 
@@ -61,7 +61,7 @@ class EstimationRequest(EstimateArguments, Request):
         self._check_interval()
 
     def execute(self) -> Run:
-        """Run what the network is asked for, and tell the caller what the run lacks."""
+        """Run the trials, and warn the caller of what the run lacks."""
         setup = self.setup()
         fingerprint = estimation_fingerprint(setup.problem)
         outcome = self.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
@@ -116,7 +116,7 @@ class EstimationRequest(EstimateArguments, Request):
         )
 
     def _find_method(self, nodes: int | None = None) -> Method:
-        """Return the method; raise `InputError` unless it works on so many nodes."""
+        """Return the method; raise `InputError` unless it works on this number of nodes."""
         return find_method(self.method, self.clock, nodes)
 
     def _timetable(self, graph: Graph, problem: Problem) -> Timetable:
@@ -338,6 +338,6 @@ def _check_reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArr
     except (TypeError, ValueError, OverflowError):
         values = np.full(1, np.nan)
     if values.shape != shape or not np.isfinite(values).all():
-        wanted = f"one finite number per node, {shape[0]} in all" if shape else "one finite number"
-        raise InputError(f"The reference must be {wanted}.")
+        values_needed = f"number per node, {shape[0]} in all" if shape else "number"
+        raise InputError(f"The reference must be one finite {values_needed}.")
     return values if shape else float(values)

@@ -411,8 +411,8 @@ def _check_features_differ(problem: PairwiseLearning) -> None:
     columns = data[:, :-1] if data.ndim == 2 and data.shape[1] > 1 else data
     if isinstance(loss, Loss) and not np.ptp(columns, axis=0).any():
         rows = np.unique(data, axis=0)[:64]
-        nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
-        if not loss.pairs(rows[nodes], rows[held])[0].any():
+        nodes, partners = (index.ravel() for index in np.indices((len(rows), len(rows))))
+        if not loss.pairs(rows[nodes], rows[partners])[0].any():
             raise InputError(_NOTHING_TO_LEARN)
 
 

@@ -300,7 +300,7 @@ class _OrderRequest:
         return self.run_request(BinsRequest, **how)
 
     def by_pairs(self, method: str, name: str) -> bool:
-        """Tell whether nodes meet in pairs, by the method of this name, instead of by bins."""
+        """Return whether nodes meet in pairs, by the method of this name, instead of by bins."""
         if choice("method", method, ("sketch", name)) == "sketch":
             return False
         if not self.on_graph:
@@ -415,10 +415,10 @@ def _check_spread(points: FloatArray) -> None:
 
 def _check_rows(x: Any, labels: Any) -> FloatArray:
     data = check_data(x, labels, "x")
-    wanted = 1 if labels is None else 2
-    if data.ndim != wanted or (wanted == 2 and data.shape[1] != 2):
-        given = format_count(data.shape[1] - (labels is not None), "column")
-        raise InputError(f"Order is that of one number per row, but x has {given}: choose one.")
+    dimensions = 1 if labels is None else 2
+    if data.ndim != dimensions or (dimensions == 2 and data.shape[1] != 2):
+        columns = format_count(data.shape[1] - (labels is not None), "column")
+        raise InputError(f"Order is that of one number per row, but x has {columns}: choose one.")
     if labels is not None:
         check_two_classes("A shift", "two classes at a time", data)
     return data

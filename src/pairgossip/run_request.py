@@ -34,9 +34,9 @@ class Request(RunArguments):
 
     rows_dropped: int = field(default=0, init=False)
     positive_class: str | None = field(default=None, init=False)
-    """What results call the positive one of two classes, where there is one."""
+    """The name of the positive class in results; None if there is no such class."""
     label_name: str | None = field(default=None, init=False)
-    """What the higher one of two labels is called, whether it matters or not."""
+    """The name of the higher one of two labels, whether it matters or not."""
 
     def __post_init__(self) -> None:
         check_declared(self)
@@ -66,7 +66,7 @@ class Request(RunArguments):
 
     @property
     def entropy(self) -> int:
-        """The seed: the one given, or the one drawn in its place."""
+        """The seed that the user gave, or the one drawn in its place."""
         return int(self.root.entropy)  # type: ignore[arg-type]
 
     def place(self, rows: int) -> Placement:
@@ -92,7 +92,7 @@ class Request(RunArguments):
         total = len(self.trial_numbers) * experiment.iterations
         with (
             progress_bar(title, total, self.progress) as advance,
-            _telling_compilation(advance),
+            _announcing_compilation(advance),
         ):
             outcome = run_trials(experiment, self.root, self.trial_numbers, self.n_jobs, advance)
         if not outcome.records:
@@ -100,7 +100,7 @@ class Request(RunArguments):
         return outcome
 
     def finish(self, result: Kind, last: int) -> Kind:
-        """Note rows left out and the positive class; tell the caller if it is interrupted."""
+        """Note rows left out and the positive class; warn the caller if it is interrupted."""
         if result.status == "interrupted":
             notice = InterruptedRun(
                 f"Interrupted: kept {result.trials} of {len(self.trial_numbers)} trials, "
@@ -113,7 +113,7 @@ class Request(RunArguments):
 
 
 @contextmanager
-def _telling_compilation(advance: Advance | None) -> Iterator[None]:
+def _announcing_compilation(advance: Advance | None) -> Iterator[None]:
     """Let a bar say when loops are compiled; without one, or a compiler, there is nothing to do."""
     with ExitStack() as stack:
         if isinstance(advance, LateBar):

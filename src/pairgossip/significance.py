@@ -150,7 +150,7 @@ def test(
     )
     if graph is None:
         check_options(options, on_graph=False)
-        root_seed(seed)  # refuses what is none
+        root_seed(seed)  # refuses what is no seed
         return asked.judge()
     on_graph = {"graph": graph, "seed": seed, **options}
     if asked.named_test is not None:
@@ -248,8 +248,8 @@ class _KernelRequest(EstimationRequest):
         if run.null_error is not None:
             warn_if_ties_unseen(run, exact.error, measure_ties(self._pairs))
             return run
-        known = np.isclose(run.estimates, value, rtol=1e-9)  # nodes that have all rows
-        p, errors = (np.where(known, number, np.nan) for number in (exact.p, exact.error))
+        has_all_rows = np.isclose(run.estimates, value, rtol=1e-9)
+        p, errors = (np.where(has_all_rows, number, np.nan) for number in (exact.p, exact.error))
         return replace(run, p_value=p, null_error=errors, p_law=exact.law)
 
     def _judge_by_sampling_error(self, run: Run, null: float) -> Run:

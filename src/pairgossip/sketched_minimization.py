@@ -1,4 +1,4 @@
-"""What `minimize` does with method "sketch": checks, then the solver, then a `Fit`."""
+"""Method "sketch" of `minimize`: checks first, then the solver, then a `Fit`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pairgossip.results.provenance import solving_fingerprint
 from pairgossip.run_request import Request
 
 _ROUNDS, _MOST_ROUNDS = 200, 1_000_000
-"""How many there are at most by default, and at all: every one of them may be a checkpoint."""
+"""The largest number of rounds by default, and at all: each may be a checkpoint."""
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged."""
 MOST_GRADES = 32
@@ -54,7 +54,7 @@ class SketchedRequest(MinimizeArguments, Request):
         choice("engine", self.engine, ("auto", "plain"))
 
     def execute(self) -> Fit:
-        """Run what the network is asked for, and tell the caller what the run lacks."""
+        """Run the trials, and warn the caller of what the run lacks."""
         setup = self.setup()
         loss = setup.problem.learning.loss.name
         outcome = self.run(setup, f"{loss} on {setup.graph.n:,} nodes")
@@ -129,7 +129,7 @@ class SketchedRequest(MinimizeArguments, Request):
 
 
 def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
-    """Tell the caller of `minimize` that the run ended before the model was at its best."""
+    """Warn that the run ended before the model was at its best."""
     if fit.status == "interrupted":
         return
     if fit.iterations[-1] == setup.iterations and promised > setup.tolerance:
@@ -151,7 +151,7 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
 
 
 def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
-    """Tell the caller of `minimize` that scores are too far apart for a sketch to tell slopes."""
+    """Warn that scores are too far apart for a sketch to give slopes."""
     assert fit.gradient_error is not None
     is_coarse = (fit.gradient_error[:, -1] > _WARN_SLOPE_ERROR).any()
     # At the optimum of the hinge many pairs may be at its kink, where slopes are any.
@@ -167,7 +167,7 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
 
 
 def _is_far(setup: SolverSetup) -> bool:
-    """Tell whether in units of some row's value all others are alike; squares do not mind."""
+    """Return whether in units of some row's value all others are alike; squares do not mind."""
     if setup.phi.is_quadratic:
         return False
     rows = setup.problem.learning.data[:, :-1]
@@ -182,9 +182,9 @@ def _is_far(setup: SolverSetup) -> bool:
 
 
 def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
-    """Tell which features have no value far off for sure, without their quartiles.
+    """Return which features have no value far off for sure, without their quartiles.
 
-    More than a quarter of the values is well above the mean, and so many are well below.
+    More than a quarter of the values is well above the mean, and as many are well below.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         center, apart = some.mean(axis=0), (highest - lowest) / _WARN_OUTLIER_IQR
@@ -193,7 +193,7 @@ def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
 
 
 def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
-    """Tell the caller of `minimize` that the loss falls forever, as a longer model is better.
+    """Warn that the loss falls forever, as a longer model is better.
 
     Return whether it does.
     """

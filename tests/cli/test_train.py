@@ -188,9 +188,6 @@ def test_grades_that_a_score_separates(cli: CommandLine, tmp_path: Path) -> None
             ["--group-by", "state", "--construction", "blow-up"],
             "With --method sketch every site sends one sum: leave --construction out.",
         ),
-        (["--schedule", "trees"], "Unknown schedule of averaging 'trees': did you mean 'tree'?"),
-        (["--tolerance", 2], "The tolerance must be a number between 1e-15 and 1, not 2.0."),
-        (["--method", "sketsh"], "Unknown method 'sketsh': did you mean 'sketch'?"),
         (
             ["--method", "dual-averaging", "--weight", "weight"],
             "--weight belongs to method 'sketch': leave it out, or choose that method.",

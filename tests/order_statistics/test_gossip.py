@@ -208,7 +208,6 @@ def test_an_interval_without_rows_beyond_is_open() -> None:
         ({"graph": "cycle", "bins": 0}, "number of bins must be a whole number >= 1"),
         ({"graph": "cycle", "range": (1, 0)}, "two finite numbers, the smaller first"),
         ({"graph": "moebius"}, "moebius"),
-        ({"graph": "cycle", "schedule": "fast"}, "Unknown schedule 'fast'"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], sentence: str) -> None:

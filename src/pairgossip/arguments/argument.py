@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pairgossip.checks import LARGEST_NUMBER, choice, real, whole
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -26,7 +26,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """What users may give for an argument, and how they are told of it.
+    """The values of an argument, and how the command line and the page spell it.
 
     >>> law = Argument(name="law", noun="edge law", choices=("uniform-edges", "node-clocks"))
     >>> law.check("Node_Clocks")
@@ -35,7 +35,7 @@ class Argument:
 
     name: str = ""
     kind: type = str
-    """What text is read as: ``str``, ``int`` or ``float``; ``object`` for Python's values alone."""
+    """The type of text: ``str``, ``int`` or ``float``; ``object`` if only Python has its values."""
     default: Any = None
     """The value unless given; None where it depends on other arguments."""
     noun: str = ""
@@ -61,9 +61,9 @@ class Argument:
     is_needed: bool = False
     """Whether ``--help`` lists it among what is needed most."""
     label: str = ""
-    """What the page calls its field; the page has none if it is empty."""
+    """The label of its field on the page; the page has no such field if it is empty."""
     placeholder: str = ""
-    """What stands in the page's field unless something is given."""
+    """The text in an empty field of the page."""
 
     def check(self, value: Any) -> Any:
         """Return the value as it is used; raise `InputError` unless it is a possible one."""
@@ -86,8 +86,8 @@ class Argument:
         return real(f"The {noun}", value, self.least, self.most)
 
     def refuse_other_method(self, method: str, value: Any) -> None:
-        """Raise `InputError` if a checked value is given that the method has no use for."""
-        is_default = value is None or (isinstance(value, str) and value == self.default)
+        """Raise `InputError` if a value is given that the method has no use for."""
+        is_default = value is None or (isinstance(value, str) and canonical(value) == self.default)
         if is_default or self.belongs_to == method:
             return
         raise InputError(
@@ -125,7 +125,7 @@ def check_declared(request: Any) -> None:
     """Replace every argument by the value that is used; raise `InputError` for a wrong one."""
     door: type[DataclassInstance] = type(request)
     for name, one in declared(door).items():
-        value = one.check(getattr(request, name))
+        value = getattr(request, name)
         if one.belongs_to:
-            one.refuse_other_method(request.method, value)
-        setattr(request, name, value)
+            one.refuse_other_method(canonical(request.method), value)
+        setattr(request, name, one.check(value))

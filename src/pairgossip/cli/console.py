@@ -24,6 +24,8 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
+from pairgossip.arguments.argument import declared
+from pairgossip.arguments.run import RunArguments
 from pairgossip.errors import (
     CoarseSketch,
     InterruptedRun,
@@ -51,7 +53,7 @@ _OPTIONS: dict[object, str] = {
     "groups": "--group-by",
     "labels": "--label",
     "weights": "--weight",
-    "n_jobs": "--jobs",
+    **{one.name: one.option for one in declared(RunArguments).values() if one.option},
     "privacy": "--epsilon",
     ("penalty", "SquaredL2(strength=1e-06)"): "--l2 1e-6",
     "range": "--sketch-range",

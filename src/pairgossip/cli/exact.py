@@ -72,8 +72,8 @@ class _ExactOptions:
 
         test, labels = NAMED_TESTS.get(canonical(self.kernel)), observations.labels
         measure, table = test or as_kernel(self.kernel), check_data(observations.values, labels)
-        found = name_positive(measure, table, None, has_labels=labels is not None)
-        return observations.name_positive(found)
+        positive = name_positive(measure, table, None, has_labels=labels is not None)
+        return observations.name_positive(positive)
 
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
@@ -124,13 +124,13 @@ def exact_command(
     else:  # named groups are refused, but files may be computed together
         draws = [None if statistic.group_by is None else observations.groups]
     with progress_bar(f"exact {statistic.kernel}", len(draws) * 1000) as advance:
-        found = [
+        answers = [
             exact(**asked, interval=interval, groups=groups, progress=in_steps(advance))
             for groups in draws
         ]
     tell(observations.describe(statistic.name_positive(observations)))
-    write_line(repr(float(found[0])))
-    for answer, groups in zip(found, draws, strict=True):
+    write_line(repr(float(answers[0])))
+    for answer, groups in zip(answers, draws, strict=True):
         if isinstance(answer, Answer):
             from pairgossip.cli.outputs.facts import format_sampling_error, format_site_error
 
@@ -151,28 +151,28 @@ class _TestOptions:
     """The level of the interval that is printed beside."""
 
     def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
-        """Return by name what is found, if rows are drawn or whole groups of them."""
+        """Return the facts of the test by name, if rows are drawn or whole groups of them."""
         from pairgossip.inference.questions import SignificanceRequest
         from pairgossip.kernels import as_kernel
         from pairgossip.kernels.named_tests import NAMED_TESTS
 
         side, null, level = canonical(self.alternative), self.null, self.interval
         how = {"null": null, "alternative": side, "groups": groups, "interval": level}
-        found = SignificanceRequest(**asked, **how).judge()
+        result = SignificanceRequest(**asked, **how).judge()
         if null is None and canonical(asked["kernel"]) not in NAMED_TESTS:
             null = as_kernel(asked["kernel"]).null
         return {
-            "value": found.value,
+            "value": result.value,
             "null": null,
             "alternative": side,
-            "error": None if isnan(found.error) else found.error,
+            "error": None if isnan(result.error) else result.error,
             "level": level,
-            "interval": found.interval,
-            "reason": found.reason,
-            "null_error": found.null_error,
-            "z": found.z,
-            "p": found.p,
-            "law": found.law,
+            "interval": result.interval,
+            "reason": result.reason,
+            "null_error": result.null_error,
+            "z": result.z,
+            "p": result.p,
+            "law": result.law,
         }
 
 
@@ -208,22 +208,22 @@ def test_command(
     """
     observations, asked = statistic.read(files, rows)
     draws = statistic.draws(observations)
-    found = [test.carry_out(asked, groups) for groups in draws]
+    facts = [test.carry_out(asked, groups) for groups in draws]
     positive = statistic.name_positive(observations)
     if json:
-        by_site = found[-1] if draws[-1] is not None else None
+        by_site = facts[-1] if draws[-1] is not None else None
         columns = {"columns": observations.columns, "label": observations.label}
         columns |= {"positive": positive}
         write_json(
-            {"statistic": canonical(statistic.kernel), **columns, **found[0], "by_site": by_site}
+            {"statistic": canonical(statistic.kernel), **columns, **facts[0], "by_site": by_site}
         )
         return
     drawn = ["rows drawn" if groups is None else "sites drawn whole" for groups in draws]
     names = ("result", "") if drawn == ["rows drawn"] else ("result", *drawn)
     rows_of_table = [
-        (name, *(_format_fact(one, key) for one in found))
+        (name, *(_format_fact(one, key) for one in facts))
         for name, key in _FACTS.items()
-        if found[0][key] is not None
+        if facts[0][key] is not None
     ]
     described = observations.describe(positive)
     write_rows(names, rows_of_table, f"test of {asked['kernel']}; {described}")
@@ -241,14 +241,14 @@ _FACTS = {
     "p": "p",
     "p comes from": "law",
 }
-"""What a table calls the facts of a test."""
+"""The names of a test's facts in a table."""
 
 
-def _format_fact(found: dict[str, Any], name: str) -> str:
+def _format_fact(facts: dict[str, Any], name: str) -> str:
     """Format a fact of a test for a table."""
     if name == "interval":
-        low, high = (format_value(end, 4) for end in found[name])
-        return f"{100 * found['level']:g} %: {low} to {high}"
-    if name == "p" and found[name] < 1e-4:
+        low, high = (format_value(end, 4) for end in facts[name])
+        return f"{100 * facts['level']:g} %: {low} to {high}"
+    if name == "p" and facts[name] < 1e-4:
         return "below 0.0001"
-    return format_value(found[name], {"value": 8, "error": 3, "null_error": 3}.get(name, 4))
+    return format_value(facts[name], {"value": 8, "error": 3, "null_error": 3}.get(name, 4))

@@ -118,7 +118,7 @@ def train_command(
 
     from pairgossip.minimization import find_request, minimize
 
-    # Everything that can be wrong is found out before a run that may take hours.
+    # Everything that can be wrong is summary out before a run that may take hours.
     check_figures([outputs.plot])
     check_outputs([outputs.model, outputs.plot], [*files, network.graph_file, what.spec])
     specified = None
@@ -227,7 +227,7 @@ def _apply_spec(
 def _find_loss(name: str | None) -> str:
     from pairgossip.losses import CATALOG
 
-    scores = [known for known in CATALOG if known.startswith(("auc-", "ranking-"))]
+    scores = [loss for loss in CATALOG if loss.startswith(("auc-", "ranking-"))]
     if name is not None and canonical(name) in set(CATALOG) - set(scores):
         raise InputError(
             f"Loss '{canonical(name)}' learns a distance, not a score: choose an auc or a "
@@ -273,13 +273,13 @@ def _write(
     """Write the model first, then the figure, then the report."""
     from pairgossip.cli.outputs.fit import describe_settings, draw, fit_summary, print_fit
 
-    found = fit_summary(fit, observations)
+    summary = fit_summary(fit, observations)
     model = Model(
         loss=fit.loss,
         columns=list(observations.columns),
-        theta=found["theta"],
+        theta=summary["theta"],
         label=str(observations.label),
-        classes=found["classes"],
+        classes=summary["classes"],
         settings=describe_settings(fit, given(what, how)),
         versions=versions(),
     )
@@ -289,6 +289,6 @@ def _write(
     for path in filter(None, (outputs.model, outputs.plot)):
         tell(f"Wrote {path}")
     if outputs.json:
-        write_json(found)
+        write_json(summary)
     else:
-        print_fit(fit, found, observations.describe())
+        print_fit(fit, summary, observations.describe())

@@ -1,1 +1,1 @@
-"""What commands read: the columns of files, run specifications, how rows are randomized."""
+"""The input of commands: the columns of files, run specifications, how rows are randomized."""

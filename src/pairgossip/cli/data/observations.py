@@ -172,10 +172,10 @@ class Observations(NamedTuple):
 
         return None if self.classes is None else [format_label(name) for name in self.classes]
 
-    def name_positive(self, found: str | None) -> str | None:
+    def name_positive(self, positive: str | None) -> str | None:
         """Return the positive class of a result by its name, where classes are declared."""
         names = self.class_names
-        return found if found is None or names is None else names[int(found)]
+        return positive if positive is None or names is None else names[int(positive)]
 
     def describe(self, positive: str | None = None) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
@@ -283,18 +283,18 @@ def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[s
     """Read how often rows count, and their strata; complain about wrong ones by their lines."""
     import numpy as np
 
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: (_read_numbers if name == "weights" else _read_names)(tables, column)
         for name, column in factors.items()
     }
-    if "weights" in found:
+    if "weights" in values:
         problem = f"Column '{factors['weights']}' holds weights that are not > 0"
-        _refuse_rows(tables, found["weights"] <= 0, problem)
-    if "within" in found:
-        _, strata, sizes = np.unique(found["within"], return_inverse=True, return_counts=True)
+        _refuse_rows(tables, values["weights"] <= 0, problem)
+    if "within" in values:
+        _, strata, sizes = np.unique(values["within"], return_inverse=True, return_counts=True)
         problem = f"Column '{factors['within']}' has strata of one row, which have no pair within"
         _refuse_rows(tables, sizes[strata] < 2, problem)
-    return found
+    return values
 
 
 def _refuse_rows(tables: Sequence[Table], wrong: Any, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""What a run specification says in place of options, for a simulation of its peers."""
+"""Run specifications in place of options, for a simulation of their peers."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Specified(NamedTuple):
     def fill_in(self, options: Options, **said: Any) -> Options:
         """Fill options in with what the specification says; refuse those that say otherwise."""
         for name, value in said.items():
-            given = getattr(options, name)
-            if given is not None and not _is_same(name, given, value):
-                wanted = f"no --{name}" if value is None else f"--{name} {_format_option(value)}"
+            typed = getattr(options, name)
+            if typed is not None and not _is_same(name, typed, value):
+                agreed = f"no --{name}" if value is None else f"--{name} {_format_option(value)}"
                 raise InputError(
-                    f"{self.path} asks for {wanted}, not for {_format_option(given)}: leave "
+                    f"{self.path} asks for {agreed}, not for {_format_option(typed)}: leave "
                     f"--{name} out, or change the specification."
                 )
         return replace(options, **said)
@@ -145,14 +145,14 @@ class StepOfPeers:
         return inverse_sqrt(self.step)(t / self.edges) / self.edges
 
 
-def _is_same(name: str, given: Any, said: Any) -> bool:
-    if name == "classes" and given is not None and said is not None:
-        return [part.strip() for part in given.split(",")] == said.split(",")
+def _is_same(name: str, typed: Any, said: Any) -> bool:
+    if name == "classes" and typed is not None and said is not None:
+        return [part.strip() for part in typed.split(",")] == said.split(",")
     if name == "column":
-        return said in (given, [part.strip() for names in given for part in names.split(",")])
-    if isinstance(given, str) and name != "label":
-        given = canonical(given)
-    return bool(given == said)
+        return said in (typed, [part.strip() for names in typed for part in names.split(",")])
+    if isinstance(typed, str) and name != "label":
+        typed = canonical(typed)
+    return bool(typed == said)
 
 
 def _format_option(value: Any) -> str:

@@ -207,10 +207,10 @@ def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
     if loss:
         method, schedule = _read_learning(text("method"), text("schedule"), clock)
     else:
-        found = find_method(text("method") or "gosta", clock)
-        method = found.name
+        chosen = find_method(text("method") or "gosta", clock)
+        method = chosen.name
         schedule = choice("schedule", text("schedule") or RANDOM, SCHEDULES)
-        found.check_schedule(schedule)
+        chosen.check_schedule(schedule)
     graph = _name({"graph": text("graph") or "complete"}, "graph", FAMILIES)
     assert graph is not None
     own = suffix if _text(fields, "graph" + suffix) else ""
