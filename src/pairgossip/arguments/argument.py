@@ -106,6 +106,12 @@ def argument(default: _Value, **facts: Any) -> _Value:
     return field(default=default, metadata={"argument": made})
 
 
+def vary(door: type[DataclassInstance], name: str, **facts: Any) -> Any:
+    """Declare an argument that another front door has too, with facts that differ."""
+    one = replace(declared(door)[name], **facts)
+    return field(default=one.default, metadata={"argument": one})
+
+
 @cache
 def declared(door: type[DataclassInstance]) -> Mapping[str, Argument]:
     """Return the arguments with a rule or a spelling, by name and in the order of the fields."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pairgossip.arguments.argument import argument
+from pairgossip.arguments.argument import argument, vary
 from pairgossip.arguments.run import RunArguments
-from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS
+from pairgossip.checks import ORDERS, RANDOM, SCHEDULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,13 +25,7 @@ class EstimateArguments(RunArguments):
     kernel: Any = None
     target: str = argument(
         "v",
-        choices=dict(
-            zip(
-                STATISTICS,
-                ("all pairs (V-statistic)", "different rows (U-statistic)"),
-                strict=True,
-            )
-        ),
+        choices={"v": "all pairs (V-statistic)", "u": "different rows (U-statistic)"},
         help="v (unless given): over all pairs, a row with itself included; u: over pairs of "
         "different rows.",
         group="statistic",
@@ -49,7 +43,7 @@ class EstimateArguments(RunArguments):
         help="Which exchanges follow each other: random (unless given), ordered, or for sketch and "
         "averaging also continuized or tree.",
     )
-    trials: int | Iterable[int] = argument(1, help="Independent repetitions.", shown=20)
+    trials: int | Iterable[int] = vary(RunArguments, "trials", shown=20)
     engine: str = argument(
         "auto",
         choices=ENGINES,

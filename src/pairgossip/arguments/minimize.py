@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pairgossip.arguments.argument import argument
+from pairgossip.arguments.argument import argument, vary
 from pairgossip.arguments.run import RunArguments
-from pairgossip.checks import CLOCKS, ORDERED, RANDOM, TREE
+from pairgossip.checks import ORDERED, RANDOM, TREE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,31 +49,21 @@ class MinimizeArguments(RunArguments):
     privacy: RandomizedResponse | None = argument(
         None, kind=object, belongs_to=DUAL_AVERAGING, reason="averages sums of raw rows"
     )
-    iterations: int | None = argument(
-        None,
-        kind=int,
-        noun="number of iterations",
-        least=1,
-        is_needed=True,
+    iterations: int | None = vary(
+        RunArguments,
+        "iterations",
         help="How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method "
         "sketch the most rounds; 200 unless given.",
-        label="iterations",
-        placeholder="200 per node",
     )
-    clock: str = argument(
-        "sync",
-        choices=CLOCKS,
-        belongs_to=DUAL_AVERAGING,
-        reason="has rounds and no clock",
-        help="sync (unless given): all nodes update at every exchange; async: only the two that "
-        "meet.",
+    clock: str = vary(
+        RunArguments, "clock", belongs_to=DUAL_AVERAGING, reason="has rounds and no clock"
     )
-    trials: int | Iterable[int] = argument(
-        1, help="Independent repetitions, whose models are averaged.", shown=1
+    trials: int | Iterable[int] = vary(
+        RunArguments, "trials", help="Independent repetitions, whose models are averaged."
     )
-    checkpoints: int | Sequence[int] | IntArray | None = argument(
-        None,
-        kind=int,
+    checkpoints: int | Sequence[int] | IntArray | None = vary(
+        RunArguments,
+        "checkpoints",
         help="How many points the curves have, log-spaced; 12 per decade unless given, or every "
         "round of --method sketch.",
     )
