@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import Expectation, Method
+from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError
@@ -15,8 +15,8 @@ from pairgossip.graphs.orders import RANDOM_COURSE, Course
 from pairgossip.kernels import Combination, Problem
 from pairgossip.theory import bounds
 from pairgossip.theory.averaging import LARGEST_EXACT, averaging_error, sweep_error
-from pairgossip.theory.bounds import Constants, check_size, constants, gossip_spectrum
-from pairgossip.theory.expectation import EXPECTED, known_expectation
+from pairgossip.theory.bounds import check_size, constants, gossip_spectrum
+from pairgossip.theory.expectation import BOUNDS, EXPECTED, known_expectation
 
 _LARGEST_SWEPT = 50_000
 """Up to this many nodes the sweeps of a run are made again, from several places, in seconds."""
@@ -76,7 +76,7 @@ def theory_curves(
     else:
         values = problem.matrix()
         mean = values.mean()
-        expectation, deviation = _bounds(known, constants(values, graph, law), iterations)
+        expectation, deviation = BOUNDS[known](constants(values, graph, law), iterations)
         if method.estimates == "statistic":
             sampling = sampling_error(values, 2 * method.exchanges_per_iteration * iterations)
     # Estimates are linear in the values and exact for constants: no cancellation in the bias.
@@ -131,17 +131,6 @@ def _averaging_error(
     else:  # along a tree
         error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
     return np.asarray(np.hypot(error, floor))
-
-
-def _bounds(known: Expectation, c: Constants, t: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on the norms of the bias and of the error; NaN where the paper has none."""
-    unknown = np.full(len(t), np.nan)
-    if known is Expectation.U1:
-        return np.linalg.norm(bounds.u1_gossip_bound(c, t), axis=1), unknown
-    if known is Expectation.U2:
-        return bounds.u2_gossip_bound(c, t), unknown
-    deviation = bounds.gosta_deviation_bound(c, t) if c.n > 2 else unknown
-    return bounds.gosta_expectation_bound(c, t), deviation
 
 
 def _about_mean(values: FloatArray, axis: int | None = None) -> FloatArray:
