@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pairgossip.algorithms.methods import find_method
+from pairgossip.arguments.argument import vary
 from pairgossip.arguments.minimize import SKETCH, MinimizeArguments
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import TREE, WHOLE_SETS, checkpoint_grid, choice, whole
+from pairgossip.checks import TREE, WHOLE_SETS, checkpoint_grid, whole
 from pairgossip.engine.solver_trials.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, NotEnough, notify
@@ -48,10 +49,10 @@ class SketchedRequest(MinimizeArguments, Request):
     columns: ClassVar[Sequence[str]] = (*Request.columns, "weights")
 
     method: str = SKETCH
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("engine", self.engine, ("auto", "plain"))
+    iterations: int | None = vary(
+        MinimizeArguments, "iterations", noun="number of rounds", most=_MOST_ROUNDS
+    )
+    engine: str = vary(MinimizeArguments, "engine", choices=("auto", "plain"))
 
     def execute(self) -> Fit:
         """Run the trials, and warn the caller of what the run lacks."""
@@ -102,7 +103,7 @@ class SketchedRequest(MinimizeArguments, Request):
         return as_proximal(self.constraint, self.penalty)
 
     def _rounds(self) -> IntArray:
-        last = whole("The number of rounds", self.iterations, most=_MOST_ROUNDS, default=_ROUNDS)
+        last = _ROUNDS if self.iterations is None else self.iterations
         if self.checkpoints is None:
             return np.arange(1, last + 1)
         return checkpoint_grid(last, self.checkpoints)
