@@ -123,23 +123,23 @@ def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
             f"fewest messages possible, one number each ({BYTES_PER_NUMBER * fewest:,} bytes)",
         ),
     }
-    found = least.get(against)
-    if result.kind == "fit" or np.ndim(result.target) or not fewest or found is None:
+    limit = least.get(against)
+    if result.kind == "fit" or np.ndim(result.target) or not fewest or limit is None:
         return None
     axis = result.axis(against)
-    return found if axis[0] <= found[0] <= axis[-1] else None
+    return limit if axis[0] <= limit[0] <= axis[-1] else None
 
 
 def percentile_band(per_trial: FloatArray) -> Band | None:
     """Return the 10th and 90th percentile over trials; None if one trial, or nothing, is known."""
-    known = ~np.isnan(per_trial).all(axis=0)
-    if len(per_trial) < 2 or not known.any():
+    is_defined = ~np.isnan(per_trial).all(axis=0)
+    if len(per_trial) < 2 or not is_defined.any():
         return None
     whole = ~np.isnan(per_trial).any(axis=0)
     low, high = np.full((2, per_trial.shape[1]), np.nan)
     low[whole], high[whole] = np.percentile(per_trial[:, whole], (10, 90), axis=0)
     # One checkpoint at a time, as numpy does it, which takes some thirty times as long.
-    some = known & ~whole
+    some = is_defined & ~whole
     if some.any():
         low[some], high[some] = np.nanpercentile(per_trial[:, some], (10, 90), axis=0)
     return low, high

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.graphs import GroupedGraph
+
+if TYPE_CHECKING:
+    from pairgossip.engine.estimation.trial import Setup
 
 _KEY = "about"
 TRIAL, ITERATION, NODE, ROW = "trial", "iteration", "node", "row"
@@ -145,3 +149,43 @@ def shown_facts(result: Any, place: str) -> Iterator[tuple[str, Fact, Any]]:
         if about.fact is not None and place in about.fact.places:
             value = getattr(result, about.fact.of or name)
             yield name, about.fact, None if value is None else about.fact.summarize(value)
+
+
+def learns_errors(setup: Setup) -> bool:
+    """Whether nodes learn their sampling errors."""
+    return setup.level is not None
+
+
+def learns_rows(setup: Setup) -> bool:
+    """Whether nodes learn these from rows that visit them."""
+    return learns_errors(setup) and setup.learns_rows
+
+
+def has_site_errors(setup: Setup) -> bool:
+    """Whether nodes learn errors for sites that are drawn whole, too."""
+    return learns_rows(setup) and isinstance(setup.graph, GroupedGraph)
+
+
+def has_ends(setup: Setup) -> bool:
+    """Whether intervals are ends that nodes find, not symmetric about a kernel's average."""
+    return learns_errors(setup) and setup.problem.kernel is None and not setup.tests
+
+
+def is_test(setup: Setup) -> bool:
+    """Whether nodes find p-values."""
+    return learns_errors(setup) and setup.tests
+
+
+def has_null_errors(setup: Setup) -> bool:
+    """Whether nodes learn the standard error without an effect."""
+    return setup.node_test is not None
+
+
+def stops_early(setup: Setup) -> bool:
+    """Whether trials end when nodes have enough."""
+    return learns_errors(setup) and setup.stops_early
+
+
+def is_private(setup: Setup) -> bool:
+    """Whether nodes use private reports of the rows."""
+    return setup.privacy_error is not None

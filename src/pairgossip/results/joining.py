@@ -17,8 +17,8 @@ from pairgossip.results.run import Run
 
 _Kind = TypeVar("_Kind", bound=Run | Fit)
 
-_LATER = ("p_law", "skewness")
-"""By which law p and intervals are found: files of 0.2 do not say, and have another."""
+_LAWS = ("p_law", "skewness")
+"""Fields about the law of p and intervals; files of 0.2 lack them and followed another law."""
 
 
 def join_trials(results: Sequence[_Kind]) -> _Kind:
@@ -68,7 +68,7 @@ def _check_alike(first: Any, other: Any) -> None:
             raise InputError(f"The results differ in {name}: join results of the same settings.")
     if first.kind == "run" and (first.enough is None) != (other.enough is None):
         raise InputError("The results differ in until: join results of the same settings.")
-    for name in _LATER if first.kind == "run" else ():
+    for name in _LAWS if first.kind == "run" else ():
         if (getattr(first, name) is None) != (getattr(other, name) is None):
             raise InputError(
                 f"Of the results only some have {name}, as those of 0.2 have not: run them again."
@@ -79,10 +79,11 @@ def _check_alike(first: Any, other: Any) -> None:
         raise InputError(f"The results have another {what}: join results of the same settings.")
     if isinstance(first, Fit) and not np.array_equal(first.judged, other.judged):
         raise InputError("The results differ in judged nodes: join results of the same settings.")
-    found = difference(first.fingerprint, other.fingerprint)
-    if found is not None:
+    first_difference = difference(first.fingerprint, other.fingerprint)
+    if first_difference is not None:
         raise InputError(
-            f"The results differ in {found.part}{found.how}: join results of the same settings."
+            f"The results differ in {first_difference.part}{first_difference.how}: join results of "
+            "the same settings."
         )
 
 

@@ -36,20 +36,20 @@ def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
 def _build(kind: type[Run] | type[Fit], archive: Archive) -> Run | Fit:
     """Make a result of what a file holds, checked for what is missing only."""
     header, arrays = archive
-    found: dict[str, Any] = {"graph": graph_of(archive)}
+    values: dict[str, Any] = {"graph": graph_of(archive)}
     for name, about, is_needed in saved_fields(kind):
         if about.parts is not None:
             make, names = about.parts
             parts = {part: arrays[stored] for part, stored in names.items() if stored in arrays}
             if parts or is_needed:
-                found[name] = make(**parts)
+                values[name] = make(**parts)
             continue
         value = (header if about.dims is None else arrays).get(name)
         if value is None and is_needed:
             raise ValueError(f"{name} is missing")
         if value is not None:
-            found[name] = about.decode(value)
-    return kind(**found)
+            values[name] = about.decode(value)
+    return kind(**values)
 
 
 def _check_shapes(result: Run | Fit) -> None:

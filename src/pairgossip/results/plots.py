@@ -142,13 +142,13 @@ def _draw_curve(
 
 def _draw_wall(ax: Axes, run: Run, against: str) -> None:
     """Mark where no method can have an answer yet, if the run got that far."""
-    found = wall(run, against)
-    if found is None:
+    limit = wall(run, against)
+    if limit is None:
         return
     left = ax.get_xlim()[0]
-    span = ax.axvspan(left, found[0], color=EXACT, alpha=0.08, linewidth=0)
+    span = ax.axvspan(left, limit[0], color=EXACT, alpha=0.08, linewidth=0)
     span.sticky_edges.x.append(left)  # no margin beside it, where there is no answer either
-    ax.axvline(found[0], color=EXACT, linewidth=1, label=found[1])
+    ax.axvline(limit[0], color=EXACT, linewidth=1, label=limit[1])
     _add_grid_and_legend(ax)
 
 
@@ -201,12 +201,12 @@ def _add_grid_and_legend(ax: Axes, *, beside: bool = False) -> None:
 
 
 def _theory_by_label(
-    labeled: Mapping[str, Run | Fit], what: str, wanted: bool | None
+    labeled: Mapping[str, Run | Fit], what: str, asked: bool | None
 ) -> dict[str, tuple[Curve, ...]]:
     """Return for every label what theory says of the run."""
     curves: dict[str, tuple[Curve, ...]] = dict.fromkeys(labeled, ())
     if what not in ("error", "mean"):
-        if wanted:
+        if asked:
             raise InputError(
                 f"Theory says nothing of '{what}': compare runs by 'error' or 'mean', or leave "
                 "theory= out."
@@ -215,7 +215,7 @@ def _theory_by_label(
     for label, run in labeled.items():
         assert run.kind == "run"  # fits are not compared by these
         try:
-            theory = _theory_for(run, wanted)
+            theory = _theory_for(run, asked)
         except InputError as reason:
             raise InputError(f"There is no theory of '{label}': {reason}") from None
         if theory is not None:
@@ -223,15 +223,15 @@ def _theory_by_label(
     return curves
 
 
-def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
-    if wanted is False:
+def _theory_for(run: Run, asked: bool | None) -> TheoryCurves | None:
+    if asked is False:
         return None
-    if wanted is None and run.known_theory is None and run.nodes > LARGEST_UNASKED_THEORY:
+    if asked is None and run.known_theory is None and run.nodes > LARGEST_UNASKED_THEORY:
         return None
     try:
         return run.theory()
     except InputError:
-        if wanted:
+        if asked:
             raise
         return None
 
@@ -261,7 +261,7 @@ def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
         construction = f", {result.construction}" if result.construction else ""
         of = "" if result.positive is None else f" (positive: {result.positive})"
         label = f"{family} ({result.nodes:,}){construction}, {what_ran(result)}{of}"
-        alike = sum(known.partition(" #")[0] == label for known in labeled)
+        alike = sum(other.partition(" #")[0] == label for other in labeled)
         labeled[f"{label} #{alike + 1}" if alike else label] = result
     return labeled
 
@@ -307,8 +307,8 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
 
 def _reach(deviations: FloatArray) -> float:
     """How far the colors go: one far-off node must not take them all."""
-    known = np.abs(deviations[~np.isnan(deviations)])
-    return float(np.quantile(known, _COLORED_SHARE)) or 1.0 if known.size else 1.0
+    sizes = np.abs(deviations[~np.isnan(deviations)])
+    return float(np.quantile(sizes, _COLORED_SHARE)) or 1.0 if sizes.size else 1.0
 
 
 def _draw_edges(ax: Axes, positions: FloatArray, graph: Graph) -> None:

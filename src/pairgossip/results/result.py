@@ -239,8 +239,7 @@ def groups_of(graph: Graph, site_of: IntArray | None) -> tuple[IntArray | None, 
 
 def site_means(values: FloatArray, groups: IntArray, sites: int) -> FloatArray:
     """Average over the rows of each site: (..., rows) to (..., sites); undefined ones left out."""
-    known = ~np.isnan(values)
-    flat, defined = values.reshape(-1, len(groups)), known.reshape(-1, len(groups))
+    flat, defined = values.reshape(-1, len(groups)), ~np.isnan(values).reshape(-1, len(groups))
     means = np.empty((len(flat), sites))
     for row, (numbers, mask) in enumerate(zip(flat, defined, strict=True)):
         count = np.bincount(groups[mask], minlength=sites)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
-from pairgossip.arrays import FloatArray, IntArray, root_mean_square
+from pairgossip.arrays import FloatArray, IntArray, mean_of_defined, root_mean_square
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
-from pairgossip.graphs import GroupedGraph
 from pairgossip.inference.answer import Answer, Law, interval, intervals
 from pairgossip.kernels.kernel import Scale
 from pairgossip.privacy import PrivacyError
@@ -27,8 +26,16 @@ from pairgossip.results.fields import (
     Fact,
     about,
     curve,
+    has_ends,
+    has_null_errors,
+    has_site_errors,
+    is_private,
+    is_test,
+    learns_errors,
+    learns_rows,
     parts_of,
     per_node,
+    stops_early,
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import Result, collect_fields, site_means
@@ -41,38 +48,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def _learns_errors(setup: Setup) -> bool:
-    return setup.level is not None
-
-
-def _learns_rows(setup: Setup) -> bool:
-    return _learns_errors(setup) and setup.learns_rows
-
-
-def _has_site_errors(setup: Setup) -> bool:
-    return _learns_rows(setup) and isinstance(setup.graph, GroupedGraph)
-
-
-def _has_ends(setup: Setup) -> bool:
-    return _learns_errors(setup) and setup.problem.kernel is None and not setup.tests
-
-
-def _is_test(setup: Setup) -> bool:
-    return _learns_errors(setup) and setup.tests
-
-
-def _has_null_errors(setup: Setup) -> bool:
-    return setup.node_test is not None
-
-
-def _stops_early(setup: Setup) -> bool:
-    return _learns_errors(setup) and setup.stops_early
-
-
-def _is_private(setup: Setup) -> bool:
-    return setup.privacy_error is not None
-
-
 def _as_bracket(ends: Any) -> tuple[float, float]:
     low, high = ends
     return float(low), float(high)
@@ -80,10 +55,6 @@ def _as_bracket(ends: Any) -> tuple[float, float]:
 
 def _format_bracket(bracket: tuple[float, float]) -> str:
     return "{:.6g} and {:.6g}".format(*bracket)
-
-
-def _mean(values: FloatArray) -> float:
-    return float(values.mean())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -144,7 +115,7 @@ class Run(Result):
     )
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
     private_values: FloatArray | None = field(
-        default=None, metadata=about(dims=PER_TRIAL, source="private_value", when=_is_private)
+        default=None, metadata=about(dims=PER_TRIAL, source="private_value", when=is_private)
     )
     """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
     privacy_error: PrivacyError | None = field(
@@ -169,7 +140,7 @@ class Run(Result):
         default=None,
         metadata=per_node(
             "sampling_error",
-            _learns_errors,
+            learns_errors,
             Fact("sampling error", root_mean_square, places=(JSON, PAGE)),
         ),
     )
@@ -179,8 +150,8 @@ class Run(Result):
         default=None,
         metadata=per_node(
             "widening",
-            _learns_rows,
-            Fact("of it a factor for rows not seen", _mean, places=(JSON, PAGE)),
+            learns_rows,
+            Fact("of it a factor for rows not seen", np.mean, places=(JSON, PAGE)),
         ),
     )
     """The factor in each sampling error that allows for rows that have not come around to the node
@@ -190,26 +161,26 @@ class Run(Result):
         default=None,
         metadata=per_node(
             "site_error",
-            _has_site_errors,
+            has_site_errors,
             Fact("sampling error by site", root_mean_square, places=(JSON,)),
         ),
     )
     """The same if sites are drawn whole, with groups whose rows are nodes."""
     interval_low: FloatArray | None = field(
-        default=None, metadata=per_node("interval_low", _has_ends)
+        default=None, metadata=per_node("interval_low", has_ends)
     )
     """The lower ends of intervals that are not symmetric, shape (trials, nodes)."""
     interval_high: FloatArray | None = field(
-        default=None, metadata=per_node("interval_high", _has_ends)
+        default=None, metadata=per_node("interval_high", has_ends)
     )
-    p_value: FloatArray | None = field(default=None, metadata=per_node("p_value", _is_test))
+    p_value: FloatArray | None = field(default=None, metadata=per_node("p_value", is_test))
     """Of a test: how often chance alone would bring each node's statistic as far off, shape
     (trials, nodes)."""
     p_law: str | None = field(default=None, metadata=about())
     """Where p comes from: "exact", a null variance with ties "counted", "by cells" or "not
     counted", or the "sampling error" of the intervals; None for tests by ranks."""
     null_error: FloatArray | None = field(
-        default=None, metadata=per_node("null_error", _has_null_errors)
+        default=None, metadata=per_node("null_error", has_null_errors)
     )
     """What each node takes for the standard error without an effect, of which p is made where it
     is not made of the sampling error, shape (trials, nodes)."""
@@ -217,7 +188,7 @@ class Run(Result):
         default=None,
         metadata=per_node(
             "gossip_error",
-            _learns_errors,
+            learns_errors,
             Fact("gossip error", root_mean_square, places=(JSON, PAGE)),
         ),
     )
@@ -225,12 +196,12 @@ class Run(Result):
     about how far it still is from the statistic of these rows, which falls with messages."""
     trial_sampling_error: FloatArray | None = field(
         default=None,
-        metadata=curve("trial_sampling_error", column="sampling_error", when=_learns_errors),
+        metadata=curve("trial_sampling_error", column="sampling_error", when=learns_errors),
     )
     """Root mean square over nodes at the checkpoints, shape (trials, checkpoints)."""
     trial_gossip_error: FloatArray | None = field(
         default=None,
-        metadata=curve("trial_gossip_error", column="gossip_error", when=_learns_errors),
+        metadata=curve("trial_gossip_error", column="gossip_error", when=learns_errors),
     )
     """Root mean square over nodes at the checkpoints, shape (trials, checkpoints)."""
     enough: IntArray | None = field(
@@ -238,7 +209,7 @@ class Run(Result):
         metadata=about(
             dims=PER_TRIAL,
             source="enough",
-            when=_stops_early,
+            when=stops_early,
             fact=Fact("enough after", np.asarray, places=(JSON,)),
         ),
     )
@@ -346,19 +317,19 @@ class Run(Result):
     @property
     def mean(self) -> FloatArray:
         """Mean over nodes and trials, shape (checkpoints,)."""
-        return _mean_of_known(self.trial_mean)
+        return mean_of_defined(self.trial_mean)
 
     @property
     def spread(self) -> FloatArray:
         """Standard deviation over nodes, averaged over trials, shape (checkpoints,)."""
-        return _mean_of_known(self.trial_spread)
+        return mean_of_defined(self.trial_spread)
 
     @property
     def error(self) -> FloatArray:
         """Root mean square error to the target over nodes and trials, shape (checkpoints,)."""
         # Squares of very large or small errors would leave the floating range.
         largest = np.nanmax(self.trial_error, initial=0.0) or 1.0
-        return largest * np.sqrt(_mean_of_known((self.trial_error / largest) ** 2))
+        return largest * np.sqrt(mean_of_defined((self.trial_error / largest) ** 2))
 
     @property
     def bias(self) -> FloatArray:
@@ -373,8 +344,8 @@ class Run(Result):
                 "record",
                 "nodes",
             )
-        deviation = _mean_of_known(self.history) - self.target
-        return np.sqrt(_mean_of_known(deviation.T**2))
+        deviation = mean_of_defined(self.history) - self.target
+        return np.sqrt(mean_of_defined(deviation.T**2))
 
     @property
     def known_theory(self) -> TheoryCurves | None:
@@ -388,14 +359,14 @@ class Run(Result):
         """
         if self._theory is None:
             if self._setup is None:
-                known = METHODS.get(self.method)
-                if known is not None:
-                    check_known(known, self.clock, self.schedule)
+                method = METHODS.get(self.method)
+                if method is not None:
+                    check_known(method, self.clock, self.schedule)
                 limits = "; of sketches they are known where no range is flooded, no row private"
                 raise InputError(
                     "This run was loaded from a file that holds no theory curves: call "
                     "run.theory() before run.save()"
-                    f"{limits if known is not None and known.sketches else ''}."
+                    f"{limits if method is not None and method.sketches else ''}."
                 )
             problem = self._setup.problem
             curves = theory_curves(
@@ -481,11 +452,3 @@ def _describe_errors(setup: Setup) -> dict[str, Any]:
         "interval_scale": setup.problem.interval_scale,
         **setup.sampling_law._asdict(),
     }
-
-
-def _mean_of_known(values: FloatArray) -> FloatArray:
-    """Mean over the first axis of the entries that are defined; NaN where none is."""
-    known = ~np.isnan(values)
-    count = known.sum(axis=0)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -35,14 +35,14 @@ def shared_facts(result: Run | Fit, group_by: str | None) -> Facts:
     }
 
 
-def shared_rows(result: Run | Fit, found: Facts) -> list[tuple[str, str]]:
+def shared_rows(result: Run | Fit, facts: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, the network, and the rows."""
-    gap, dropped = found["normalized_gap"], found["rows_dropped"]
+    gap, dropped = facts["normalized_gap"], facts["rows_dropped"]
     is_skipped = gap is None and result.nodes > 1
     return [
-        *_traffic_rows(found),
+        *_traffic_rows(facts),
         ("normalized gap", "not computed" if is_skipped else format_value(gap, 4)),
-        *_group_rows(found["groups"]),
+        *_group_rows(facts["groups"]),
         *([("rows left out, entries missing", format_value(dropped))] if dropped else []),
     ]
 
@@ -105,17 +105,17 @@ def _traffic_facts(result: Run | Fit) -> Facts:
     }
 
 
-def _traffic_rows(found: Facts) -> list[tuple[str, str]]:
+def _traffic_rows(facts: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
     sent = [
-        ("messages", format_mean(found["messages"])),
-        ("bytes sent", format_mean(found["bytes"])),
+        ("messages", format_mean(facts["messages"])),
+        ("bytes sent", format_mean(facts["bytes"])),
     ]
-    if found["groups"] is None:
+    if facts["groups"] is None:
         return sent
     return [
-        ("exchanges between sites", format_mean(found["network_exchanges"])),
-        ("exchanges within sites, free", format_mean(found["local_exchanges"])),
+        ("exchanges between sites", format_mean(facts["network_exchanges"])),
+        ("exchanges within sites, free", format_mean(facts["local_exchanges"])),
         *sent,
     ]
 

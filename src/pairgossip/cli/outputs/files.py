@@ -43,13 +43,13 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] 
 
 def check_figures(figures: Iterable[Path | None]) -> None:
     """Raise unless the figures have a format that can be drawn, and the library to draw them."""
-    wanted = [path for path in figures if path is not None]
-    for path in wanted:
+    paths = [path for path in figures if path is not None]
+    for path in paths:
         if path.suffix.lower() not in _FIGURE_SUFFIXES:
             raise InputError(
                 f"{path} is not a figure: end its name in {join_names(_FIGURE_SUFFIXES, 'or')}."
             )
-    if wanted:
+    if paths:
         with needed_for("Drawing"):
             import matplotlib.figure  # noqa: F401 - to know now, not after a long run
 
@@ -139,8 +139,8 @@ class RunOutputs:
         from pairgossip.results.plots import LARGEST_UNASKED_THEORY
 
         # Whoever stopped the run does not wait for curves that are not drawn now.
-        wanted = self.plot is not None or (self.save is not None and run.status == "done")
-        if not wanted or run.nodes > LARGEST_UNASKED_THEORY:
+        is_drawn = self.plot is not None or (self.save is not None and run.status == "done")
+        if not is_drawn or run.nodes > LARGEST_UNASKED_THEORY:
             return
         with (
             suppress(PairgossipError),

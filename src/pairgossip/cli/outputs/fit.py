@@ -36,16 +36,16 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
     if not np.isfinite(theta).all():
         raise InputError("Training diverged: give a smaller --step, or a --radius.")
     classes, codes = np.unique(np.asarray(observations.labels), return_inverse=True)
-    found: list[Any] = classes.tolist()
+    labels: list[Any] = classes.tolist()
     if (declared := observations.classes) is not None:
-        found = [declared[int(code)] for code in found]
+        labels = [declared[int(code)] for code in labels]
     return {
         "loss": fit.loss,
         "method": fit.method,
         **({"schedule": fit.schedule} if fit.has_rounds else {}),
         "columns": list(observations.columns),
         "label": observations.label,
-        "classes": found,
+        "classes": labels,
         "positive": fit.positive,
         "weights": observations.factor_columns.get("weights"),
         "theta": theta.tolist(),
@@ -101,36 +101,36 @@ def _describe_descent(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     }
 
 
-def print_fit(fit: Fit, found: Facts, columns: str) -> None:
+def print_fit(fit: Fit, summary: Facts, columns: str) -> None:
     """Print what was found, and the coefficients."""
     from pairgossip.results.curves import describe
 
-    judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
-    judged += ", each counted once" if found["weights"] else ""
+    judged = "AUC on these rows" if len(summary["classes"]) == 2 else "pairs in order on these rows"
+    judged += ", each counted once" if summary["weights"] else ""
     rows = (
-        (judged, format_value(found["auc"], 5)),
-        ("objective, mean over nodes", format_value(found["objective"])),
-        ("spread of the objective over nodes", format_value(found["spread"], 4)),
-        ("disagreement of the models", format_value(found["disagreement"], 4)),
+        (judged, format_value(summary["auc"], 5)),
+        ("objective, mean over nodes", format_value(summary["objective"])),
+        ("spread of the objective over nodes", format_value(summary["spread"], 4)),
+        ("disagreement of the models", format_value(summary["disagreement"], 4)),
         *field_rows(fit),
-        *_length_rows(found),
-        *shared_rows(fit, found),
-        *privacy_rows(found["privacy"]),
-        ("seed", str(found["seed"])),
+        *_length_rows(summary),
+        *shared_rows(fit, summary),
+        *privacy_rows(summary["privacy"]),
+        ("seed", str(summary["seed"])),
     )
     write_rows(("result", ""), rows, f"{describe(fit)} ({columns})")
-    named = zip(found["columns"], map(format_value, found["theta"]), strict=True)
+    named = zip(summary["columns"], map(format_value, summary["theta"]), strict=True)
     write_rows(("column", "coefficient"), named)
-    write_guarantee(found["privacy"], found["seed"])
+    write_guarantee(summary["privacy"], summary["seed"])
 
 
-def _length_rows(found: Facts) -> list[tuple[str, str]]:
+def _length_rows(summary: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about how long it ran, and how exact sketched gradients are."""
-    if "rounds" not in found:
-        return [("iterations", format_value(found["iterations"]))]
+    if "rounds" not in summary:
+        return [("iterations", format_value(summary["iterations"]))]
     return [
-        ("error of the gradient, relative, at most", format_value(found["gradient_error"], 2)),
-        ("rounds", format_value(found["rounds"])),
+        ("error of the gradient, relative, at most", format_value(summary["gradient_error"], 2)),
+        ("rounds", format_value(summary["rounds"])),
     ]
 
 

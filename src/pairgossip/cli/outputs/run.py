@@ -74,26 +74,26 @@ def run_summary(run: Run, observations: Observations) -> Facts:
     }
 
 
-def print_run(run: Run, found: Facts, columns: str) -> None:
+def print_run(run: Run, summary: Facts, columns: str) -> None:
     """Print the summary of a run and a few rows of its convergence curve."""
     from pairgossip.results.curves import describe
 
     kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
-    percent = found["relative_error"] * 100
+    percent = summary["relative_error"] * 100
     rows = (
-        (f"exact value ({kinds[run.target_kind]})", format_value(found["exact"], 8)),
-        ("mean estimate", format_value(found["estimate"], 8)),
-        *privacy_rows(found["privacy"]),
-        *_sketch_rows(found["sketch"]),
+        (f"exact value ({kinds[run.target_kind]})", format_value(summary["exact"], 8)),
+        ("mean estimate", format_value(summary["estimate"], 8)),
+        *privacy_rows(summary["privacy"]),
+        *_sketch_rows(summary["sketch"]),
         ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
-        ("RMS error over nodes and trials", format_value(found["rms_error"], 4)),
-        ("spread over nodes", format_value(found["spread"], 4)),
+        ("RMS error over nodes and trials", format_value(summary["rms_error"], 4)),
+        ("spread over nodes", format_value(summary["spread"], 4)),
         *field_rows(run),
-        ("iterations", format_value(found["iterations"])),
+        ("iterations", format_value(summary["iterations"])),
         ("schedule", _format_schedule(run)),
-        ("exchanges", format_mean(found["exchanges"])),
-        *([("time", format_value(found["time"]))] if run.times is not None else []),
-        *shared_rows(run, found),
+        ("exchanges", format_mean(summary["exchanges"])),
+        *([("time", format_value(summary["time"]))] if run.times is not None else []),
+        *shared_rows(run, summary),
         ("seed", str(run.seed)),
     )
     write_rows(("result", ""), rows, f"{describe(run)}; {columns}")
@@ -103,9 +103,9 @@ def print_run(run: Run, found: Facts, columns: str) -> None:
         values = (run.mean[row], run.spread[row], run.error[row])
         curve.add_row(f"{run.iterations[row]:,}", *(format_value(float(value)) for value in values))
     write_table(curve)
-    for line in _error_lines(run, found):
+    for line in _error_lines(run, summary):
         write_line(line)
-    write_guarantee(found["privacy"], run.seed)
+    write_guarantee(summary["privacy"], run.seed)
 
 
 def _format_schedule(run: Run) -> str:
@@ -113,23 +113,23 @@ def _format_schedule(run: Run) -> str:
     return f"{run.schedule}{relaxed}"
 
 
-def _error_lines(run: Run, found: Facts) -> Iterator[str]:
+def _error_lines(run: Run, summary: Facts) -> Iterator[str]:
     """Say each error of a run in its own words; nothing unless they were asked for."""
     answer = run.answer
     if answer is None:
         return
     noise = run.privacy_error
     yield format_sampling_error(answer, shows_interval=noise is None)
-    if (found["widening"] or 1.0) > _LEAST_WIDENING:
+    if (summary["widening"] or 1.0) > _LEAST_WIDENING:
         yield (
-            f"widened by {100 * (found['widening'] - 1):.0f} %: allows for rows that have not come "
-            "around to all nodes yet; falls with messages"
+            f"widened by {100 * (summary['widening'] - 1):.0f} %: allows for rows that have not "
+            "come around to all nodes yet; falls with messages"
         )
-    if found["site_error"] is not None:
-        yield format_site_error(found["site_error"])
+    if summary["site_error"] is not None:
+        yield format_site_error(summary["site_error"])
     yield (
-        f"gossip error {format_value(found['gossip_error'], 3)}: how far nodes still are from the "
-        "value of these rows; falls with messages"
+        f"gossip error {format_value(summary['gossip_error'], 3)}: how far nodes still are from "
+        "the value of these rows; falls with messages"
     )
     if noise is not None:
         yield (
