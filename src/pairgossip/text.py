@@ -77,6 +77,8 @@ def json_value(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return str(value)  # msgspec takes no subclasses, such as texts with marked formulas
     if isinstance(value, Mapping):
         return {str(key): json_value(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

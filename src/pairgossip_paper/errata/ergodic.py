@@ -38,17 +38,18 @@ from pairgossip_paper.errata.erratum import (
     steepness,
 )
 from pairgossip_paper.errata.network import printed_mixing_time
+from pairgossip_paper.framework.typesetting import with_marks
 
 
 @erratum(
     "490-508, 541-544, 559-563",
     "B",
-    "the ergodic theorem with tau = log(sqrt(n)/eps)/log c, c = x(1 - x/2); for tau(1/T), its "
-    "corollary has log(T)/|log c| in one term and |log c| log(T) in the other",
-    "tau = log(sqrt(n - 1)/(2 eps))/(-log(1 - x)), rounded up, in all of them: c < 1 makes the "
-    "printed one negative. With it the theorem is proved with 1/2 + (1 + beta) tau in C1, 5K in "
-    "C2, C3 = 4LD(eps + tau/T), the corrected K and total variation as half the L1 norm, the "
-    "corollary with D in its last term; that the printed constants fail with it is not shown",
+    "the ergodic theorem with `tau = log(sqrt(n)/eps)/log c`, `c = x(1 - x/2)`; for `tau(1/T)`, "
+    "its corollary has `log(T)/|log c|` in one term and `|log c| log(T)` in the other",
+    "`tau = log(sqrt(n - 1)/(2 eps))/(-log(1 - x))`, rounded up, in all of them: `c < 1` makes the "
+    "printed one negative. With it the theorem is proved with `1/2 + (1 + beta) tau` in C1, `5K` "
+    "in C2, `C3 = 4LD(eps + tau/T)`, the corrected `K` and total variation as half the L1 norm, "
+    "the corollary with `D` in its last term; that the printed constants fail with it is not shown",
     {NOT_BIPARTITE: "490", CONVEX: "338", BALL: "338", POWER: "490"},
 )
 def ergodic_mixing_time() -> Evidence:
@@ -57,7 +58,7 @@ def ergodic_mixing_time() -> Evidence:
     alone = _compare_mixing_times(graphs)
     theorem, corollary = _compare_theorem(), _compare_corollary_terms()
     return Evidence(
-        ". ".join(part.text for part in (alone, theorem, corollary)),
+        ". ".join(with_marks(part.text) for part in (alone, theorem, corollary)),
         alone.shown and theorem.shown and corollary.shown,
         {
             words: all(part.hypotheses.get(words, True) for part in (alone, theorem, corollary))
@@ -74,7 +75,7 @@ def _compare_mixing_times(graphs: Mapping[str, Graph]) -> Evidence:
         printed = printed_mixing_time(graph, 0.01)
         shown &= printed < 0 < exact <= corrected
         listed.append(f"{name}: {exact} exact, {printed:.2f} printed, {corrected} corrected")
-    return Evidence("tau(0.01): " + "; ".join(listed), shown, not_bipartite(*graphs.values()))
+    return Evidence("`tau(0.01)`: " + "; ".join(listed), shown, not_bipartite(*graphs.values()))
 
 
 def _compare_theorem() -> Evidence:
@@ -89,8 +90,8 @@ def _compare_theorem() -> Evidence:
     printed = ergodic_bound(c, T, step, 1 / T, printed=True).total
     corrected = ergodic_bound(c, T, step, 1 / T).total
     return Evidence(
-        f"Theorem, complete graph on 10 nodes, T = 1,000, logistic ranking in a ball: measured gap "
-        f"{gap:.3f}, printed bound {printed:.2f}, corrected {corrected:.0f}",
+        "Theorem, complete graph on 10 nodes, `T = 1,000`, logistic ranking in a ball: measured "
+        f"gap {gap:.3f}, printed bound {printed:.2f}, corrected {corrected:.0f}",
         printed < 0 < gap <= corrected,
         not_bipartite(graph)
         | convex(problem, L)
@@ -113,15 +114,15 @@ def _compare_corollary_terms() -> Evidence:
             f"{name}: {exact} exact, {first:.1f} and {second:.0f} printed, {corrected:g} corrected"
         )
     return Evidence(
-        f"Corollary, tau(1e-4): {'; '.join(listed)}", shown, not_bipartite(*graphs.values())
+        f"Corollary, `tau(1e-4)`: {'; '.join(listed)}", shown, not_bipartite(*graphs.values())
     )
 
 
 @erratum(
     "551",
     "B",
-    "a = ||theta_0 - theta*||/L minimizes the leading constant",
-    "a = ||theta*||/(L sqrt(2C)), where the constant is ||theta*||^2/(2a) + a L^2 C",
+    "`a = ||theta_0 - theta*||/L` minimizes the leading constant",
+    "`a = ||theta*||/(L sqrt(2C))`, where the constant is `||theta*||^2/(2a) + a L^2 C`",
     {NOT_BIPARTITE: "533"},
 )
 def step_constant() -> Evidence:
@@ -137,9 +138,9 @@ def step_constant() -> Evidence:
     found = float(grid[int(np.argmin([leading(float(a)) for a in grid]))])
     printed, best = optimal_step_constant(c, T, printed=True), 1 / math.sqrt(2 * C)
     return Evidence(
-        f"complete graph on 10 nodes, T = 10,000, L = ||theta*|| = 1, the printed constants with "
-        f"C = {C:.0f}: leading constant {leading(printed):.0f} at a = {printed:g} as printed, "
-        f"{leading(best):.0f} at a = {best:.3f}; a search finds {found:.3f}",
+        "complete graph on 10 nodes, `T = 10,000`, `L = ||theta*|| = 1`, the printed constants "
+        f"with C = {C:.0f}: leading constant {leading(printed):.0f} at `a = {printed:g}` as "
+        f"printed, {leading(best):.0f} at `a = {best:.3f}`; a search finds {found:.3f}",
         leading(best) < leading(printed) and abs(found / best - 1) < 0.01,
         not_bipartite(graph),
     )
@@ -148,9 +149,9 @@ def step_constant() -> Evidence:
 @erratum(
     "585, 2251",
     "C",
-    "pairwise lower bound with t/Delta~",
+    "pairwise lower bound with `t/Delta~`",
     "true where the separable bound (2213) is, and never above it; its own argument gives "
-    "t/(2 Delta~), which is unproved",
+    "`t/(2 Delta~)`, which is unproved",
 )
 def pairwise_lower_bound() -> Evidence:
     """The printed pairwise bound beside the separable one that already applies."""
@@ -164,7 +165,7 @@ def pairwise_lower_bound() -> Evidence:
         ratio = claimed / separable
         shown &= bool((ratio <= 1 + 1e-12).all())
         listed.append(f"{name} {ratio.min():.2f} to {ratio.max():.2f}")
-    return Evidence(f"printed bound over separable bound, t <= 1,000: {', '.join(listed)}", shown)
+    return Evidence(f"printed bound over separable bound, `t <= 1,000`: {', '.join(listed)}", shown)
 
 
 def _unit(graph: Graph, radius: float = math.inf) -> DescentConstants:
@@ -178,8 +179,8 @@ def _unit(graph: Graph, radius: float = math.inf) -> DescentConstants:
 @erratum(
     "1392, 1404, 1836",
     "C",
-    "mixing gap f(theta) - f(theta*) + F(theta, xi) - F(theta*, xi)",
-    "- F(theta, xi) + F(theta*, xi): two signs, which 517 and 1555 have",
+    "mixing gap `f(theta) - f(theta*) + F(theta, xi) - F(theta*, xi)`",
+    "`- F(theta, xi) + F(theta*, xi)`: two signs, which 517 and 1555 have",
 )
 def decomposition() -> Evidence:
     """The regret taken apart, for arbitrary functions: an identity or not."""
@@ -197,7 +198,7 @@ def decomposition() -> Evidence:
         float((f[early] - f_best + sign * mixing).sum() + rest - regret) for sign in (1, -1)
     )
     return Evidence(
-        f"arbitrary values, T = 12, tau = 3: the printed sum is off by {abs(printed):.2f}, the "
+        f"arbitrary values, `T = 12`, `tau = 3`: the printed sum is off by {abs(printed):.2f}, the "
         f"corrected one by {abs(corrected):.0f}",
         abs(printed) > 0.1 and abs(corrected) < 1e-9,
     )
@@ -206,9 +207,9 @@ def decomposition() -> Evidence:
 @erratum(
     "1405, 1564",
     "C",
-    "2LD TV, from ||theta - theta*|| <= D",
-    "2LD TV is right if TV is the L1 norm (464 says norm, 1384 distance), 4LD TV if it is half "
-    "of it; D is a radius, so the distance in 1564 is up to 2D",
+    "`2LD` TV, from `||theta - theta*|| <= D`",
+    "`2LD` TV is right if TV is the L1 norm (464 says norm, 1384 distance), `4LD` TV if it is half "
+    "of it; `D` is a radius, so the distance in 1564 is up to 2D",
     {CONVEX: "338", BALL: "1344"},
 )
 def error_after_mixing() -> Evidence:
@@ -220,9 +221,10 @@ def error_after_mixing() -> Evidence:
     left = float((stationary - now) @ (slopes * (model - best)))
     norm = float(np.abs(stationary - now).sum())
     return Evidence(
-        f"f = L theta and -L theta on [-D, D], L = D = 1, the walk at the second: left side "
-        f"{left:g}; 2LD TV = {2 * L * D * norm:g} if TV is the L1 norm, {L * D * norm:g} if it is "
-        f"half of it; ||theta - theta*|| = {abs(model - best):g}, 1564 has at most D = {D:g}",
+        "`f = L theta` and `-L theta` on `[-D, D]`, `L = D = 1`, the walk at the second: left "
+        f"side {left:g}; `2LD` TV = {2 * L * D * norm:g} if TV is the L1 norm, {L * D * norm:g} if "
+        f"it is half of it; `||theta - theta*|| = {abs(model - best):g}`, 1564 has at most `D = "
+        f"{D:g}`",
         L * D * norm < left <= 2 * L * D * norm and abs(model - best) > D,
         linear(slopes, L) | in_ball(np.array([[model], [best]]), D),
     )
@@ -231,8 +233,8 @@ def error_after_mixing() -> Evidence:
 @erratum(
     "1478",
     "B",
-    "regret from tau + 1 on <= ||theta*||^2/(2 gamma(T)) + (L^2/2) sum gamma",
-    "+ 2LD tau: at tau + 1 the accumulator is not zero",
+    "regret from `tau + 1` on `<= ||theta*||^2/(2 gamma(T)) + (L^2/2) sum gamma`",
+    "`+ 2LD tau`: at `tau + 1` the accumulator is not zero",
     {BALL: "1344", CONVEX: "1482"},
 )
 def partial_regret() -> Evidence:
@@ -251,7 +253,7 @@ def partial_regret() -> Evidence:
     )
     return Evidence(
         f"gradient 1 for 100 iterations, then -1, in [-1, 1]: regret of the second hundred "
-        f"{left:.0f}, printed bound {printed:.1f}, with 2LD tau added {printed + 2 * tau:.0f}",
+        f"{left:.0f}, printed bound {printed:.1f}, with `2LD tau` added {printed + 2 * tau:.0f}",
         printed < left <= printed + 2 * tau,
         mapped_into_ball(ball, 1, 1.0) | linear(np.array([1.0, -1.0]), 1.0),
     )
@@ -260,8 +262,9 @@ def partial_regret() -> Evidence:
 @erratum(
     "1491, 1499",
     "C",
-    "3L^2 sum (1 + 1/(2t + 1))(1 + alpha) gamma for tau iterations; tau LD for the last terms",
-    "times tau; 2 tau LD: slips, which 1447, 1495 and 1507 do not have",
+    "`3L^2 sum (1 + 1/(2t + 1))(1 + alpha) gamma` for `tau` iterations; `tau LD` for the last "
+    "terms",
+    "times `tau`; `2 tau LD`: slips, which 1447, 1495 and 1507 do not have",
     {POWER: "1488", BALL: "1344"},
 )
 def running_gap() -> Evidence:
@@ -273,9 +276,9 @@ def running_gap() -> Evidence:
     printed = float((3 * (1 + 1 / (2 * t + 1)) / 2 * sizes).sum())
     corrected = float((1.5 * tau * sizes).sum())
     return Evidence(
-        f"equal gradients, gamma = 1/sqrt(t), tau = 20, T = 1,000: models move {moved:.0f} in all, "
-        f"printed bound {printed:.0f}, times tau {corrected:.0f}; the last terms of f = L theta at "
-        "theta = D against -D are 2LD each",
+        f"equal gradients, `gamma = 1/sqrt(t)`, `tau = 20`, `T = 1,000`: models move {moved:.0f} "
+        f"in all, printed bound {printed:.0f}, times `tau` {corrected:.0f}; the last terms of `f = "
+        "L theta` at `theta = D` against `-D` are `2LD` each",
         printed < moved <= corrected,
         power_step(inverse_sqrt(1.0)) | in_ball(np.sqrt(t + tau)[:, None], 32.0),
     )
@@ -284,9 +287,9 @@ def running_gap() -> Evidence:
 @erratum(
     "1846-1858",
     "C",
-    "TV <= c(G) c'(G)^tau by a theorem on simple random walks",
-    "that walk has another limit, but the bound is true: (1/2) sqrt(n - 1) (1 - x)^tau holds "
-    "and is smaller. The tau of 507 follows from neither",
+    "TV `<= c(G) c'(G)^tau` by a theorem on simple random walks",
+    "that walk has another limit, but the bound is true: `(1/2) sqrt(n - 1) (1 - x)^tau` holds "
+    "and is smaller. The `tau` of 507 follows from neither",
     {NOT_BIPARTITE: "490"},
 )
 def another_walk() -> Evidence:
@@ -316,8 +319,8 @@ def another_walk() -> Evidence:
 @erratum(
     "2219, 2229-2234, 2238",
     "C",
-    "f_i = sum_j f_ij with coefficients n: F remains unchanged",
-    "(1/n) sum_j f_ij, as in 338, and coefficients n^2: a factor that the free constants take",
+    "`f_i = sum_j f_ij` with coefficients `n`: `F` remains unchanged",
+    "`(1/n) sum_j f_ij`, as in 338, and coefficients `n^2`: a factor that the free constants take",
 )
 def sums_and_averages() -> Evidence:
     """What the two parts of the objective weigh by the two ways to sum over pairs."""
@@ -328,9 +331,9 @@ def sums_and_averages() -> Evidence:
     by_node_sums = (n**2 / n, n / n)
     corrected = (n**2 / n**2, n**2 / n**2)
     return Evidence(
-        f"n = 10, weights of the quadratic and of a chain term: {separable[0]:g} and "
-        f"{separable[1]:g} in the separable F; {over_pairs[0]:g} and {over_pairs[1]:g} in F of "
-        f"583, {by_node_sums[0]:g} and {by_node_sums[1]:g} with f_i of 2219; with n^2, "
+        f"`n = 10`, weights of the quadratic and of a chain term: {separable[0]:g} and "
+        f"{separable[1]:g} in the separable `F`; {over_pairs[0]:g} and {over_pairs[1]:g} in `F` of "
+        f"583, {by_node_sums[0]:g} and {by_node_sums[1]:g} with `f_i` of 2219; with `n^2`, "
         f"{corrected[0]:g} and {corrected[1]:g}",
         separable not in (over_pairs, by_node_sums) and corrected == separable,
     )

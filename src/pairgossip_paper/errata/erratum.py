@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -16,17 +16,22 @@ from pairgossip.graphs import Graph, complete
 from pairgossip.losses import Loss, Proximal
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.steps import PowerStep
+from pairgossip_paper.framework.typesetting import Marked, mark_fields, with_marks
 
 _NO_HYPOTHESES: Mapping[str, Any] = MappingProxyType({})
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True)
+class Evidence:
     """Numbers in a sentence, and whether they show what the row claims."""
 
     text: str
     shown: bool
-    hypotheses: Mapping[str, bool] = _NO_HYPOTHESES
+    hypotheses: Mapping[str, bool] = field(default_factory=dict)
     """For each hypothesis of the paper, whether the example satisfies it."""
+
+    def __post_init__(self) -> None:
+        mark_fields(self, "text")
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,14 @@ class Erratum:
     """The hypotheses of what is printed, and the lines that state them."""
     evidence: Callable[[], Evidence]
 
+    def __post_init__(self) -> None:
+        mark_fields(self, "printed", "correct")
+
     @property
     def hypotheses(self) -> str:
         """The hypotheses in words, each with its lines; empty if the statement has none."""
-        return "; ".join(f"{words} ({lines})" for words, lines in self.assumed.items())
+        listed = [f"{with_marks(words)} ({lines})" for words, lines in self.assumed.items()]
+        return Marked("; ".join(listed))
 
 
 def erratum(
@@ -67,14 +76,14 @@ def erratum(
 # example itself and returns the result under the words that the row uses.
 
 
-SYMMETRIC = "h symmetric"
+SYMMETRIC = Marked("`h` symmetric")
 NOT_BIPARTITE = "graph connected and not bipartite"
 NOT_COMPLETE = "graph not complete"
 CONVEX = "losses convex and L-Lipschitz"
-BALL = "models within radius D"
+BALL = Marked("models within radius `D`")
 FALLING = "step sizes not increasing"
-POWER = "step size proportional to t^alpha, -1 < alpha < 0"
-ASYNCHRONOUS_POWER = "step size c/t^(1/2 + alpha), 0 < alpha < 1/2"
+POWER = Marked("step size proportional to `t^alpha`, `-1 < alpha < 0`")
+ASYNCHRONOUS_POWER = Marked("step size `c/t^(1/2 + alpha)`, `0 < alpha < 1/2`")
 
 _PROBES = 20
 """Pairs of models at which the gradients of a loss are compared."""

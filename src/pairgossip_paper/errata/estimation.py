@@ -29,8 +29,8 @@ _LIMIT_TIME = 10**6
 @erratum(
     "907",
     "B",
-    "bias of U1-gossip at node k <= ||H e_k||/(2 x t)",
-    "(1/x - 1) sqrt(1 - 1/n) ||H_k - hbar_k||/t",
+    "bias of U1-gossip at node `k <= ||H e_k||/(2` `x` `t)`",
+    "`(1/x - 1) sqrt(1 - 1/n) ||H_k - hbar_k||/t`",
     {SYMMETRIC: "238", NOT_BIPARTITE: "905"},
 )
 def u1_gossip() -> Evidence:
@@ -46,8 +46,8 @@ def u1_gossip() -> Evidence:
     printed = _LIMIT_TIME * u1_gossip_bound(c, _LIMIT_TIME, printed=True)[node]
     corrected = _LIMIT_TIME * u1_gossip_bound(c, _LIMIT_TIME)[node]
     return Evidence(
-        f"complete graph on 8 nodes with a pendant node, kernel 1 at its own pair: t x bias = "
-        f"{measured:.2f}, printed bound {printed:.2f}, corrected {corrected:.2f}",
+        f"complete graph on 8 nodes with a pendant node, kernel 1 at its own pair: `t x bias = "
+        f"{measured:.2f}`, printed bound {printed:.2f}, corrected {corrected:.2f}",
         printed < measured <= corrected,
         symmetric(H) | not_bipartite(graph),
     )
@@ -56,9 +56,9 @@ def u1_gossip() -> Evidence:
 @erratum(
     "972",
     "B",
-    "z(t) of U2-gossip = (1/t) sum W'_1(s:) B (I x W_1(s:)) h, in the proof",
-    "there the second walk starts where the first ended; E z(t) = (1/t) sum "
-    "diag(W_1^s H W_1^s), s = 0 .. t-1. The theorem itself (964) holds",
+    "`z(t)` of U2-gossip = `(1/t) sum W'_1(s:) B (I x W_1(s:)) h`, in the proof",
+    "there the second walk starts where the first ended; `E z(t) = (1/t) sum "
+    "diag(W_1^s H W_1^s)`, `s = 0 .. t-1`. The theorem itself (964) holds",
     {SYMMETRIC: "238", NOT_BIPARTITE: "958"},
 )
 def u2_proof_formula() -> Evidence:
@@ -74,9 +74,9 @@ def u2_proof_formula() -> Evidence:
     simulated = _two_walks_by_enumeration(H, graph, t)
     off, on = np.abs(printed - simulated).max(), np.abs(truth - simulated).max()
     return Evidence(
-        f"cycle of 5 nodes, h = |x - x'| of 0 .. 4, t = {t}, against the law of the two walks "
-        f"computed pair by pair: expectation of the printed formula, with the algorithm's s = 0 .. "
-        f"t-1, off by {off:.3f}, corrected by {_power_of_ten(on)}",
+        f"cycle of 5 nodes, `h = |x - x'|` of `0 .. 4`, `t = {t}`, against the law of the two "
+        "walks computed pair by pair: expectation of the printed formula, with the algorithm's `s "
+        f"= 0 .. t-1`, off by {off:.3f}, corrected by {_power_of_ten(on)}",
         off > 0.01 and on < 1e-12,
         symmetric(H) | not_bipartite(graph),
     )
@@ -108,8 +108,8 @@ def _two_walks_by_enumeration(H: FloatArray, graph: Graph, t: int) -> FloatArray
 @erratum(
     "243",
     "B",
-    "V - U is O_P(n^(-3/2))",
-    "O_P(1/n), as the factor n/(n - 1) in the same sentence says",
+    "`V - U` is `O_P(n^(-3/2))`",
+    "`O_P(1/n)`, as the factor `n/(n - 1)` in the same sentence says",
     {SYMMETRIC: "238"},
 )
 def diagonal_order() -> Evidence:
@@ -123,7 +123,7 @@ def diagonal_order() -> Evidence:
     listed = ", ".join(f"{value:.2f}" for value in scaled)
     few = data[:50]
     return Evidence(
-        f"Gini of normal data, n = 1e2 .. 1e5: n x |V - U| = {listed}",
+        f"Gini of normal data, `n = 1e2 .. 1e5`: `n x |V - U|` = {listed}",
         max(scaled) / min(scaled) < 1.5,
         symmetric(np.abs(np.subtract.outer(few, few))),
     )
@@ -132,8 +132,8 @@ def diagonal_order() -> Evidence:
 @erratum(
     "838",
     "C",
-    "(A.1) <= ||h||/(t^2 (1 - lambda_2(2))), in the proof",
-    "||h||^2: a lost square, which 844 to 849 have",
+    "(A.1) `<= ||h||/(t^2 (1 - lambda_2(2)))`, in the proof",
+    "`||h||^2`: a lost square, which 844 to 849 have",
     {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
 )
 def deviation_proof_norm() -> Evidence:
@@ -150,7 +150,7 @@ def deviation_proof_norm() -> Evidence:
     printed = inverse_gap * float(np.linalg.norm(H))
     corrected = inverse_gap * float(np.linalg.norm(H)) ** 2
     return Evidence(
-        f"complete graph on 4 nodes, t = 1, kernel scaled by 1000: left side {left:.2g}, "
+        f"complete graph on 4 nodes, `t = 1`, kernel scaled by 1000: left side {left:.2g}, "
         f"printed right side {printed:.2g}, corrected {corrected:.2g}",
         printed < left <= corrected,
         symmetric(H) | not_bipartite(graph),
@@ -177,20 +177,20 @@ def update_orders() -> Evidence:
         for t in (1, 100_000)
     )
     return Evidence(
-        f"cycle of 7 nodes: largest bias at t = 1 is {first[0]:.3f} as printed and {first[1]:.3f} "
-        f"as in the proof; at t = 1e5, {late[0]:.1e} and {late[1]:.1e}",
+        f"cycle of 7 nodes: largest bias at `t = 1` is {first[0]:.3f} as printed and "
+        f"{first[1]:.3f} as in the proof; at `t = 1e5`, {late[0]:.1e} and {late[1]:.1e}",
         abs(first[0] - first[1]) > 0.1 and max(late) < 1e-3,
         symmetric(H) | not_bipartite(graph),
     )
 
 
-@erratum("202", "C", "the hinge max(0, 1 - u) bounds the indicator of u >= 0", "of u <= 0")
+@erratum("202", "C", "the hinge `max(0, 1 - u)` bounds the indicator of `u >= 0`", "of `u <= 0`")
 def hinge_direction() -> Evidence:
     """The hinge loss at a well ordered pair."""
     u = 2.0
     hinge = float(margin("hinge").value(np.array(u)))
     return Evidence(
-        f"at u = {u:g} the hinge is {hinge:g}, below the indicator of u >= 0", hinge < 1
+        f"at `u = {u:g}` the hinge is {hinge:g}, below the indicator of `u >= 0`", hinge < 1
     )
 
 
@@ -231,9 +231,10 @@ def _edges(adjacency: FloatArray) -> float:
 @erratum(
     "652, 656",
     "B",
-    "the virtual graph is the tensor product of G and K_k, with k^2|E| edges and gap k lambda",
+    "the virtual graph is the tensor product of `G` and `K_k`, with `k^2|E|` edges and gap `k "
+    "lambda`",
     "the blow-up of the proof (2266), for which both are right; the sentence before describes "
-    "the lexicographic product, k^2|E| + nk(k - 1)/2 edges and gap k lambda",
+    "the lexicographic product, `k^2|E| + nk(k - 1)/2` edges and gap `k lambda`",
     _ASSUMED,
 )
 def virtual_graph() -> Evidence:
@@ -244,9 +245,9 @@ def virtual_graph() -> Evidence:
     expected, scaled = k**2 * graph.edge_count, k * graph.spectral_gap()
     within = graph.n * k * (k - 1) // 2
     return Evidence(
-        f"cycle of 5, k = 2, k^2|E| = {expected}, k lambda = {scaled:.3f}: the tensor product has "
-        f"{counts[0]} edges and gap {gaps[0]:.3f}, the graph of the proof (2266) {counts[1]} and "
-        f"{gaps[1]:.3f}, that of the sentence {counts[2]} and {gaps[2]:.3f}",
+        f"cycle of 5, `k = 2`, `k^2|E| = {expected}`, `k lambda = {scaled:.3f}`: the tensor "
+        f"product has {counts[0]} edges and gap {gaps[0]:.3f}, the graph of the proof (2266) "
+        f"{counts[1]} and {gaps[1]:.3f}, that of the sentence {counts[2]} and {gaps[2]:.3f}",
         counts == [expected // 2, expected, expected + within]
         and gaps[0] < scaled / 2
         and bool(np.allclose(gaps[1:], scaled)),
@@ -254,7 +255,7 @@ def virtual_graph() -> Evidence:
     )
 
 
-@erratum("2284", "C", "(phi_j, lambda/k) is an eigenpair of L", "of D, as in 2282", _ASSUMED)
+@erratum("2284", "C", "(`phi_j`, `lambda/k`) is an eigenpair of `L`", "of D, as in 2282", _ASSUMED)
 def eigenpair_of_the_proof() -> Evidence:
     """An eigenvector of the blow-up whose points cancel, tried on both matrices."""
     graph, k = clique_with_pendant(3), 2
@@ -269,14 +270,14 @@ def eigenpair_of_the_proof() -> Evidence:
         for matrix in (graph.laplacian_dense(), np.diag(graph.degrees.astype(np.float64)))
     ]
     return Evidence(
-        f"triangle with a pendant node, k = 2, the pendant's two points against each other: "
-        f"residual {residuals[0]:.2f} with L, {residuals[1]:.0f} with D",
+        f"triangle with a pendant node, `k = 2`, the pendant's two points against each other: "
+        f"residual {residuals[0]:.2f} with `L`, {residuals[1]:.0f} with `D`",
         residuals[0] > 0.5 and residuals[1] < 1e-12,
         not_bipartite(graph) | not_complete(graph),
     )
 
 
-@erratum("2290", "C", "1 - lambda_2(2) = lambda/|E|", "lambda/(2|E|)", _ASSUMED)
+@erratum("2290", "C", "`1 - lambda_2(2) = lambda/|E|`", "`lambda/(2|E|)`", _ASSUMED)
 def averaging_gap() -> Evidence:
     """The second eigenvalue of the averaging step on the virtual graph."""
     graph, k = cycle(5), 2
@@ -291,8 +292,8 @@ def averaging_gap() -> Evidence:
     measured = 1 - float(np.linalg.eigvalsh(mean)[-2])
     printed = float(np.linalg.eigvalsh(laplacian)[1]) / edges
     return Evidence(
-        f"cycle of 5, k = 2: 1 - lambda_2(2) = {measured:.4f}, printed {printed:.4f}; the ratio "
-        "1/k to the graph itself stands",
+        f"cycle of 5, `k = 2`: `1 - lambda_2(2) = {measured:.4f}`, printed {printed:.4f}; the "
+        "ratio `1/k` to the graph itself stands",
         bool(np.isclose(measured, printed / 2)),
         not_bipartite(graph) | not_complete(graph),
     )
@@ -324,8 +325,8 @@ def private_diagonal() -> Evidence:
     pairs = two[np.ix_(people, people)]
     np.fill_diagonal(pairs, own[people])
     return Evidence(
-        f"|x - x'| on 4 values, epsilon = 1, 8 people: h(x, x) = 0 but its debiased form averages "
-        f"{own.mean():.2f} at one's own report; the statistic {truth:.3f} becomes "
+        "`|x - x'|` on 4 values, epsilon = 1, 8 people: `h(x, x) = 0` but its debiased form "
+        f"averages {own.mean():.2f} at one's own report; the statistic {truth:.3f} becomes "
         f"{pairs.mean():.3f} unless own reports are set aside",
         bool(np.allclose(two, A)) and abs(float(pairs.mean()) - truth) > 0.1,
         symmetric(A),

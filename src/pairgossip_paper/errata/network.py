@@ -27,8 +27,8 @@ _REWIRED = 0.3
     "301, 323, 415, 490, 533, 656, 760, 779, 905, 958, 1716, 1766, 1927, 1955",
     "C",
     "the graph is assumed connected and non-bipartite",
-    "right, and more than is needed: connected with n >= 3 is enough, since tr L = 2|E| gives "
-    "|1 - lambda_1/|E|| <= 1 - x",
+    "right, and more than is needed: connected with `n >= 3` is enough, since tr `L = 2|E|` gives "
+    "`|1 - lambda_1/|E|| <= 1 - x`",
 )
 def bipartite_graphs() -> Evidence:
     """The largest nontrivial eigenvalue modulus of the swap on bipartite graphs.
@@ -49,8 +49,8 @@ def bipartite_graphs() -> Evidence:
         shown &= graph.is_bipartite() and largest < 1 and math.isclose(largest, predicted)
         listed.append(f"{name} {largest:.4f}")
     return Evidence(
-        f"largest other eigenvalue modulus of W_1 on bipartite graphs: {', '.join(listed)}; "
-        "each is 1 - x < 1",
+        f"largest other eigenvalue modulus of `W_1` on bipartite graphs: {', '.join(listed)}; "
+        "each is `1 -` `x` `< 1`",
         shown,
     )
 
@@ -84,7 +84,7 @@ def edge_laws() -> Evidence:
     )
     return Evidence(
         f"complete graph on 8 nodes with a pendant node, which is in every exchange of its own "
-        f"clock: picked with probability {clocks:.3f}, at least 1/n = {ticks:.3f}; by a uniform "
+        f"clock: picked with probability {clocks:.3f}, at least `1/n = {ticks:.3f}`; by a uniform "
         f"edge {uniform:.3f}, proportional to its degree. On a cycle the two laws agree",
         bool(clocks >= ticks > 2 * uniform and same),
         not_bipartite(graph, regular),
@@ -94,8 +94,8 @@ def edge_laws() -> Evidence:
 @erratum(
     "583",
     "C",
-    "valid for t < (d - 2) min(Delta-bar, 1), where Delta-bar is not defined",
-    "if it is Delta~ of 581, the minimum is always 1: valid for t < d - 2",
+    "valid for `t < (d - 2) min(Delta-bar, 1)`, where `Delta-bar` is not defined",
+    "if it is `Delta~` of 581, the minimum is always 1: valid for `t < d - 2`",
 )
 def detours() -> Evidence:
     """The averaged two-hop distance beside the diameter."""
@@ -114,9 +114,9 @@ def detours() -> Evidence:
 @erratum(
     "612",
     "C",
-    "n = 699 samples in dimension d = 11",
+    "`n = 699` samples in dimension `d = 11`",
     "eleven columns, of which nine are features and two the patient's number and the class; no "
-    "algorithm or bound of the paper rests on d, and which columns its runs used is not said",
+    "algorithm or bound of the paper rests on `d`, and which columns its runs used is not said",
 )
 def columns_of_the_experiments() -> Evidence:
     """What the eleven columns of the data file are, and how much one of them would weigh."""
@@ -180,16 +180,16 @@ def newman_watts(n: int, k: int, p: float, seed: int) -> Graph:
 @erratum(
     "619",
     "C",
-    "Watts-Strogatz graph of average degree k = 5, normalized gap 1.82e-4",
-    "an inference: a ring has an even k; 4, which networkx reads for 5, fits, and so does a "
-    "Newman-Watts graph with k = 5",
+    "Watts-Strogatz graph of average degree `k = 5`, normalized gap 1.82e-4",
+    "an inference: a ring has an even `k`; 4, which networkx reads for 5, fits, and so does a "
+    "Newman-Watts graph with `k = 5`",
 )
 def small_world_of_the_experiments() -> Evidence:
     """Which readings of k = 5 have gaps about the printed one."""
     drawn: dict[str, Callable[[int], Graph]] = {
-        "Watts-Strogatz with k = 4": lambda seed: watts_strogatz(_NODES, 4, _REWIRED, seed=seed),
-        "Newman-Watts with k = 5": lambda seed: newman_watts(_NODES, 5, _REWIRED, seed),
-        "Watts-Strogatz with k = 6": lambda seed: watts_strogatz(_NODES, 6, _REWIRED, seed=seed),
+        "Watts-Strogatz with `k = 4`": lambda seed: watts_strogatz(_NODES, 4, _REWIRED, seed=seed),
+        "Newman-Watts with `k = 5`": lambda seed: newman_watts(_NODES, 5, _REWIRED, seed),
+        "Watts-Strogatz with `k = 6`": lambda seed: watts_strogatz(_NODES, 6, _REWIRED, seed=seed),
     }
     listed, fits = [], []
     for name, draw in drawn.items():
@@ -199,7 +199,7 @@ def small_world_of_the_experiments() -> Evidence:
         fits.append(min(gaps) <= 1.82e-4 <= max(gaps))
         listed.append(f"{name} {min(gaps):.2e} to {max(gaps):.2e} (mean degree {degree:.1f})")
     return Evidence(
-        f"normalized gaps over 12 seeds, p = 0.3: {'; '.join(listed)}; printed 1.82e-04",
+        f"normalized gaps over 12 seeds, `p = 0.3`: {'; '.join(listed)}; printed 1.82e-04",
         fits == [True, True, False],
     )
 

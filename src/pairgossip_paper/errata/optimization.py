@@ -47,8 +47,8 @@ _Flaw = Callable[[_State], _State]
 @erratum(
     "390, 404, 474, 1025, 1103, 1117, 1273, 1302, 1351, 1374, 1913, 2054",
     "A",
-    "theta <- pi_t(z), with z the sum of the gradients and pi_t of 353 or 1026",
-    "theta <- pi_t(-z), as in 2092",
+    "`theta <- pi_t(z)`, with `z` the sum of the gradients and `pi_t` of 353 or 1026",
+    "`theta <- pi_t(-z)`, as in 2092",
     {CONVEX: "338", BALL: "338", FALLING: "415"},
 )
 def ascent_sign() -> Evidence:
@@ -67,7 +67,7 @@ def ascent_sign() -> Evidence:
         reached.append(float(problem.objectives(state.mean[None])[0]))
     start = float(problem.objectives(np.zeros((1, problem.dimension)))[0])
     return Evidence(
-        f"centralized, logistic ranking of 10 observations, 300 iterations: F falls from "
+        f"centralized, logistic ranking of 10 observations, 300 iterations: `F` falls from "
         f"{start:.3f} to {reached[1]:.3f} by the corrected sign, rises to {reached[0]:.2f} by the "
         "printed one",
         reached[1] < start - 0.03 and reached[0] > start + 0.5,
@@ -80,8 +80,8 @@ def ascent_sign() -> Evidence:
 @erratum(
     "1904",
     "A",
-    "z_k <- (z_i + z_j)/2 inside the loop over k",
-    "average once, before either is overwritten (or loop over i and j in random order)",
+    "`z_k <- (z_i + z_j)/2` inside the loop over `k`",
+    "average once, before either is overwritten (or loop over `i` and `j` in random order)",
     {NOT_BIPARTITE: "1927"},
 )
 def averaging_inside_the_loop() -> Evidence:
@@ -123,7 +123,9 @@ def gradient_weights(graph: Graph, exchanged: PairArray, *, sequential: bool) ->
     return np.asarray(weights / weights.sum())
 
 
-@erratum("1907", "A", "z_k <- (1/p_k) gradient", "z_k <- average + (1/p_k) gradient", _ASSUMED)
+@erratum(
+    "1907", "A", "`z_k <- (1/p_k)` gradient", "`z_k <-` average `+ (1/p_k)` gradient", _ASSUMED
+)
 def overwritten_accumulator() -> Evidence:
     """Clearing the accumulators before each exchange leaves only the newest gradient."""
 
@@ -132,14 +134,14 @@ def overwritten_accumulator() -> Evidence:
 
     printed, corrected, start = _reached(forget), _reached(), _start()
     return Evidence(
-        f"{_PLACE}, {_EXCHANGES:,} exchanges: F falls from {start:.3f} to {corrected:.3f} "
+        f"{_PLACE}, {_EXCHANGES:,} exchanges: `F` falls from {start:.3f} to {corrected:.3f} "
         f"corrected, to {printed:.3f} with this line as printed and the others corrected",
         corrected < start - 0.04 and printed > start - 0.02,
         _hypotheses(),
     )
 
 
-@erratum("1916", "A", "mean_k <- (1 - 1/(m_k p_k)) mean_k", "... + theta_k/(m_k p_k)", _ASSUMED)
+@erratum("1916", "A", "`mean_k <- (1 - 1/(m_k p_k)) mean_k`", "`... + theta_k/(m_k p_k)`", _ASSUMED)
 def missing_mean_term() -> Evidence:
     """A running mean that starts at 0 and is only ever multiplied."""
     mean, picks = np.zeros((_DATA.n, _DATA.dimension)), np.zeros(_DATA.n)
@@ -149,7 +151,7 @@ def missing_mean_term() -> Evidence:
     largest, start, corrected = float(np.abs(mean).max()), _start(), _reached()
     return Evidence(
         f"{_PLACE}, {_EXCHANGES:,} exchanges: the largest coordinate of any model is {largest:g} "
-        f"as printed, so F stays at {start:.3f}; {corrected:.3f} corrected",
+        f"as printed, so `F` stays at {start:.3f}; {corrected:.3f} corrected",
         largest == 0 and corrected < start - 0.04,
         _hypotheses(),
     )
@@ -158,8 +160,8 @@ def missing_mean_term() -> Evidence:
 @erratum(
     "2011, 2015, 2021",
     "C",
-    "P(i picked | j not picked) = (p_i - 2/|E|)/(1 - p_j)",
-    "(p_i - 1/|E|)/(1 - p_j), with which the 1/p_j of 2022 is right",
+    "`P(i picked | j not picked) = (p_i - 2/|E|)/(1 - p_j)`",
+    "`(p_i - 1/|E|)/(1 - p_j)`, with which the `1/p_j` of 2022 is right",
     {NOT_BIPARTITE: "1955"},
 )
 def picks_given_a_neighbor() -> Evidence:
@@ -177,7 +179,7 @@ def picks_given_a_neighbor() -> Evidence:
     counted = sum(i in edge for edge in others) / len(others)
     truth = float((1 / graph.degrees[j] + (waiting - 1) * counted) / p[i])
     return Evidence(
-        f"complete graph on 8 nodes with a pendant node: 1/p_j = {waiting:.3f}, counted edge by "
+        f"complete graph on 8 nodes with a pendant node: `1/p_j = {waiting:.3f}`, counted edge by "
         f"edge {truth:.3f}, by the printed formula {expected(2):.3f}, corrected {expected(1):.3f}",
         abs(truth - waiting) < 1e-9 > abs(expected(1) - waiting) and expected(2) < waiting - 0.5,
         not_bipartite(graph),

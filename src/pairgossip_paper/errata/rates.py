@@ -37,8 +37,8 @@ from pairgossip_paper.errata.erratum import (
 @erratum(
     "425, 499, 540, 558, 1719",
     "B",
-    "K = 1/(1 - sqrt(1 - lambda/|E|))",
-    "1/(1 - sqrt(1 - lambda/(2|E|))), which is 1/(1 - sqrt(lambda_2(2))) of 1761 and 1770",
+    "`K = 1/(1 - sqrt(1 - lambda/|E|))`",
+    "`1/(1 - sqrt(1 - lambda/(2|E|)))`, which is `1/(1 - sqrt(lambda_2(2)))` of 1761 and 1770",
     {NOT_BIPARTITE: "1716", CONVEX: "338"},
 )
 def dispersion() -> Evidence:
@@ -71,8 +71,8 @@ def _distances(graph: Graph, gradients: FloatArray) -> FloatArray:
 @erratum(
     "426, 1930",
     "B",
-    "bias term (1/T) sum E (omega - theta*) . eps",
-    "the opposite sign, (1/T) sum E (theta* - omega) . eps, as 1803 gives it; in 1930 the "
+    "bias term `(1/T) sum E (omega - theta*) . eps`",
+    "the opposite sign, `(1/T) sum E (theta* - omega) . eps`, as 1803 gives it; in 1930 the "
     "constant C is open and may make up for it",
     {NOT_BIPARTITE: "415", BALL: "338", CONVEX: "338", FALLING: "415"},
 )
@@ -114,8 +114,8 @@ def _also(before: dict[str, bool], now: dict[str, bool]) -> dict[str, bool]:
 @erratum(
     "643, 1958, 2064",
     "B",
-    "bias term eps . omega",
-    "(theta* - omega) . eps enters the bound; without theta* it says nothing at first",
+    "bias term `eps . omega`",
+    "`(theta* - omega) . eps` enters the bound; without `theta*` it says nothing at first",
     {NOT_BIPARTITE: "1955", CONVEX: "338", BALL: "338"},
 )
 def plotted_bias() -> Evidence:
@@ -127,8 +127,8 @@ def plotted_bias() -> Evidence:
     term = float(run.bound_term(optimum_of(problem, ball))[0])
     size = float(np.linalg.norm(run.bias[0]))
     return Evidence(
-        f"complete graph on 10 nodes, t = 1: eps . omega = {abs(plotted):g}, since omega is 0; "
-        f"(theta* - omega) . eps = {term:.2f}, size of eps {size:.2f}",
+        f"complete graph on 10 nodes, `t = 1`: `eps . omega = {abs(plotted):g}`, since `omega` is "
+        f"0; `(theta* - omega) . eps = {term:.2f}`, size of `eps` {size:.2f}",
         plotted == 0 and term > 0.01,
         not_bipartite(graph)
         | convex(problem, steepness(problem))
@@ -141,7 +141,7 @@ def plotted_bias() -> Evidence:
     "B",
     "two steps of the proofs: a node's mean distance to the others is at most twice the mean "
     "node's distance from the network's mean (1798), or twice its own (1826)",
-    "true on average over the nodes: the steps exchange i and j",
+    "true on average over the nodes: the steps exchange `i` and `j`",
     {NOT_BIPARTITE: "415", CONVEX: "338"},
 )
 def exchanged_nodes() -> Evidence:
@@ -169,9 +169,9 @@ def exchanged_nodes() -> Evidence:
 @erratum(
     "416, 492",
     "C",
-    "the rates hold for any node i",
+    "the rates hold for any node `i`",
     "a gap in the proof (1798, 1826): proved on average over the nodes, and for one node with "
-    "2 + sqrt(n) in place of 3; whether the rates as printed hold for one node is open",
+    "`2 + sqrt(n)` in place of 3; whether the rates as printed hold for one node is open",
     {NOT_BIPARTITE: "415", CONVEX: "338"},
 )
 def any_node() -> Evidence:
@@ -191,8 +191,8 @@ def any_node() -> Evidence:
 @erratum(
     "1117, 1122",
     "B",
-    "the lemma holds with gamma(0) = 0",
-    "with gamma(0) = gamma(1); the sums of 424, 1174 and 1227, which rest on it, gain gamma(1)",
+    "the lemma holds with `gamma(0) = 0`",
+    "with `gamma(0) = gamma(1)`; the sums of 424, 1174 and 1227, which rest on it, gain `gamma(1)`",
     {FALLING: "1117"},
 )
 def first_step_size() -> Evidence:
@@ -205,8 +205,8 @@ def first_step_size() -> Evidence:
     left = float(np.mean(gradients * (np.array(models) - best)))
     right = [(first + step(1)) / (2 * T) + best**2 / (2 * T * step(T)) for first in (0.0, step(1))]
     return Evidence(
-        f"gradients of |theta - 2|, gamma = 1, T = 2, comparison 2: left side {left:g}, right side "
-        f"{right[0]:g} with gamma(0) = 0, {right[1]:g} with gamma(0) = gamma(1)",
+        f"gradients of `|theta - 2|`, `gamma = 1`, `T = 2`, comparison 2: left side {left:g}, "
+        f"right side {right[0]:g} with `gamma(0) = 0`, {right[1]:g} with `gamma(0) = gamma(1)`",
         right[0] < left <= right[1],
         not_increasing(step, T),
     )
@@ -215,8 +215,8 @@ def first_step_size() -> Evidence:
 @erratum(
     "1426, 1430, 1652",
     "B",
-    "consecutive models differ by at most 3L(1 + 1/(2t + 1))(1 + alpha) gamma <= 6L gamma",
-    "(1 + |alpha|) L gamma; the last bound, 6L gamma, is true",
+    "consecutive models differ by at most `3L(1 + 1/(2t + 1))(1 + alpha) gamma <= 6L gamma`",
+    "`(1 + |alpha|) L gamma`; the last bound, `6L gamma`, is true",
     {POWER: "1428", BALL: "1344", CONVEX: "1562"},
 )
 def consecutive_iterates() -> Evidence:
@@ -237,8 +237,9 @@ def consecutive_iterates() -> Evidence:
     printed = 3 * (1 + 1 / (2 * last + 1)) * (1 + alpha)
     ratio, sharp = moved / step(last), 1 + abs(alpha)
     return Evidence(
-        f"alpha = {alpha:g}, {last:,} equal gradients and one opposite: the model moves "
-        f"{ratio:.2f} L gamma, printed bound {printed:.2f} L gamma, corrected {sharp:.2f} L gamma",
+        f"`alpha = {alpha:g}`, {last:,} equal gradients and one opposite: the model moves "
+        f"{ratio:.2f} `L gamma`, printed bound {printed:.2f} `L gamma`, corrected {sharp:.2f} `L "
+        "gamma`",
         printed < ratio <= sharp + 0.01,
         power_step(step) | mapped_into_ball(ball, 1, 3.0) | linear(np.array([1.0, -1.0]), 1.0),
     )
@@ -247,10 +248,10 @@ def consecutive_iterates() -> Evidence:
 @erratum(
     "1860",
     "C",
-    "the running gap (1838) has a bound as in the centralized case, where it is 6 L^2 tau "
-    "gamma(t) (1447)",
+    "the running gap (1838) has a bound as in the centralized case, where it is `6 L^2 tau "
+    "gamma(t)` (1447)",
     "a gap in the proof: not term by term, since a node's model jumps when it averages, and only "
-    "the network's moves so little. Whether the sum over t has that bound is open",
+    "the network's moves so little. Whether the sum over `t` has that bound is open",
     {NOT_BIPARTITE: "490", CONVEX: "338", POWER: "490", BALL: "338"},
 )
 def node_jumps() -> Evidence:
@@ -267,8 +268,8 @@ def node_jumps() -> Evidence:
         worst = max(worst, float((slopes * (before - theta)).max()) / (6 * step(t - 1)))
         before, longest = theta, max(longest, float(np.abs(theta).max()))
     return Evidence(
-        f"cycle of 31 nodes, losses theta and -theta on its halves, tau = 1: from one iteration to "
-        f"the next a node's loss falls by up to {worst:.0f} times 6 L^2 gamma(t)",
+        "cycle of 31 nodes, losses `theta` and `-theta` on its halves, `tau = 1`: from one "
+        f"iteration to the next a node's loss falls by up to {worst:.0f} times `6 L^2 gamma(t)`",
         worst > 2,
         not_bipartite(graph)
         | linear(slopes, 1.0)

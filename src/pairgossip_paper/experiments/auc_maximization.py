@@ -163,7 +163,7 @@ def _about(fits: Mapping[str, Fit], optimum: Mapping[str, Any]) -> list[str]:
         "(section 5) count the patient's number and the label as well. Missing values are set to "
         "the median of their feature.",
         f"{first.trials} trials of {first.iterations[-1]:,} iterations on each graph, step size "
-        f"{_STEP}/sqrt(t), rows dealt to nodes at random. At zero the objective is "
+        f"`{_STEP}/sqrt(t)`, rows dealt to nodes at random. At zero the objective is "
         f"{optimum['objective_of_zero']:.5f}; its minimum over all models, found centrally, is "
         f"{optimum['objective']:.5f}, with an AUC of {optimum['auc']:.4f}. With steps this short, "
         f"the runs end at {first.objective[-1] / optimum['objective']:.1f} times the minimum "
@@ -181,10 +181,10 @@ def _about_bound_term(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray])
         for graph, fit in fits.items()
     ]
     return (
-        "The term that enters the bound on the rate is (optimum - model) . bias, another one than "
-        f"the plotted bias . model. Its mean over trials is up to {np.max(shares):.2g} times the "
-        f"objective, at the end {max(share[-1] for share in shares):.2g} times (features as in the "
-        "file, on the graph where this is most)."
+        "The term that enters the bound on the rate is `(optimum - model) . bias`, another one "
+        f"than the plotted `bias . model`. Its mean over trials is up to {np.max(shares):.2g} "
+        f"times the objective, at the end {max(share[-1] for share in shares):.2g} times (features "
+        "as in the file, on the graph where this is most)."
     )
 
 
@@ -264,7 +264,7 @@ def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
         )
     return fw.Claim(
         f"bias-vanishes-{clock}",
-        "In all considered networks, the bias term (bias . model) rapidly converges to zero.",
+        "In all considered networks, the bias term (`bias . model`) rapidly converges to zero.",
         _SAID[clock].format(cite("643")),
         _judge_vanishing(least, most),
         "Features as in the file. Mean over trials at the end (from a third of the iterations on), "
@@ -326,10 +326,10 @@ def _bias_picture(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> 
     right.finish("iterations", "size of the bias term", "as in the bound, size", legend=True)
     return fw.Picture(
         "bias",
-        "The bias of the gradients. Left: bias . network model, as the paper plots it, mean and "
+        "The bias of the gradients. Left: `bias . network model`, as the paper plots it, mean and "
         "standard deviation over trials. Middle: its size, |mean over trials| (solid) and root "
         "mean square of single trials (dashed), beside the objective (dotted). Right: the same of "
-        "(optimum - network model) . bias, which is the term of the bound.",
+        "`(optimum - network model) . bias`, which is the term of the bound.",
         sheet,
     )
 
@@ -359,7 +359,7 @@ def _magnitude_claim(found: _ByScaling, zero: Mapping[str, float]) -> fw.Claim:
     ]
     return fw.check(
         "bias-small-async",
-        "In all considered networks, the bias term (bias . model) remains several orders of "
+        "In all considered networks, the bias term (`bias . model`) remains several orders of "
         "magnitude smaller than the objective value throughout the optimization process.",
         cite("643"),
         {
@@ -388,8 +388,8 @@ def _scaling_table(found: _ByScaling, zero: Mapping[str, float]) -> fw.Table:
             for scaling, fits in found.items()
             for graph, fit in fits.items()
         ],
-        "The mean over trials of bias . model, relative to the objective, at the checkpoint where "
-        "this is largest.",
+        "The mean over trials of `bias . model`, relative to the objective, at the checkpoint "
+        "where this is largest.",
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pairgossip_paper import framework as fw
 from pairgossip_paper.errata import ERRATA, Erratum
 from pairgossip_paper.framework.paper import locate
+from pairgossip_paper.framework.typesetting import with_marks
 
 _COLUMNS = ("lines", "severity", "printed", "correct", "hypotheses")
 
@@ -19,11 +20,18 @@ def _evidence() -> Mapping[str, Any]:
 
 def _row(erratum: Erratum) -> dict[str, Any]:
     evidence = erratum.evidence()
-    return {name: getattr(erratum, name) for name in _COLUMNS} | {
-        "evidence": evidence.text,
+    texts = {name: getattr(erratum, name) for name in _COLUMNS} | {"evidence": evidence.text}
+    return texts | {
+        "marked": {name: with_marks(text) for name, text in texts.items()},
         "shown": bool(evidence.shown),
         "inside": all(evidence.hypotheses.get(words) for words in erratum.assumed),
     }
+
+
+def _cells(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
+    """Return the texts of a row; older results do not say where their formulas are."""
+    texts = row.get("marked", row)
+    return [texts[name] for name in columns]
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -49,7 +57,7 @@ def _report(results: fw.Results) -> fw.Section:
             fw.Table(
                 "Errata",
                 ("place", *columns),
-                [[locate(row["lines"]), *(row[name] for name in columns)] for row in rows],
+                [[locate(row["lines"]), *_cells(row, columns)] for row in rows],
             )
         ],
         claims=[

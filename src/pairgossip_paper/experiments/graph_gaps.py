@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -135,7 +136,11 @@ def _dense_eigenvalues(graph: Graph) -> FloatArray:
 
 
 def _report(results: fw.Results) -> fw.Section:
-    graphs, others, drawn = (results[case] for case in ("graphs", "other-grids", "watts-strogatz"))
+    graphs, others = results["graphs"], results["other-grids"]
+    drawn = {
+        re.sub(r"k = \d", r"`\g<0>`", name): gaps
+        for name, gaps in results["watts-strogatz"].items()
+    }
     printed = [_near_claim("complete", graphs), _seeds_claim(drawn), _near_claim("torus", graphs)]
     met = sum(claim.verdict == "holds" for claim in printed)
     return fw.Section(
@@ -161,10 +166,10 @@ def _findings(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> list[str
         f"would leave {graphs['complete']['nodes'] - graphs['torus']['nodes']} of the "
         f"{graphs['complete']['nodes']} rows unused. Of the other grids tried, the {nearest} comes "
         f"nearest: its gap is {off[nearest]:+.0%} off.",
-        "The printed k = 5 of the Watts-Strogatz graph has to be read somehow, since a ring joins "
-        "a node to as many neighbors on both sides. The usual generator takes 4 for it, which fits "
-        "the printed gap, as does a Newman-Watts graph with k = 5 (4 neighbors on the ring, and "
-        f"shortcuts). Over {_SEEDS} seeds: {ranges}.",
+        "The printed `k = 5` of the Watts-Strogatz graph has to be read somehow, since a ring "
+        "joins a node to as many neighbors on both sides. The usual generator takes 4 for it, "
+        "which fits the printed gap, as does a Newman-Watts graph with `k = 5` (4 neighbors on the "
+        f"ring, and shortcuts). Over {_SEEDS} seeds: {ranges}.",
     ]
 
 
@@ -188,13 +193,13 @@ def _paper_table(graphs: fw.Results) -> fw.Table:
                 "graph": name,
                 "nodes": facts["nodes"],
                 "edges": facts["edges"],
-                "lambda_(n-1)": facts["lambda"],
+                "`lambda_(n-1)`": facts["lambda"],
                 **_comparison(PRINTED_GAPS[name], facts["gap"]),
                 "dense": facts["dense"],
             }
             for name, facts in graphs.items()
         ],
-        "Printed, ours and dense are lambda_(n-1) / |E|; the paper's values are in its "
+        "Printed, ours and dense are `lambda_(n-1) / |E|`; the paper's values are in its "
         "section 5. The Watts-Strogatz graph is the one of this report's seed.",
     )
 
@@ -221,7 +226,7 @@ def _seeds_table(drawn: _Drawn) -> fw.Table:
         }
         for name, gaps in drawn.items()
     ]
-    return fw.Table.from_records(f"Small worlds over {_SEEDS} seeds, p = {_REWIRED}", records)
+    return fw.Table.from_records(f"Small worlds over {_SEEDS} seeds, `p = {_REWIRED}`", records)
 
 
 def _near_claim(name: str, graphs: fw.Results) -> fw.Claim:
@@ -230,7 +235,7 @@ def _near_claim(name: str, graphs: fw.Results) -> fw.Claim:
     graph = f"2D grid, taken as the {SIDE} x {SIDE} torus" if name == "torus" else f"{name} graph"
     return fw.Claim(
         f"gap-{name}",
-        f"lambda_(n-1) / |E| = {printed:.2e} for the {graph}.",
+        f"`lambda_(n-1) / |E| = {printed:.2e}` for the {graph}.",
         cite(_LINES[name]),
         fw.grade([abs(off) < _GAP_TOLERANCE]),
         f"Ours is {ours:.4e}, {100 * off:+.2f} % from the printed value "
@@ -246,10 +251,10 @@ def _seeds_claim(drawn: _Drawn) -> fw.Claim:
     )
     return fw.Claim(
         "gap-watts-strogatz",
-        f"lambda_(n-1) / |E| = {printed:.2e} for the Watts-Strogatz graph with k = 5.",
+        f"`lambda_(n-1) / |E| = {printed:.2e}` for the Watts-Strogatz graph with `k = 5`.",
         cite(_LINES["watts-strogatz"]),
         fw.grade([any(map(_fits, drawn.values()))]),
-        f"Some reading of k = 5 has to fit. Over {_SEEDS} seeds: {places}.",
+        f"Some reading of `k = 5` has to fit. Over {_SEEDS} seeds: {places}.",
     )
 
 
@@ -264,7 +269,7 @@ def _largest_claim(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> fw.
         "For a fixed number of nodes, the complete graph maximizes the spectral gap.",
         cite("617"),
         fw.grade([holds]),
-        f"Its gap is {complete:.6f} times 2 / (n - 1), which the trace of the Laplacian allows "
+        f"Its gap is {complete:.6f} times `2 / (n - 1)`, which the trace of the Laplacian allows "
         f"no graph to exceed; the {len(rest)} other graphs here reach {min(rest):.2e} to "
         f"{max(rest):.2e} of it.",
     )
@@ -273,7 +278,7 @@ def _largest_claim(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> fw.
 GAPS = fw.Experiment(
     "gaps",
     "Spectral gaps of the three graphs",
-    "Are the gaps lambda_(n-1) / |E| that the paper prints right, and which graphs fit them?",
+    "Are the gaps `lambda_(n-1) / |E|` that the paper prints right, and which graphs fit them?",
     _cases,
     _report,
     place=1,

@@ -89,8 +89,8 @@ def _variation_picture(found: fw.Results) -> fw.Picture:
         panel.axes.set_ylim(_EPSILON / 100, 30)
     return fw.Picture(
         "total-variation",
-        "Total variation distance between the law of a walking observation after t iterations, "
-        f"from the worst start, and the uniform law; the line is at eps = {_EPSILON:g}. The "
+        "Total variation distance between the law of a walking observation after `t` iterations, "
+        f"from the worst start, and the uniform law; the line is at `eps = {_EPSILON:g}`. The "
         "printed mixing times are negative and lie outside every panel.",
         sheet,
     )
@@ -106,10 +106,10 @@ def _size_of_printed(found: fw.Results) -> str:
     elif by_printed == by_exact:
         order = "in the order of the exact times"
     return (
-        "The printed formula divides by the logarithm of c(G) = x (1 - x/2) with x = lambda/|E|, "
-        "a number of at most 1/2, so that it is negative. Its absolute value is no mixing time "
-        f"either: it ranks the paper's three graphs {order}, since a smaller gap makes |log c(G)| "
-        "larger."
+        "The printed formula divides by the logarithm of `c(G) =` `x` `(1 - x/2)` with `x = "
+        "lambda/|E|`, a number of at most 1/2, so that it is negative. Its absolute value is no "
+        f"mixing time either: it ranks the paper's three graphs {order}, since a smaller gap makes "
+        "`|log c(G)|` larger."
     )
 
 
@@ -120,7 +120,7 @@ def _table(found: fw.Results) -> fw.Table:
             {
                 "graph": name,
                 "nodes": item["nodes"],
-                "lambda/|E|": item["gap"],
+                "`lambda/|E|`": item["gap"],
                 "exact": item["exact"],
                 "printed": item["printed"],
                 "corrected": item["corrected"],
@@ -138,11 +138,11 @@ def _printed_claim(found: fw.Results) -> fw.Claim:
     low, high = (pick(item["printed"] for item in assumed) for pick in (min, max))
     return fw.Claim(
         "printed-mixing-time",
-        "On a connected, non-bipartite graph, after tau(eps) = log(sqrt(n)/eps)/log c(G) "
-        "iterations the total variation is at most eps.",
+        "On a connected, non-bipartite graph, after `tau(eps) = log(sqrt(n)/eps)/log c(G)` "
+        "iterations the total variation is at most `eps`.",
         cite("482, 490, 507-508"),
         fw.grade([len(enough) == len(assumed)]),
-        f"It is between {low:.3f} and {high:.3f} at eps = {_EPSILON:g}, and long enough on "
+        f"It is between {low:.3f} and {high:.3f} at `eps = {_EPSILON:g}`, and long enough on "
         f"{len(enough)} of the {len(assumed)} graphs here that are not bipartite; their exact "
         f"times run from {min(item['exact'] for item in assumed):,} to "
         f"{max(item['exact'] for item in assumed):,}.",
@@ -159,8 +159,8 @@ def _corrected_claim(found: fw.Results) -> fw.Claim:
     ratios = [item["corrected"] / item["exact"] for item in found.values()]
     return fw.Claim(
         "corrected-mixing-time",
-        "The total variation is at most sqrt(n - 1)/2 (1 - lambda/|E|)^t, so that "
-        "log(sqrt(n - 1)/(2 eps))/(-log(1 - lambda/|E|)) iterations are enough.",
+        "The total variation is at most `sqrt(n - 1)/2 (1 - lambda/|E|)^t`, so that "
+        "`log(sqrt(n - 1)/(2 eps))/(-log(1 - lambda/|E|))` iterations are enough.",
         "theory",
         fw.grade([below]),
         f"On {len(found)} graphs, at all times computed; the corrected time is {min(ratios):.2f} "

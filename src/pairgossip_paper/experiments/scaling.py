@@ -158,9 +158,9 @@ def _report(results: fw.Results) -> fw.Section:
     gap = _fit_ends([1 / point.exact["gap"] for point in common], common)
     bias, error = _slopes(time, "bias"), _slopes(time, "error")
     return fw.Section(
-        f"On {len(bias)} networks the bias of GoSta falls with time t like t^({bias.mean():.2f}), "
-        f"and the error of a node like t^({error.mean():.2f}), on average; the bounds fall like "
-        f"t^({_BIAS_IN_TIME:g}) and t^({_ERROR_IN_TIME:g}).",
+        f"On {len(bias)} networks the bias of GoSta falls with time `t` like "
+        f"`t^({bias.mean():.2f})`, and the error of a node like `t^({error.mean():.2f})`, on "
+        f"average; the bounds fall like `t^({_BIAS_IN_TIME:g})` and `t^({_ERROR_IN_TIME:g})`.",
         [
             _about(families["complete"][_COMMON].run),
             *_about_parts(families, time),
@@ -198,10 +198,10 @@ def _in_time(point: _Point) -> _Fits:
 
 def _about(run: Run) -> str:
     return (
-        "Gini mean difference of incomes; a network of n nodes holds n quantiles of the same "
+        "Gini mean difference of incomes; a network of `n` nodes holds `n` quantiles of the same "
         f"distribution, dealt at random. {run.trials} trials of {run.iterations[-1]:,} iterations "
         "give the error; the bias is exact. The sizes of a family end where its time scale "
-        "|E|/lambda is no longer a fraction of the iterations. Bounds are upper bounds: an "
+        "`|E|/lambda` is no longer a fraction of the iterations. Bounds are upper bounds: an "
         "exponent below that of the bound is no contradiction."
     )
 
@@ -229,9 +229,9 @@ def _about_parts(families: _Families, time: _InTime) -> list[str]:
         "the last two add up to that of a node's own fluctuation, and those of all three to that "
         f"of the error, but for what chance leaves ({100 * left:.1f} % of it at most at the last "
         f"iteration). There, relative to the error, {listed}.",
-        f"From {_SETTLED:g} |E|/lambda iterations on, the exponent of the nodes' disagreement in t "
-        f"is {_describe_slopes(slopes['disagreement'])}, that of the fluctuation of the network's "
-        f"mean {_describe_slopes(slopes['mean_fluctuation'])}"
+        f"From {_SETTLED:g} `|E|/lambda` iterations on, the exponent of the nodes' disagreement in "
+        f"`t` is {_describe_slopes(slopes['disagreement'])}, that of the fluctuation of the "
+        f"network's mean {_describe_slopes(slopes['mean_fluctuation'])}"
         + _slowest(slopes, _slopes(time, "bias")),
     ]
 
@@ -245,9 +245,9 @@ def _about_gap(gap: _Fits) -> str:
     )
     less = " Both are below those of the bounds." if max(apart.values()) < 0 else ""
     return (
-        f"Over networks of {_COMMON} nodes that hold the same incomes, the exponents of |E|/lambda "
-        f"are {listed}; that of the error changes with the number of iterations, since the "
-        f"network weighs differently on its parts.{less}"
+        f"Over networks of {_COMMON} nodes that hold the same incomes, the exponents of "
+        f"`|E|/lambda` are {listed}; that of the error changes with the number of iterations, "
+        f"since the network weighs differently on its parts.{less}"
     )
 
 
@@ -275,13 +275,13 @@ def _slowest(slopes: Mapping[str, FloatArray], bias: FloatArray) -> str:
 def _nodes_table(families: _Families) -> fw.Table:
     fitted = {name: _fit_ends(list(points), points.values()) for name, points in families.items()}
     return fw.Table.from_records(
-        "Exponents in the number of nodes n",
+        "Exponents in the number of nodes `n`",
         [
-            {"graph": name, **_beside_bound(fits, key), "of |E|/lambda": fits["scale"].slope}
+            {"graph": name, **_beside_bound(fits, key), "of `|E|/lambda`": fits["scale"].slope}
             for name, fits in fitted.items()
             for key in _QUANTITIES
         ],
-        "Least squares on log-log axes: of the limit of t x bias, and of the others at the last "
+        "Least squares on log-log axes: of the limit of `t x bias`, and of the others at the last "
         "iteration. Quantities and bounds are those of one node, root mean squares over nodes, "
         "but for the network's mean, on which there is no bound of its own.",
     )
@@ -289,7 +289,7 @@ def _nodes_table(families: _Families) -> fw.Table:
 
 def _gap_table(gap: _Fits) -> fw.Table:
     return fw.Table.from_records(
-        f"Exponents in |E|/lambda over networks of {_COMMON} nodes that hold the same incomes",
+        f"Exponents in `|E|/lambda` over networks of {_COMMON} nodes that hold the same incomes",
         [_beside_bound(gap, key) for key in _QUANTITIES],
         "The exponents of the bounds are fitted on the same networks.",
     )
@@ -309,7 +309,7 @@ def _beside_bound(fits: _Fits, key: str) -> dict[str, fw.Cell]:
 
 def _time_table(time: _InTime) -> fw.Table:
     return fw.Table.from_records(
-        "Exponents in the number of iterations t",
+        "Exponents in the number of iterations `t`",
         [
             {"graph": name, "nodes": nodes}
             | {words: by_nodes[nodes][key].slope for key, words in _QUANTITIES.items()}
@@ -317,8 +317,8 @@ def _time_table(time: _InTime) -> fw.Table:
             for nodes in (min(by_nodes), max(by_nodes))
         ],
         f"The bound on the bias falls with exponent {_BIAS_IN_TIME:g}, that on the error with "
-        f"{_ERROR_IN_TIME:g}. In units of |E|/lambda iterations, the exact bias is fitted between "
-        f"{_BIAS_FIT[0]:g} and {_BIAS_FIT[1]:g}, what is measured from {_SETTLED:g} on.",
+        f"{_ERROR_IN_TIME:g}. In units of `|E|/lambda` iterations, the exact bias is fitted "
+        f"between {_BIAS_FIT[0]:g} and {_BIAS_FIT[1]:g}, what is measured from {_SETTLED:g} on.",
     )
 
 
@@ -328,7 +328,7 @@ def _time_claims(time: _InTime) -> list[fw.Claim]:
     return [
         fw.Claim(
             "bias-in-time",
-            "The bias of GoSta falls at least as fast as 1/t.",
+            "The bias of GoSta falls at least as fast as `1/t`.",
             cite("312"),
             fw.grade(bias <= _BIAS_IN_TIME + _EXACT_TOLERANCE),
             f"Exact exponents on {len(bias)} networks are between {bias.min():.3f} and "
@@ -336,7 +336,7 @@ def _time_claims(time: _InTime) -> list[fw.Claim]:
         ),
         fw.Claim(
             "error-in-time",
-            "The error of GoSta falls at least as fast as 1/sqrt(t).",
+            "The error of GoSta falls at least as fast as `1/sqrt(t)`.",
             cite("329"),
             fw.grade(error <= _ERROR_IN_TIME + _NOISY_TOLERANCE),
             f"Over {len(error)} networks the exponent of a node's error is "
@@ -386,9 +386,9 @@ def _nodes_picture(families: _Families) -> fw.Picture:
     sheet.add_legend(columns=4)
     return fw.Picture(
         "nodes",
-        "Left: the limit of t x bias, exact (dots), and the corrected bound (dotted). Right: root "
-        f"mean square error over nodes and {run.trials} trials (dots), and the bound (dotted). "
-        "Root mean squares over nodes.",
+        "Left: the limit of `t x bias`, exact (dots), and the corrected bound (dotted). Right: "
+        f"root mean square error over nodes and {run.trials} trials (dots), and the bound "
+        "(dotted). Root mean squares over nodes.",
         sheet,
     )
 
@@ -415,7 +415,7 @@ def _time_picture(families: _Families) -> fw.Picture:
     return fw.Picture(
         "time",
         "The largest network of every family, against iterations in units of its time scale "
-        "|E|/lambda. Left: exact bias. Right: measured error of a node (solid), the "
+        "`|E|/lambda`. Left: exact bias. Right: measured error of a node (solid), the "
         "nodes' disagreement (dashed, where it can be told from noise) and the fluctuation of the "
         "network's mean about its exact expectation (dotted). Black: slopes -1 and -1/2.",
         sheet,

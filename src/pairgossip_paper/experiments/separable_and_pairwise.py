@@ -168,8 +168,8 @@ def _headline(found: _Found) -> str:
     return (
         f"A fall by the same factor in every iteration explains at least {100 * straight:.1f} % of "
         "the variance of the logarithm of a mean's error. Of a pairwise statistic, the bias falls "
-        f"with time t like t^({bias:.2f}), and the fluctuation of the network's mean like "
-        f"t^({mean:.2f})."
+        f"with time `t` like `t^({bias:.2f})`, and the fluctuation of the network's mean like "
+        f"`t^({mean:.2f})`."
     )
 
 
@@ -180,7 +180,7 @@ def _about(found: _Found) -> list[str]:
         f"The mean and the Gini mean difference of the same {run.nodes} incomes, {run.trials} "
         "trials on each network. Averaging has all values at the start; GoSta must first "
         "carry observations to each other.",
-        "The bound on averaging falls by the factor 1 - x/2 per iteration in the square; on the "
+        "The bound on averaging falls by the factor `1 - x/2` per iteration in the square; on the "
         "complete graph theory says that the expected squared error falls by exactly that. The "
         f"root mean square error over trials falls at {listed} times the rate of the bound.",
         "The error of GoSta at a node has three parts, the squares of which add up but for chance: "
@@ -196,15 +196,15 @@ def _averaging_table(found: _Found) -> fw.Table:
             {
                 "graph": name,
                 "bias": m.averaging_bias.slope,
-                "log(1 - x/2)": m.predicted_bias,
+                "`log(1 - x/2)`": m.predicted_bias,
                 "error, fitted": m.averaging_error.slope,
-                "R squared": m.averaging_error.explained,
-                "bound, log(1 - x/2)/2": m.predicted_bias / 2,
+                "`R` squared": m.averaging_error.explained,
+                "bound, `log(1 - x/2)/2`": m.predicted_bias / 2,
                 "fitted / bound": m.times_bound,
             }
             for name, m in found.items()
         ],
-        "x = lambda/|E|. A ratio above 1 is a decay faster than the bound.",
+        "`x = lambda/|E|`. A ratio above 1 is a decay faster than the bound.",
     )
 
 
@@ -221,7 +221,7 @@ def _gosta_table(found: _Found) -> fw.Table:
             }
             for name, m in found.items()
         ],
-        f"Fitted from {_SETTLED:g} |E|/lambda on. The bound on the bias falls with exponent -1, "
+        f"Fitted from {_SETTLED:g} `|E|/lambda` on. The bound on the bias falls with exponent -1, "
         "that on the error with -1/2.",
     )
 
@@ -263,8 +263,8 @@ def _slower_claim(found: _Found) -> fw.Claim:
     ]
     return fw.Claim(
         "pairwise-slower",
-        "Pairwise estimation is slower: its bias falls like 1/t and the fluctuation of the "
-        "network's mean like 1/sqrt(t), powers of t and not geometrically.",
+        "Pairwise estimation is slower: its bias falls like `1/t` and the fluctuation of the "
+        "network's mean like `1/sqrt(t)`, powers of `t` and not geometrically.",
         cite("312") + ", made exact by theory",
         fw.grade(near),
         f"Exponents of the bias are {min(bias):.3f} to {max(bias):.3f}, those of the fluctuation "

@@ -28,6 +28,7 @@ from pairgossip_paper.framework.claims import (
     within,
 )
 from pairgossip_paper.framework.figures import Sheet
+from pairgossip_paper.framework.typesetting import mark_fields
 
 __all__ = [
     "Case",
@@ -70,6 +71,9 @@ class Picture:
     caption: str
     sheet: Sheet
 
+    def __post_init__(self) -> None:
+        mark_fields(self, "caption")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -79,6 +83,9 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+
+    def __post_init__(self) -> None:
+        mark_fields(self, "title", "columns", "rows", "note")
 
     @classmethod
     def from_records(
@@ -100,6 +107,9 @@ class Section:
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
     claims: Sequence[Claim] = ()
+
+    def __post_init__(self) -> None:
+        mark_fields(self, "headline", "notes")
 
     @property
     def findings(self) -> list[str]:
@@ -189,6 +199,9 @@ class Experiment:
     """Its place in the report: experiments are in increasing order, those of one place by name."""
     opens: bool = False
     """Whether its first figure is among those with which the report opens."""
+
+    def __post_init__(self) -> None:
+        mark_fields(self, "question")
 
 
 def geometric_grid(first: int, last: int, count: int) -> IntArray:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from pairgossip_paper.framework.typesetting import mark_fields
+
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
 
 
@@ -20,6 +22,9 @@ class Claim:
     """Who says so: a place of the paper (`paper.cite`), another paper, or "theory"."""
     verdict: Verdict
     evidence: str
+
+    def __post_init__(self) -> None:
+        mark_fields(self, "statement", "source", "evidence")
 
 
 def grade(passed: Iterable[bool]) -> Verdict:

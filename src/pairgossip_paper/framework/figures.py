@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from pairgossip.arrays import FloatArray
 from pairgossip.results.curves import Band, Curve
+from pairgossip_paper.framework.typesetting import Marked
 
 _WIDTH, _HEIGHT = 4.4, 3.5
 """Of a panel, in inches."""
@@ -65,7 +66,7 @@ class Panel:
 
         The page names every curve; the legend of the figure leaves some to the caption.
         """
-        line = next((line for line in _LINES if line in style), "")
+        line, label = next((line for line in _LINES if line in style), ""), Marked(label)
         curve = Curve(label, np.asarray(y, dtype=np.float64), color, line or "-", band)
         self.curves.append(PlacedCurve(np.asarray(x, dtype=np.float64), curve, points=not line))
         look |= {"color": color, "label": _legend_label(label, legend)}
@@ -102,6 +103,7 @@ class Panel:
 
     def name_places(self, x: Sequence[str] = (), y: Sequence[str] = (), **look: Any) -> None:
         """Put names at the places 0, 1, ... of an axis."""
+        x, y = ([Marked(name) for name in names] for names in (x, y))
         self.x_names, self.y_names = x, y
         if x:
             self.axes.set_xticks(range(len(x)), x, **look)
@@ -124,6 +126,7 @@ class Panel:
         legend: bool = False,
     ) -> None:
         """Label the panel and scale its axes."""
+        x, y, title = map(Marked, (x, y, title))
         self.x_label, self.y_label, self.title = x, y, title
         self.x_log, self.y_log = x_log, y_log
         axes = self.axes

@@ -1,8 +1,8 @@
 """Formulas in sentences, typeset: lambda_(n-1) becomes a Greek letter in italics with a subscript.
 
-Sentences of the report are read in a terminal as well, so they are written as plain text, and no
-sign marks a formula in them. It is told by what it consists of: single letters, names of Greek
-letters, powers, subscripts, numbers like 1e-12. Whatever else is in a sentence stays as it is.
+Sentences of the report are read in a terminal and on the page as well, so formulas are plain text.
+Whoever writes one puts it between backticks, which nobody else sees: `Marked` text is a string
+without them. Numbers need none: 1e-12, -0.5 and 26 x 26 are set in all texts.
 """
 
 # ruff: noqa: RUF001 (signs that look like letters are what it is about)
@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+_MARK = "`"
 _NAMES = {
     **{"alpha": "α", "gamma": "γ", "eps": "ε", "theta": "θ", "lambda": "λ", "xi": "ξ", "pi": "π"},
     **{"beta": "β", "sigma": "σ", "tau": "τ", "phi": "φ", "omega": "ω", "hbar": "h\u0304"},
     **{"Delta-bar": "Δ\u0304", "Delta~": "Δ\u0303"},
 }
-_SYMBOL = "[A-Za-zα-ω]\u0304?′?"
-_NO_WORD_BEFORE = r"(?<![A-Za-zα-ω'’])(?<![A-Za-z][.-])(?<!appendix )"
 _INSIDE = r"[^(){}]*(?:\([^(){}]*\)[^(){}]*)*"
-"""What may stand in parentheses: anything, with parentheses one deep."""
+"""A pattern for the inside of parentheses: anything, with parentheses one deep."""
 _SCRIPT = rf"(?:\(({_INSIDE})\)|\{{({_INSIDE})\}}|([−-]?\d+|[a-z]{{2}}\b|\w))"
 
 _SCIENTIFIC = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
+_MINUS = re.compile(r"(?<![\w)\].-])-(?=[\d.])")
+_TIMES = re.compile(r"(?<=\d) x (?=\d)")
+_TEN = re.compile(r"\b10\^\((−?\d+)\)")
 _ROOT = re.compile(rf"\bsqrt\(({_INSIDE})\)")
 _SIGNS = [
     (re.compile(pattern), sign)
@@ -35,56 +37,94 @@ _SIGNS = [
         ("<=", "≤"),
         (">=", "≥"),
         (r"(?<!\|E)\|\|", "‖"),
-        (r"(?<![.\w])\.\.(?![.\w])", "…"),
-        (r"(?<=[\w)]) \. (?=[\w(])", " · "),
-        (r"(?<=\d) x (?=\d)|(?<=[A-Za-z)|]) x (?=[\w(|])(?!(?:and|for|from|is|of) )", " × "),
-        # A sign of a number or a term, a difference, and what is like n-1; hyphens stay.
-        (r"(?<![\w)\].-])-(?=[\d.(]|log\b|[a-zα-ωDL](?![A-Za-z]))", "−"),
-        (r"(?<!\S)-(?= )|(?<=\b[a-z])-(?=\d\b)", "−"),
-        (r"(?<![A-Za-z])([A-Za-z])'(?![A-Za-z])", r"\1′"),
+        (r"(?<!\.)\.\.(?!\.)", "…"),
+        (r" \. ", " · "),
+        (r" x (?!=)", " × "),
+        ("-", "−"),
+        (r"(?<=[A-Za-z])'", "′"),
     )
 ]
 _NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(_NAMES)})(?![A-Za-z])")
-_SUBSCRIPT = re.compile(rf"(?<![A-Za-z])({_SYMBOL}|sum|mean)_{_SCRIPT}")
+_SUBSCRIPT = re.compile(rf"(?<![A-Za-z])([A-Za-zα-ω]\u0304?′?|sum|mean)_{_SCRIPT}")
 _POWER = re.compile(rf"(?<=[\w)>|‖′])\^{_SCRIPT}")
-# Letters that are words, grades or dimensions (a, I, A to C, 2D) are none of a formula.
-_LETTER = re.compile(
-    rf"{_NO_WORD_BEFORE}((?:[b-zα-ωE-HKLNPR-Z]|(?<!\d)D|nk|LD|a(?= [≤+=])|(?<=\d)a)\u0304?)"
-    r"(?!\u0304|[A-Za-zα-ω0-9]|['’][A-Za-z]|\.[A-Za-z]|-[A-Z])"
-)
+_LETTER = re.compile("(?<![A-Za-zα-ω])((?:[A-Za-zα-ω]|nk|LD)\u0304?)(?![A-Za-zα-ω\u0304;])")
+"""A letter alone, or one of the products; words such as log stand upright."""
+
+
+class Marked(str):
+    """A text without its marks, which knows where its formulas are."""
+
+    marked: str
+
+    def __new__(cls, text: str) -> Self:
+        """Take the marks out of a text, unless it is marked already."""
+        if isinstance(text, cls):
+            return text
+        plain = super().__new__(cls, text.replace(_MARK, ""))
+        plain.marked = text
+        return plain
+
+
+def with_marks(text: str) -> str:
+    """Return a text as it was written, to make another of it."""
+    return text.marked if isinstance(text, Marked) else text
+
+
+def mark_fields(instance: object, *names: str) -> None:
+    """Mark texts of a frozen dataclass, also those in sequences."""
+    for name in names:
+        object.__setattr__(instance, name, _mark(getattr(instance, name)))
+
+
+def _mark(value: Any) -> Any:
+    if isinstance(value, str):
+        return Marked(value)
+    return [_mark(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def typeset(text: str) -> Markup:
-    """Return a sentence of plain text as HTML in which formulas look like formulas."""
+    """Return a text as HTML in which formulas and numbers look like formulas and numbers."""
     from markupsafe import Markup
 
-    html = escape(_to_unicode(text), quote=False)
-    html = _SUBSCRIPT.sub(lambda found: f"{found[1]}<sub>{_inside(found, 2)}</sub>", html)
-    html = _POWER.sub(lambda found: f"<sup>{_inside(found, 1)}</sup>", html)
-    return Markup(_LETTER.sub(r"<i>\1</i>", html))
+    words, *others = with_marks(text).split(_MARK)
+    parts = [_typeset_words(words)]
+    for number, part in enumerate(others):
+        parts.append(_typeset_words(part) if number % 2 else _typeset_formula(part))
+    return Markup("".join(parts))
 
 
-def _to_unicode(text: str) -> str:
-    """Replace names and signs by the characters they stand for; subscripts and powers stay."""
-    text = _SCIENTIFIC.sub(_power_of_ten, text)
-    text = _NAME.sub(lambda found: _NAMES[found[1]], text)
-    text = _ROOT.sub(_root, text)
+def _typeset_words(text: str) -> str:
+    text = _set_numbers(escape(text, quote=False))
+    return _TEN.sub(r"10<sup>\1</sup>", text)
+
+
+def _typeset_formula(text: str) -> str:
+    text = _NAME.sub(lambda name: _NAMES[name[1]], _set_numbers(text))
+    text = _ROOT.sub(_set_root, text)
     for pattern, sign in _SIGNS:
         text = pattern.sub(sign, text)
-    return text
+    html = escape(text, quote=False)
+    html = _SUBSCRIPT.sub(lambda sub: f"{sub[1]}<sub>{_inside(sub, 2)}</sub>", html)
+    html = _POWER.sub(lambda power: f"<sup>{_inside(power, 1)}</sup>", html)
+    return _LETTER.sub(r"<i>\1</i>", html)
 
 
-def _inside(found: re.Match[str], first: int) -> str:
+def _inside(script: re.Match[str], first: int) -> str:
     """Return a script without the parentheses that held it together."""
-    return next(part for part in found.groups()[first - 1 :] if part is not None)
+    return next(part for part in script.groups()[first - 1 :] if part is not None)
 
 
-def _power_of_ten(found: re.Match[str]) -> str:
-    digits, exponent = found[1], int(found[2])
+def _set_numbers(text: str) -> str:
+    text = _SCIENTIFIC.sub(_set_power_of_ten, text)
+    return _TIMES.sub(" × ", _MINUS.sub("−", text))
+
+
+def _set_power_of_ten(number: re.Match[str]) -> str:
+    digits, exponent = number[1], int(number[2])
     if exponent == 0:
         return digits
     return f"10^({exponent})" if digits == "1" else f"{digits}\u00a0×\u00a010^({exponent})"
 
 
-def _root(found: re.Match[str]) -> str:
-    return f"√{found[1]}" if re.fullmatch(r"[^\W\d]|\d+", found[1]) else f"√({found[1]})"
+def _set_root(root: re.Match[str]) -> str:
+    return f"√{root[1]}" if re.fullmatch(r"[^\W\d]|\d+", root[1]) else f"√({root[1]})"

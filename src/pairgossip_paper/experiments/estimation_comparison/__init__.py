@@ -129,9 +129,9 @@ def _notes(found: _Found, targets: fw.Results) -> list[str]:
         "the asynchronous one; the two clocks are compared at equal exchanges, where the error "
         f"of GoSta with the asynchronous clock ends at {min(apart):.2f} to {max(apart):.2f} times "
         "that with the synchronous one.",
-        "The bound of the paper's theorem 1 varies with the gap lambda_(n-1) / |E| like its power "
-        f"{_EXPONENT:g}; it is an upper bound, and errors need not. At equal iterations, errors "
-        f"follow powers from {min(powers):.2f} to {max(powers):.2f}"
+        "The bound of the paper's theorem 1 varies with the gap `lambda_(n-1) / |E|` like its "
+        f"power {_EXPONENT:g}; it is an upper bound, and errors need not. At equal iterations, "
+        f"errors follow powers from {min(powers):.2f} to {max(powers):.2f}"
         + (": the graph matters less than in the bound." if weaker else "."),
         f"Two constants of the rules below were set after a look at quick runs: the tolerance "
         f"{_SLOPE_TOLERANCE:g} of slopes, and the relative error {_MEANINGFUL:g} from which on "
@@ -157,7 +157,7 @@ def _final_table(found: _Found) -> fw.Table:
         f"Errors after {found[GRAPHS[0]]['u1'].iterations[-1]:,} iterations",
         records,
         "The slope is that of the logarithm of the error over the logarithm of iterations in the "
-        "last decade, or since iteration |E| / lambda_(n-1) where that is later.",
+        "last decade, or since iteration `|E| / lambda_(n-1)` where that is later.",
     )
 
 
@@ -241,7 +241,7 @@ def _error_picture(found: _Found, targets: Mapping[str, Any], against: str) -> f
         f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
         f"against {_AXES[against]}; bands are the 10th to 90th percentiles of single trials. "
         "U1 has a target of its own, the row means, whose distance from the statistic is the "
-        "dotted line. Gray lines fall like t^(-1/2) and like 1/t.",
+        "dotted line. Gray lines fall like `t^(-1/2)` and like `1/t`.",
         sheet,
     )
 
@@ -361,7 +361,7 @@ def _slope_claim(statistic: str, found: _Found) -> fw.Claim:
     share = [m["gosta-sync"].mean_error / m["gosta-sync"].final for m in found.values()]
     return fw.Claim(
         f"slope-{statistic}",
-        "The error of GoSta (synchronous) falls at least as fast as t^(-1/2).",
+        "The error of GoSta (synchronous) falls at least as fast as `t^(-1/2)`.",
         cite("329"),
         fw.grade(slope <= slowest for slope in slopes["gosta-sync"]),
         "Slopes at the end of the runs, on the complete, Watts-Strogatz and torus graphs: "

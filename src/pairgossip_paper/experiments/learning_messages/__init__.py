@@ -101,14 +101,14 @@ def _about(facts: Facts) -> str:
         f"{DATA[WISCONSIN].label}, features as in the file, and of the digits {DATA[DIGITS].label} "
         f"(as many rows, gray levels from 0 to 1, and {DATA[DIGITS].l2:g} times the sum of squared "
         "coefficients, as a score could separate them). The paper's step is synchronous, "
-        f"{PAPER_STEP:g}/sqrt(t). The tuned step, asynchronous, is the one of "
-        f"{', '.join(f'{c:g}' for c in GRID)}/sqrt(t) whose run ends with the lowest loss, which "
-        "nobody knows beforehand. The adaptive one is the default, asynchronous. Sketched "
-        "gradients are averages along a tree, or along ordered exchanges (on the first data set, "
-        "where these do not give way to random ones); their first round is the closed form from "
-        "class moments. An exchange is two messages. Losses are means over nodes and trials; the "
-        f"optimum is that of one machine. For the AUC {held_out['held_out']} rows are held out, "
-        f"and {held_out['nodes']} are on the nodes of a Watts-Strogatz graph."
+        f"`{PAPER_STEP:g}/sqrt(t)`. The tuned step, asynchronous, is the one of "
+        f"{', '.join(f'{c:g}' for c in GRID[:-1])}, `{GRID[-1]:g}/sqrt(t)` whose run ends with the "
+        "lowest loss, which nobody knows beforehand. The adaptive one is the default, "
+        "asynchronous. Sketched gradients are averages along a tree, or along ordered exchanges "
+        "(on the first data set, where these do not give way to random ones); their first round is "
+        "the closed form from class moments. An exchange is two messages. Losses are means over "
+        f"nodes and trials; the optimum is that of one machine. For the AUC {held_out['held_out']} "
+        f"rows are held out, and {held_out['nodes']} are on the nodes of a Watts-Strogatz graph."
     )
 
 
@@ -173,7 +173,7 @@ def _loss_table(curves: Curves, facts: Facts) -> fw.Table:
 
 def _name_way(way: str, curve: Curve) -> str:
     label = WAYS[way].label
-    return label if curve.constant is None else f"{label}, {curve.constant:g}/sqrt(t)"
+    return label if curve.constant is None else f"{label}, `{curve.constant:g}/sqrt(t)`"
 
 
 def _cell(value: float | None) -> float | str:

@@ -213,7 +213,7 @@ def _sketch_claim(curves: Curves) -> fw.Claim:
         "messages-sketch",
         "A sketch that is averaged along ordered exchanges takes at most an eighth of GoSta's "
         f"exchanges to an error of {LEVEL:g}, on the torus and on the Watts-Strogatz graph.",
-        "theory: means are averaged at a geometric rate, pairs at that of 1/sqrt(t)",
+        "theory: means are averaged at a geometric rate, pairs at that of `1/sqrt(t)`",
         {
             name: _gain(by["sketch-ordered"], by["gosta"])
             for name, by in curves.items()
@@ -264,11 +264,11 @@ def _tree_claim(curves: Curves, facts: Facts) -> fw.Claim:
         listed[name] = tree.final
     return fw.Claim(
         "messages-tree",
-        "Up and down a tree, a sketch takes 2n - 2 messages, the fewest there can be, and is then "
-        "as good as if it had been averaged exactly.",
+        "Up and down a tree, a sketch takes `2n - 2` messages, the fewest there can be, and is "
+        "then as good as if it had been averaged exactly.",
         "theory: sums up the tree and the total down",
         fw.grade(passed),
-        f"After 2n - 2 messages errors are {fw.list_values(listed)}, those of the sketch to "
+        f"After `2n - 2` messages errors are {fw.list_values(listed)}, those of the sketch to "
         f"{_ROUNDING:g} relatively in {sum(passed[1::2])} of {len(listed)} networks.",
     )
 
@@ -375,12 +375,12 @@ def _wall_claim(curves: Curves, facts: Facts) -> fw.Claim:
         least[name] = min(needed) / fewest_messages(facts[name]["nodes"])
     return fw.check(
         "messages-wall",
-        f"No way is within {LEVEL:g} before 2n - 2 messages, the fewest after which every node's "
+        f"No way is within {LEVEL:g} before `2n - 2` messages, the fewest after which every node's "
         "answer can depend on every row.",
         "theory: Harary and Schwenk (1974)",
         least,
         fw.at_least(1 - _ROUNDING),
-        "The fewest messages of all ways are {values} times 2n - 2.",
+        "The fewest messages of all ways are {values} times `2n - 2`.",
     )
 
 

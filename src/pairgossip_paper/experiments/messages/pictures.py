@@ -73,7 +73,7 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
         f"Left: root mean square error over nodes and trials on the {_SHOWN}, relative to "
         "the statistic, against messages sent. Right: messages after which the error stays below "
         f"{100 * LEVEL:g} %, on all networks; arrows where it takes more than was run. Gray: below "
-        "2n - 2 messages no way can have asked every node and told every node.",
+        "`2n - 2` messages no way can have asked every node and told every node.",
         sheet,
     )
 
@@ -90,7 +90,7 @@ def sent_picture(curves: Curves, facts: Facts, against: str) -> Picture:
     corner.axes.set_axis_off()
     handles, labels = _longest_legend(sheet)
     corner.axes.legend(handles, labels, loc="center", frameon=False, fontsize="medium")
-    wall = "2n - 2 messages" + ("" if against == "messages" else " of one number each")
+    wall = "`2n - 2` messages" + ("" if against == "messages" else " of one number each")
     return Picture(
         against,
         f"Root mean square error over nodes and trials, relative to the statistic, against "

@@ -105,7 +105,7 @@ def _describe_setup(name: str, measured: Measures) -> str:
     first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
     return (
         f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
-        f"step size {_TASKS[name].step:g}/sqrt(t), logistic loss; of the numerators {tried} that "
+        f"step size `{_TASKS[name].step:g}/sqrt(t)`, logistic loss; of the numerators {tried} that "
         "were tried, this one ended with the lower objective. The metric is diagonal with weights "
         "of 0 or more: a whole matrix would send the square of as many numbers in every exchange "
         "and ask for an eigendecomposition at each update. Objectives are those of a few nodes "

@@ -35,7 +35,7 @@ def convergence_picture(measured: Measures) -> Picture:
     right.finish("iterations", "root mean square distance", title, legend=True)
     trials = next(iter(measured.fits.values())).trials
     highest = max(float(measured.excess(graph).max()) for graph in measured.fits)
-    early = " Early steps overshoot: asynchronous nodes weigh gradients by about n/2."
+    early = " Early steps overshoot: asynchronous nodes weigh gradients by about `n/2`."
     return Picture(
         "objective",
         "Left: logistic objective above its centralized minimum, mean over nodes and trials, with "

@@ -231,8 +231,8 @@ def _own_pairs_claim(case: _Drawn) -> fw.Claim:
     return fw.Claim(
         "own-report",
         "Randomized response combines with gossip only if own pairs have a rule of their own: "
-        "debiased at a node's own report like at any other, the V-statistic is biased, by a known "
-        "amount, and it is unbiased with the debiased own pair (rule: "
+        "debiased at a node's own report like at any other, the `V`-statistic is biased, by a "
+        "known amount, and it is unbiased with the debiased own pair (rule: "
         f"{_ERRORS:g} standard errors).",
         f"theory, about what is left open in the {cite('679-682')}",
         fw.grade([unbiased, biased, known]),
@@ -272,7 +272,7 @@ def _size_claim(by_size: _BySize) -> fw.Claim:
     listed = ", ".join(f"{line.slope:.3f} at epsilon {eps:g}" for eps, line in lines.items())
     return fw.Claim(
         "noise-in-n",
-        "The noise of reports falls like 1/sqrt(n) (rule: the exponent of the measured standard "
+        "The noise of reports falls like `1/sqrt(n)` (rule: the exponent of the measured standard "
         f"deviation over sizes from {_LARGE:,} on is within {_TOLERANCE:g} of -1/2, at every "
         "epsilon).",
         "theory; Bell et al., as the paper cites them",
@@ -360,8 +360,8 @@ def _size_picture(by_size: _BySize) -> fw.Picture:
     return fw.Picture(
         "people",
         "Standard deviation of the debiased statistic over draws of the reports (dots) and its "
-        "exact prediction (lines), for n quantiles of the incomes. Where people are few, a part "
-        "in 1/n adds to the one in 1/sqrt(n).",
+        "exact prediction (lines), for `n` quantiles of the incomes. Where people are few, a part "
+        "in `1/n` adds to the one in `1/sqrt(n)`.",
         sheet,
     )
 

@@ -38,7 +38,7 @@ _LOOKS = {
     "bins-ordered": (COLORS[0], "-"),
 }
 _UNITS = {
-    "ranks": "error of a rank (% of n)",
+    "ranks": "error of a rank (% of `n`)",
     "rank-sum": "error of the rank sum (its sd)",
     "trimmed": "error of the trimmed mean (%)",
 }
@@ -121,10 +121,11 @@ def _about(results: fw.Results, facts: Mapping[str, Any]) -> str:
 
 def _about_test(facts: Mapping[str, Any]) -> str:
     return (
-        f"The exact test of the two groups has z = {facts['z']:.3g}, p = {facts['p']:.2g}. What it "
-        f"can afford is measured in standard deviations of the rank sum, {facts['spread']:.4g}: "
-        f"relative to the sum itself, {facts['rank_sum']:.6g}, as in the published figures, any "
-        f"error looks {facts['rank_sum'] / facts['spread']:.3g} times smaller."
+        f"The exact test of the two groups has `z = {facts['z']:.3g}`, `p` = {facts['p']:.2g}. "
+        "What it can afford is measured in standard deviations of the rank sum, "
+        f"{facts['spread']:.4g}: relative to the sum itself, {facts['rank_sum']:.6g}, as in the "
+        f"published figures, any error looks {facts['rank_sum'] / facts['spread']:.3g} times "
+        "smaller."
     )
 
 
@@ -168,7 +169,7 @@ def _picture(results: fw.Results, errors: _Errors, facts: Mapping[str, Any]) -> 
         "(above; dotted is what theory says of synchronous GoRank), of the rank sum of one group "
         "in units of its standard deviation (middle; dotted is what a test can afford), and of a "
         "trimmed mean of contaminated numbers (below). Stars: bins added up along a tree, which is "
-        "done after 4n - 4 messages. Bins need longer messages; see the table.",
+        "done after `4n - 4` messages. Bins need longer messages; see the table.",
         sheet,
     )
 
@@ -242,7 +243,7 @@ def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:
         "ranks-rate",
         "The error of a rank by GoRank falls as the inverse square root of the exchanges, on both "
         "clocks.",
-        "Van Elst, Colin and Clemencon (2025): O(1/sqrt(t)) for expected absolute errors",
+        "Van Elst, Colin and Clemencon (2025): `O(1/sqrt(t))` for expected absolute errors",
         slopes,
         fw.within(_SLOPE_TOLERANCE, of=-0.5),
         "Over the last tenfold of exchanges the exponents are {values:.2f}; {of:g} within "
@@ -310,7 +311,7 @@ def _tree_claim(errors: _Errors) -> fw.Claim:
     ]
     return fw.Claim(
         "ranks-tree",
-        "Along a tree, bins are as good after 4n - 4 messages as after all exchanges of gossip.",
+        "Along a tree, bins are as good after `4n - 4` messages as after all exchanges of gossip.",
         "theory: sums up the tree and the total down, twice because the range is not known",
         fw.grade(passed),
         f"In the units of the tasks, errors are {fw.list_values(listed)}.",

@@ -112,9 +112,9 @@ def _about(curves: Curves) -> str:
     run = next(iter(curves.values()))["lexicographic"].run
     sites = ", ".join(f"{name} of {n}" for name, n in SITES.items())
     return (
-        "Gini mean difference of incomes by GoSta (synchronous): n sites hold k rows each, which "
-        "are nk quantiles of the same distribution, dealt at random. With unequal sizes incomes "
-        "are sorted over the sites, and the richer a site the fewer rows it has. Networks: "
+        "Gini mean difference of incomes by GoSta (synchronous): `n` sites hold `k` rows each, "
+        "which are `nk` quantiles of the same distribution, dealt at random. With unequal sizes "
+        "incomes are sorted over the sites, and the richer a site the fewer rows it has. Networks: "
         f"{sites} sites. Every run makes about {int(run.messages[-1]) // 2:,} exchanges between "
         f"sites, in {run.trials} trials; exchanges within a site are free and come on top. An "
         "error is the root mean square over nodes and trials relative to the statistic; nodes are "
@@ -172,7 +172,7 @@ def _about_prices(equal: Curves) -> str:
         listed.append(f"on {name}, {'; '.join(prices)}")
     return (
         f"To stay below a relative error of {LEVEL:g}: {'. '.join(listed)}. Whole sets pay in "
-        "work instead: every update of a site sums over k x k pairs of rows."
+        "work instead: every update of a site sums over `k x k` pairs of rows."
     )
 
 
@@ -193,7 +193,7 @@ def _graph_table(facts: Facts) -> fw.Table:
                 "gap, from the sites": graph["gaps"]["uniform-edges"][0],
                 "gap, from all edges": graph["gaps"]["uniform-edges"][1],
                 "gap per exchange between sites": _per_message(fact, construction),
-                "gap x of whole sets": graph["sites_gap"],
+                "gap `x` of whole sets": graph["sites_gap"],
             }
             for name, fact in facts.items()
             for construction, graph in fact["graphs"].items()
@@ -239,7 +239,7 @@ def _agreement_claim(equal: Curves, facts: Facts) -> fw.Claim:
         "On graphs that are not complete, the lexicographic and the blow-up construction are "
         "equally good at equal numbers of messages: local exchanges are free, but do not help the "
         "slowest mode.",
-        "theory: gap per exchange between sites, x/k for both",
+        "theory: gap per exchange between sites, `x/k` for both",
         fw.grade(
             [apart < _GAP_ROUNDING, *(abs(np.log(r)) <= np.log1p(_AGREE) for r in ratios.values())]
         ),
@@ -288,12 +288,12 @@ def _share_needed(by: Mapping[str, Curve]) -> float:
 def _messages_claim(equal: Curves, facts: Facts) -> fw.Claim:
     return fw.check(
         "several-points-messages",
-        "Sites that swap whole sets of k rows need 1/k of the messages.",
-        "theory: gap per exchange, x for whole sets and x/k for rows",
+        "Sites that swap whole sets of `k` rows need `1/k` of the messages.",
+        "theory: gap per exchange, `x` for whole sets and `x/k` for rows",
         {name: _share_needed(by) for name, by in equal.items()},
         {name: fw.at_most(_FEWER / facts[name]["sizes"][0]) for name in equal},
         "To reach the final error of the lexicographic construction, whole sets need {values} of "
-        "its messages; at most {times:g}/k was asked for.",
+        "its messages; at most `{times:g}/k` was asked for.",
         times=_FEWER,
     )
 
@@ -310,9 +310,9 @@ def _bytes_claim(equal: Curves, facts: Facts) -> fw.Claim:
         passed.append(ratios[name] <= 1 + _NO_WORSE)
     return fw.Claim(
         "several-points-bytes",
-        "A message of whole sets carries k times the observations, and they are no worse than rows "
-        "at equal numbers of bytes.",
-        "theory: (k + 1)/2 times the bytes in 1/k of the messages, for one column",
+        "A message of whole sets carries `k` times the observations, and they are no worse than "
+        "rows at equal numbers of bytes.",
+        "theory: `(k + 1)/2` times the bytes in `1/k` of the messages, for one column",
         fw.grade(passed),
         f"Messages are {fw.list_values(longer)} times as long. At equal bytes at the end, the "
         f"error of whole sets is {fw.list_values(ratios)} times that of the lexicographic "

@@ -70,7 +70,7 @@ def price_picture(curves: Curves, facts: Facts) -> Picture:
         "prices",
         f"Messages (above) and bytes (below) after which the relative error stays below "
         f"{LEVEL:g}, against the rows per site: the more rows, the longer rows take to travel one "
-        "by one. The gray line grows like k.",
+        "by one. The gray line grows like `k`.",
         sheet,
     )
 

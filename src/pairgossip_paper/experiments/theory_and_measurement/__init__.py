@@ -108,10 +108,10 @@ def _findings(runs: Runs, deviations: _Deviations) -> list[str]:
     return [
         f"Gini mean difference of {run.nodes} of Engel's incomes (in Belgian francs), one per "
         f"node, {run.trials} trials of {run.iterations[-1]:,} iterations of every algorithm. "
-        f"Normalized gaps lambda/|E|: {gaps}.",
+        f"Normalized gaps `lambda/|E|`: {gaps}.",
         "GoSta-async has no closed form; by simulation, the root mean square bias over nodes "
         f"falls between iteration {gossip[GRAPHS[0]].iterations[0]} and the last from {falls}. The "
-        "mean over trials cannot show less than its noise, error/sqrt(trials).",
+        "mean over trials cannot show less than its noise, `error/sqrt(trials)`.",
         "At the last iteration the root mean square error is between "
         f"{1 / max(last):.3g} and {1 / min(last):.3g} times smaller than the centered deviation "
         "bound: the bound certifies a rate and is no estimate of the error.",
@@ -136,7 +136,7 @@ def _bias_table(agreements: Mapping[tuple[str, str], Agreement], exact: fw.Resul
     return fw.Table.from_records(
         "Bias of the Gini mean difference: simulation against theory",
         records,
-        "Cells are nodes x checkpoints; s.e. is the standard error of the mean over trials. The "
+        "Cells are `nodes x checkpoints`; s.e. is the standard error of the mean over trials. The "
         "last columns hold the largest ratio of the exact bias to the bounds over all iterations.",
     )
 
@@ -145,7 +145,7 @@ def _examples_table(
     examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, Measured]
 ) -> fw.Table:
     cases = {
-        "gosta": "GoSta, path of 10, h(x, y) = x, not symmetric",
+        "gosta": "GoSta, path of 10, `h(x, y) = x`, not symmetric",
         "u1": "U1, pendant node of K8",
     }
     lasts = " and ".join(f"{run.iterations[-1]:,}" for run in runs.values())
@@ -154,16 +154,16 @@ def _examples_table(
         [
             {
                 "case": words,
-                "t x bias, exact": max(examples[name]["bias"]),
-                "t x printed bound": examples[name]["printed"],
-                "t x corrected bound": examples[name]["corrected"],
-                "t x bias, measured": measured[name].values[-1],
+                "`t x bias`, exact": max(examples[name]["bias"]),
+                "`t x printed bound`": examples[name]["printed"],
+                "`t x corrected bound`": examples[name]["corrected"],
+                "`t x bias`, measured": measured[name].values[-1],
                 "standard error": measured[name].errors[-1],
             }
             for name, words in cases.items()
         ],
-        f"Exact: the largest over t. Measured: mean over {runs['gosta'].trials} trials at t = "
-        f"{lasts}, with its standard error. The paper's bounds are for symmetric kernels; that on "
+        f"Exact: the largest over `t`. Measured: mean over {runs['gosta'].trials} trials at `t = "
+        f"{lasts}`, with its standard error. The paper's bounds are for symmetric kernels; that on "
         "GoSta for any kernel is an extension.",
     )
 
@@ -176,8 +176,8 @@ def _deviation_table(deviations: _Deviations) -> fw.Table:
             | {form: ratios[form].max() if form in ratios else None for form in _FORMS}
             for (order, graph), ratios in deviations.items()
         ],
-        "Centered: ||H - U|| in place of ||H||. The sharper form is proved for the order of the "
-        "proofs, exchange first.",
+        "Centered: `||H - U||` in place of `||H||`. The sharper form is proved for the order of "
+        "the proofs, exchange first.",
     )
 
 
@@ -202,12 +202,12 @@ def _printed_gosta_claim(exact: fw.Results) -> fw.Claim:
     worst = max(max(exact[g]["algorithms"][a]["ratio_printed"]) for g in GRAPHS for a in orders)
     return fw.Claim(
         "printed-gosta",
-        "For a symmetric kernel, ||E z(t) - U 1|| <= |E|/(lambda t) (a + 2F).",
+        "For a symmetric kernel, `||E z(t) - U 1|| <= |E|/(lambda t) (a + 2F)`.",
         cite("238, 303-308"),
         fw.grade([worst <= 1 + ROUNDING]),
         f"On {len(GRAPHS)} graphs and in both orders the exact bias is at most {worst:.3f} of it. "
-        "It follows from (2a + F), which also covers kernels that are not symmetric, since a <= F "
-        "for symmetric ones.",
+        "It follows from `(2a + F)`, which also covers kernels that are not symmetric, since `a <= "
+        "F` for symmetric ones.",
     )
 
 
@@ -216,12 +216,12 @@ def _printed_u1_claim(example: fw.Results) -> fw.Claim:
     bias, printed = max(example["bias"]), example["printed"]
     return fw.Claim(
         "printed-u1",
-        "For a symmetric kernel, |E z_k(t) - hbar_k| <= |E| ||H e_k||/(2 lambda t) on every "
+        "For a symmetric kernel, `|E z_k(t) - hbar_k| <= |E| ||H e_k||/(2 lambda t)` on every "
         "connected, non-bipartite graph.",
         cite("238, 905-907"),
         fw.grade([bias <= printed * (1 + ROUNDING)]),
         "On a complete graph of 8 nodes with a pendant node, with a symmetric kernel that is zero "
-        "unless the pendant node's observation is in the pair, the exact t x bias reaches "
+        "unless the pendant node's observation is in the pair, the exact `t x bias` reaches "
         f"{bias:.3f}; the printed bound is {printed:.3f}, the corrected one "
         f"{example['corrected']:.3f}.",
     )
@@ -293,7 +293,7 @@ def _bias_picture(runs: Runs, exact: fw.Results) -> fw.Picture:
         "Bias of the Gini mean difference, root mean square over nodes: exact (solid), corrected "
         "bound (dashed), printed bound (thin, dash-dotted), and mean over "
         f"{trials} trials minus the exact value (dots). A mean over "
-        "trials cannot show a bias below its own noise, error/sqrt(trials) (dotted).",
+        "trials cannot show a bias below its own noise, `error/sqrt(trials)` (dotted).",
         sheet,
     )
 
@@ -363,7 +363,7 @@ def _examples_picture(
     return fw.Picture(
         "hard-cases",
         "Left: a kernel that is not symmetric, beyond what the paper assumes; the bias attains the "
-        "bound for any kernel, (2a + F), nearly. Right: a symmetric kernel for which the bias of "
+        "bound for any kernel, `(2a + F)`, nearly. Right: a symmetric kernel for which the bias of "
         "U1-gossip exceeds the printed bound (theorem 4) and respects the corrected one. Dots, "
         f"means over {runs['gosta'].trials} trials with their standard errors.",
         sheet,
