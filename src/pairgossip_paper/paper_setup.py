@@ -173,7 +173,7 @@ def central_optimum(X: FloatArray, y: Any, l2: float = 0.0) -> dict[str, Any]:
         bent: FloatArray = (differences * weights[:, None]).T @ differences
         return bent + 2.0 * l2 * np.eye(len(theta))
 
-    found = minimize_centrally(
+    optimum = minimize_centrally(
         value_and_gradient,
         np.zeros(X.shape[1]),
         jac=True,
@@ -182,9 +182,9 @@ def central_optimum(X: FloatArray, y: Any, l2: float = 0.0) -> dict[str, Any]:
         options={"gtol": 1e-10},
     )
     return {
-        "model": found.x.tolist(),
-        "objective": float(found.fun),
-        "auc": auc_of_scores(X @ found.x, y),
+        "model": optimum.x.tolist(),
+        "objective": float(optimum.fun),
+        "auc": auc_of_scores(X @ optimum.x, y),
         "objective_of_zero": risk(np.zeros(X.shape[1]), X, "auc-logistic", y),
     }
 

@@ -110,8 +110,8 @@ def _optimum(seed: int) -> Mapping[str, Any]:
     rows = {graph: patients(graph, seed) for graph in GRAPHS}
     # Graphs of as many nodes hold the same rows.
     by_size = {len(one.X): one for one in rows.values()}
-    found = {size: central_optimum(*one) for size, one in by_size.items()}
-    return {graph: found[len(one.X)] for graph, one in rows.items()}
+    by_nodes = {size: central_optimum(*one) for size, one in by_size.items()}
+    return {graph: by_nodes[len(one.X)] for graph, one in rows.items()}
 
 
 def _report(clock: str, results: fw.Results) -> fw.Section:
@@ -352,10 +352,10 @@ def _largest_share(fit: Fit) -> float:
     return float((np.abs(_bias(fit).plotted.mean(axis=0)) / fit.objective).max())
 
 
-def _magnitude_claim(found: _ByScaling, zero: Mapping[str, float]) -> fw.Claim:
+def _magnitude_claim(by_scaling: _ByScaling, zero: Mapping[str, float]) -> fw.Claim:
     ends = [
         min(fit.objective[-1] / zero[graph] for graph, fit in fits.items())
-        for fits in found.values()
+        for fits in by_scaling.values()
     ]
     return fw.check(
         "bias-small-async",
@@ -364,7 +364,7 @@ def _magnitude_claim(found: _ByScaling, zero: Mapping[str, float]) -> fw.Claim:
         cite("643"),
         {
             _WORDS[scaling]: max(_largest_share(fit) for fit in fits.values())
-            for scaling, fits in found.items()
+            for scaling, fits in by_scaling.items()
         },
         fw.less_than(_SEVERAL_ORDERS),
         "It depends on the scaling of features, which the paper does not state. At its largest, "
@@ -375,7 +375,7 @@ def _magnitude_claim(found: _ByScaling, zero: Mapping[str, float]) -> fw.Claim:
     )
 
 
-def _scaling_table(found: _ByScaling, zero: Mapping[str, float]) -> fw.Table:
+def _scaling_table(by_scaling: _ByScaling, zero: Mapping[str, float]) -> fw.Table:
     return fw.Table.from_records(
         "The plotted bias term by the scaling of features",
         [
@@ -385,7 +385,7 @@ def _scaling_table(found: _ByScaling, zero: Mapping[str, float]) -> fw.Table:
                 "largest bias term / objective": _largest_share(fit),
                 "final objective / zero model's": fit.objective[-1] / zero[graph],
             }
-            for scaling, fits in found.items()
+            for scaling, fits in by_scaling.items()
             for graph, fit in fits.items()
         ],
         "The mean over trials of `bias . model`, relative to the objective, at the checkpoint "

@@ -52,30 +52,30 @@ def _mixing(name: str, plan: fw.Plan) -> Mapping[str, Any]:
 
 
 def _report(results: fw.Results) -> fw.Section:
-    found = {name: results[name] for name in _GRAPHS}
+    graphs = {name: results[name] for name in _GRAPHS}
     return fw.Section(
-        _headline(found),
-        [_size_of_printed(found)],
-        [_variation_picture(found)],
-        [_table(found)],
-        [_printed_claim(found), _corrected_claim(found), _bipartite_claim(found)],
+        _headline(graphs),
+        [_size_of_printed(graphs)],
+        [_variation_picture(graphs)],
+        [_table(graphs)],
+        [_printed_claim(graphs), _corrected_claim(graphs), _bipartite_claim(graphs)],
     )
 
 
-def _headline(found: fw.Results) -> str:
-    printed, exact = ([item[key] for item in found.values()] for key in ("printed", "exact"))
-    ratios = [item["corrected"] / item["exact"] for item in found.values()]
+def _headline(graphs: fw.Results) -> str:
+    printed, exact = ([item[key] for item in graphs.values()] for key in ("printed", "exact"))
+    ratios = [item["corrected"] / item["exact"] for item in graphs.values()]
     return (
         "The mixing time, after which a row may be at any node with nearly the same probability, "
-        f"is {min(exact):,} to {max(exact):,} iterations on {len(found)} networks. The printed "
+        f"is {min(exact):,} to {max(exact):,} iterations on {len(graphs)} networks. The printed "
         f"formula gives {min(printed):.2f} to {max(printed):.2f}, and the corrected one "
         f"{min(ratios):.2f} to {max(ratios):.2f} times the exact time."
     )
 
 
-def _variation_picture(found: fw.Results) -> fw.Picture:
+def _variation_picture(graphs: fw.Results) -> fw.Picture:
     sheet = Sheet(3, 2, sharey=True)
-    for panel, (name, item) in zip(sheet.panels, found.items(), strict=True):
+    for panel, (name, item) in zip(sheet.panels, graphs.items(), strict=True):
         color = NETWORK_COLORS[name]
         panel.plot(item["times"], item["variation"], "exact", color)
         panel.plot(item["times"], item["bound"], "bound, corrected", color, "--")
@@ -96,10 +96,10 @@ def _variation_picture(found: fw.Results) -> fw.Picture:
     )
 
 
-def _size_of_printed(found: fw.Results) -> str:
+def _size_of_printed(graphs: fw.Results) -> str:
     """Say what remains of the printed formula when its sign is dropped."""
-    by_exact = sorted(PAPER, key=lambda name: found[name]["exact"])
-    by_printed = sorted(PAPER, key=lambda name: abs(found[name]["printed"]))
+    by_exact = sorted(PAPER, key=lambda name: graphs[name]["exact"])
+    by_printed = sorted(PAPER, key=lambda name: abs(graphs[name]["printed"]))
     order = "in an order other than that of the exact times"
     if by_printed == by_exact[::-1]:
         order = "in the order opposite to that of the exact times"
@@ -113,7 +113,7 @@ def _size_of_printed(found: fw.Results) -> str:
     )
 
 
-def _table(found: fw.Results) -> fw.Table:
+def _table(graphs: fw.Results) -> fw.Table:
     return fw.Table.from_records(
         f"Mixing time: iterations until the total variation distance is at most {_EPSILON:g}",
         [
@@ -126,14 +126,14 @@ def _table(found: fw.Results) -> fw.Table:
                 "corrected": item["corrected"],
                 "corrected / exact": item["corrected"] / item["exact"],
             }
-            for name, item in found.items()
+            for name, item in graphs.items()
         ],
         "From the worst start. Exact: from all eigenvectors of the expected exchange.",
     )
 
 
-def _printed_claim(found: fw.Results) -> fw.Claim:
-    assumed = [item for item in found.values() if not item["bipartite"]]  # as the paper does
+def _printed_claim(graphs: fw.Results) -> fw.Claim:
+    assumed = [item for item in graphs.values() if not item["bipartite"]]  # as the paper does
     enough = [item for item in assumed if item["printed"] >= item["exact"]]
     low, high = (pick(item["printed"] for item in assumed) for pick in (min, max))
     return fw.Claim(
@@ -149,28 +149,28 @@ def _printed_claim(found: fw.Results) -> fw.Claim:
     )
 
 
-def _corrected_claim(found: fw.Results) -> fw.Claim:
+def _corrected_claim(graphs: fw.Results) -> fw.Claim:
     slack = 1 + 1e-9
     below = all(
         np.all(np.array(item["variation"]) <= slack * np.array(item["bound"]))
         and item["exact"] <= item["corrected"]
-        for item in found.values()
+        for item in graphs.values()
     )
-    ratios = [item["corrected"] / item["exact"] for item in found.values()]
+    ratios = [item["corrected"] / item["exact"] for item in graphs.values()]
     return fw.Claim(
         "corrected-mixing-time",
         "The total variation is at most `sqrt(n - 1)/2 (1 - lambda/|E|)^t`, so that "
         "`log(sqrt(n - 1)/(2 eps))/(-log(1 - lambda/|E|))` iterations are enough.",
         "theory",
         fw.grade([below]),
-        f"On {len(found)} graphs, at all times computed; the corrected time is {min(ratios):.2f} "
+        f"On {len(graphs)} graphs, at all times computed; the corrected time is {min(ratios):.2f} "
         f"to {max(ratios):.2f} times the exact one.",
     )
 
 
-def _bipartite_claim(found: fw.Results) -> fw.Claim:
-    bipartite = [name for name, item in found.items() if item["bipartite"]]
-    mixed = [n for n in bipartite if found[n]["variation"][-1] <= _EPSILON]
+def _bipartite_claim(graphs: fw.Results) -> fw.Claim:
+    bipartite = [name for name, item in graphs.items() if item["bipartite"]]
+    mixed = [n for n in bipartite if graphs[n]["variation"][-1] <= _EPSILON]
     return fw.Claim(
         "bipartite",
         "Observations mix on every connected graph of three nodes or more, bipartite ones too.",

@@ -98,17 +98,17 @@ _InTime = Mapping[str, Mapping[int, _Fits]]
 
 
 def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
-    last, found = plan.choose(*_LENGTHS), list[fw.Case]()
+    last, cases = plan.choose(*_LENGTHS), list[fw.Case]()
     trials = plan.repeat(_REPEATS, _LEAST_TRIALS)
     how = {"checkpoints": _grid(last), "record": "summary"}
     for name, sizes in _SIZES.items():
         for nodes in sizes[: plan.choose(len(sizes), _QUICK_SIZES)]:
             problem = partial(_problem, name, nodes, plan.seed)
-            found += [
+            cases += [
                 plan.simulate(f"{name}-{nodes}", estimate, problem, last, trials, **how),
                 fw.Computation(f"exact-{name}-{nodes}", partial(_exact, problem, _grid(last))),
             ]
-    return found
+    return cases
 
 
 def _grid(last: int) -> IntArray:
@@ -370,10 +370,10 @@ def _nodes_picture(families: _Families) -> fw.Picture:
     sheet = Sheet(2, size=(9.6, 4.0))
     left, right = sheet.panels
     for name, points in families.items():
-        color, nodes, found = NETWORK_COLORS[name], list(points), list(points.values())
-        left.plot(nodes, [p.exact["late"] for p in found], name, color, "o-")
-        right.plot(nodes, [p.run.error[-1] for p in found], name, color, "o-")
-        bounds = [p.exact["late_bound"] for p in found], [p.exact["error_bound"][-1] for p in found]
+        color, nodes, drawn = NETWORK_COLORS[name], list(points), list(points.values())
+        left.plot(nodes, [p.exact["late"] for p in drawn], name, color, "o-")
+        right.plot(nodes, [p.run.error[-1] for p in drawn], name, color, "o-")
+        bounds = [p.exact["late_bound"] for p in drawn], [p.exact["error_bound"][-1] for p in drawn]
         for panel, bound in zip(sheet.panels, bounds, strict=True):
             panel.plot(nodes, bound, f"{name}: bound", color, ":", legend=False)
     run = families["complete"][_COMMON].run

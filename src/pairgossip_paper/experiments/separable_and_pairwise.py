@@ -73,7 +73,7 @@ class _Measured(NamedTuple):
         return self.averaging_error.slope / (self.predicted_bias / 2)
 
 
-_Found = Mapping[str, _Measured]
+_ByGraph = Mapping[str, _Measured]
 
 
 def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
@@ -88,16 +88,16 @@ def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
         "checkpoints": _gosta_grid(last),
         "record": "summary",
     }
-    found: list[fw.Case] = []
+    cases: list[fw.Case] = []
     for name in GRAPHS:
         problem = partial(_problem, name, plan.seed)
         simulate = partial(plan.simulate, function=estimate, problem=problem, trials=trials)
-        found += [
+        cases += [
             simulate(f"averaging-{name}", iterations=_AVERAGING_LAST, **averaging),
             simulate(f"gosta-{name}", iterations=last, **gosta),
             fw.Computation(f"exact-{name}", partial(_exact, name, last, plan.seed)),
         ]
-    return found
+    return cases
 
 
 def _averaging_grid() -> IntArray:
@@ -151,20 +151,20 @@ def _fit_geometric(t: IntArray, errors: FloatArray, start: float) -> fw.Line:
 
 def _report(results: fw.Results) -> fw.Section:
     kinds = ("averaging", "gosta", "exact")
-    found = {name: _measure(*(results[f"{kind}-{name}"] for kind in kinds)) for name in GRAPHS}
+    by_graph = {name: _measure(*(results[f"{kind}-{name}"] for kind in kinds)) for name in GRAPHS}
     return fw.Section(
-        _headline(found),
-        _about(found),
-        [_rates_picture(found)],
-        [_averaging_table(found), _gosta_table(found)],
-        [_geometric_claim(found), _slower_claim(found)],
+        _headline(by_graph),
+        _about(by_graph),
+        [_rates_picture(by_graph)],
+        [_averaging_table(by_graph), _gosta_table(by_graph)],
+        [_geometric_claim(by_graph), _slower_claim(by_graph)],
     )
 
 
-def _headline(found: _Found) -> str:
-    straight = min(m.averaging_error.explained for m in found.values())
-    bias = float(np.mean([m.gosta_bias.slope for m in found.values()]))
-    mean = float(np.mean([m.gosta_mean_fluctuation.slope for m in found.values()]))
+def _headline(by_graph: _ByGraph) -> str:
+    straight = min(m.averaging_error.explained for m in by_graph.values())
+    bias = float(np.mean([m.gosta_bias.slope for m in by_graph.values()]))
+    mean = float(np.mean([m.gosta_mean_fluctuation.slope for m in by_graph.values()]))
     return (
         f"A fall by the same factor in every iteration explains at least {100 * straight:.1f} % of "
         "the variance of the logarithm of a mean's error. Of a pairwise statistic, the bias falls "
@@ -173,9 +173,9 @@ def _headline(found: _Found) -> str:
     )
 
 
-def _about(found: _Found) -> list[str]:
-    run = found[GRAPHS[0]].gosta
-    listed = fw.list_values({name: m.times_bound for name, m in found.items()}, ".2f")
+def _about(by_graph: _ByGraph) -> list[str]:
+    run = by_graph[GRAPHS[0]].gosta
+    listed = fw.list_values({name: m.times_bound for name, m in by_graph.items()}, ".2f")
     return [
         f"The mean and the Gini mean difference of the same {run.nodes} incomes, {run.trials} "
         "trials on each network. Averaging has all values at the start; GoSta must first "
@@ -189,7 +189,7 @@ def _about(found: _Found) -> list[str]:
     ]
 
 
-def _averaging_table(found: _Found) -> fw.Table:
+def _averaging_table(by_graph: _ByGraph) -> fw.Table:
     return fw.Table.from_records(
         "Averaging: decay of the logarithm per iteration",
         [
@@ -202,13 +202,13 @@ def _averaging_table(found: _Found) -> fw.Table:
                 "bound, `log(1 - x/2)/2`": m.predicted_bias / 2,
                 "fitted / bound": m.times_bound,
             }
-            for name, m in found.items()
+            for name, m in by_graph.items()
         ],
         "`x = lambda/|E|`. A ratio above 1 is a decay faster than the bound.",
     )
 
 
-def _gosta_table(found: _Found) -> fw.Table:
+def _gosta_table(by_graph: _ByGraph) -> fw.Table:
     return fw.Table.from_records(
         "GoSta: exponents in the number of iterations",
         [
@@ -219,18 +219,18 @@ def _gosta_table(found: _Found) -> fw.Table:
                 "nodes' disagreement": m.gosta_disagreement.slope,
                 "fluctuation of the network's mean": m.gosta_mean_fluctuation.slope,
             }
-            for name, m in found.items()
+            for name, m in by_graph.items()
         ],
         f"Fitted from {_SETTLED:g} `|E|/lambda` on. The bound on the bias falls with exponent -1, "
         "that on the error with -1/2.",
     )
 
 
-def _geometric_claim(found: _Found) -> fw.Claim:
-    straight = min(m.averaging_error.explained for m in found.values())
-    excess = max(_excess(m.averaging, m.exact) for m in found.values())
+def _geometric_claim(by_graph: _ByGraph) -> fw.Claim:
+    straight = min(m.averaging_error.explained for m in by_graph.values())
+    excess = max(_excess(m.averaging, m.exact) for m in by_graph.values())
     is_straight = straight > _STRAIGHT
-    ratios = [m.times_bound for m in found.values()]
+    ratios = [m.times_bound for m in by_graph.values()]
     over = "never exceeds" if excess <= 0 else f"exceeds by {excess:.1f} standard errors at most"
     return fw.Claim(
         "mean-geometric",
@@ -254,9 +254,9 @@ def _excess(run: Run, exact: Mapping[str, Any]) -> float:
     return float(((squares.mean(axis=0) - bound) / np.maximum(error, 1e-12 * bound)).max())
 
 
-def _slower_claim(found: _Found) -> fw.Claim:
-    bias = [m.gosta_bias.slope for m in found.values()]
-    means = [m.gosta_mean_fluctuation.slope for m in found.values()]
+def _slower_claim(by_graph: _ByGraph) -> fw.Claim:
+    bias = [m.gosta_bias.slope for m in by_graph.values()]
+    means = [m.gosta_mean_fluctuation.slope for m in by_graph.values()]
     near = [
         max(abs(slope + 1.0) for slope in bias) <= _SLOPE_TOLERANCE,
         abs(float(np.mean(means)) + 0.5) <= _SLOPE_TOLERANCE,
@@ -273,11 +273,11 @@ def _slower_claim(found: _Found) -> fw.Claim:
     )
 
 
-def _rates_picture(found: _Found) -> fw.Picture:
+def _rates_picture(by_graph: _ByGraph) -> fw.Picture:
     """Draw averaging on a linear axis of time, GoSta on a logarithmic one."""
     sheet = Sheet(2, size=(9.6, 4.0))
     left, right = sheet.panels
-    for name, m in found.items():
+    for name, m in by_graph.items():
         run, color, start = m.averaging, COLORS[name], m.exact["start"]
         error, bound = run.error / start, np.array(m.exact["averaging_bound"]) / start
         shown = error > _FLOOR
@@ -293,7 +293,7 @@ def _rates_picture(found: _Found) -> fw.Picture:
         "Left, linear time: averaging, root mean square error (solid) and bound (dotted), "
         "straight lines on this axis. Right, logarithmic time: GoSta on the same networks and "
         "incomes, error of a node (solid), exact bias (dashed) and fluctuation of the network's "
-        f"mean about its expectation (dotted). {found[GRAPHS[0]].gosta.trials} trials.",
+        f"mean about its expectation (dotted). {by_graph[GRAPHS[0]].gosta.trials} trials.",
         sheet,
     )
 

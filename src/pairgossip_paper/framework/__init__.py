@@ -92,8 +92,8 @@ class Table:
         cls, title: str, records: Iterable[Mapping[str, Any]], note: str = ""
     ) -> Table:
         """Make a table of rows that name their columns, all in the same order."""
-        found = list(records)
-        return cls(title, tuple(found[0]), [tuple(record.values()) for record in found], note)
+        rows = list(records)
+        return cls(title, tuple(rows[0]), [tuple(record.values()) for record in rows], note)
 
 
 @dataclass(frozen=True)

@@ -79,12 +79,12 @@ class Store:
     def finished_trials(self, experiment: str, case: Simulation, plan: Plan) -> Run | Fit | None:
         """Return the finished trials of a case, whether or not all are, or None."""
         paths = (self._unfinished_path(experiment, case), self._path(experiment, case))
-        found = [_load(path, case, plan) for path in paths if path.exists()]
-        return max(found, key=lambda result: result.trials, default=None)
+        results = [_load(path, case, plan) for path in paths if path.exists()]
+        return max(results, key=lambda result: result.trials, default=None)
 
     def provenance(self) -> list[dict[str, Any]]:
         """Return the machines and versions that computed what is here, each once."""
-        found: list[dict[str, Any]] = []
+        machines: list[dict[str, Any]] = []
         for path in sorted(self.results.glob("*/*")):
             try:
                 is_json = path.suffix == ".json"
@@ -92,9 +92,9 @@ class Store:
                 one = {**header["versions"], **header["machine"]}
             except Exception:  # damaged, which is said where it is read as a result
                 continue
-            if one not in found:
-                found.append(one)
-        return found
+            if one not in machines:
+                machines.append(one)
+        return machines
 
     def has_begun(self, experiment: Experiment) -> bool:
         """Whether there is any result of an experiment."""
@@ -126,10 +126,10 @@ class Store:
         """Return all results of an experiment, read from disk; None if any is missing."""
         if not self.has_begun(experiment):  # listing its cases may take seconds
             return None
-        found = {
+        results = {
             case.name: self.result(experiment.name, case, plan) for case in experiment.cases(plan)
         }
-        return None if any(result is None for result in found.values()) else found
+        return None if any(result is None for result in results.values()) else results
 
     def _path(self, experiment: str, case: Case) -> Path:
         suffix = ".npz" if isinstance(case, Simulation) else ".json"
@@ -176,15 +176,15 @@ def _load(path: Path, case: Simulation, plan: Plan) -> Run | Fit:
 def _read_json(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
     """Read an object that has these entries, of these kinds."""
     try:
-        found = json.loads(read_bytes(path))
+        content = json.loads(read_bytes(path))
     except ValueError:
         raise _damaged_error(path) from None
-    is_sound = isinstance(found, dict) and all(
-        isinstance(found.get(name), kind) for name, kind in kinds.items()
+    is_sound = isinstance(content, dict) and all(
+        isinstance(content.get(name), kind) for name, kind in kinds.items()
     )
     if not is_sound:
         raise _damaged_error(path)
-    return dict(found)
+    return dict(content)
 
 
 def _damaged_error(path: Path) -> InputError:

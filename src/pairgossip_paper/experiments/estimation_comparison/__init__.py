@@ -46,13 +46,13 @@ _LEVELS = (0.1, 0.01)
 """Relative errors whose price in messages is reported."""
 
 
-_Found = Mapping[str, Mapping[str, Measured]]
+_ByGraph = Mapping[str, Mapping[str, Measured]]
 """What was measured, by graph and method."""
 
 
 def _report(statistic: str, results: fw.Results) -> fw.Section:
     targets = results["targets"]
-    found = {
+    by_graph = {
         graph: {
             method: Measured(results[f"{graph}-{method}"], target["value"], target["gap"])
             for method in METHODS
@@ -60,38 +60,38 @@ def _report(statistic: str, results: fw.Results) -> fw.Section:
         for graph, target in targets.items()
     }
     return fw.Section(
-        _headline(found),
-        [_about(statistic, targets), *_notes(found, targets)],
+        _headline(by_graph),
+        [_about(statistic, targets), *_notes(by_graph, targets)],
         [
-            _error_picture(found, targets, "iterations"),
-            _error_picture(found, targets, "messages"),
-            _graphs_picture(found),
+            _error_picture(by_graph, targets, "iterations"),
+            _error_picture(by_graph, targets, "messages"),
+            _graphs_picture(by_graph),
         ],
         [
-            _final_table(found),
-            _price_table(found),
-            _gap_table(found, targets),
-            _sampling_table(statistic, found, targets),
+            _final_table(by_graph),
+            _price_table(by_graph),
+            _gap_table(by_graph, targets),
+            _sampling_table(statistic, by_graph, targets),
         ],
         [
-            _equal_messages_claim(statistic, found),
-            _connected_claim(statistic, found),
-            _slope_claim(statistic, found),
-            _bound_claim(statistic, found, targets),
-            _u1_claim(statistic, found, targets),
+            _equal_messages_claim(statistic, by_graph),
+            _connected_claim(statistic, by_graph),
+            _slope_claim(statistic, by_graph),
+            _bound_claim(statistic, by_graph, targets),
+            _u1_claim(statistic, by_graph, targets),
         ],
     )
 
 
-def _headline(found: _Found) -> str:
+def _headline(by_graph: _ByGraph) -> str:
     times = [
         float(_advantage(methods[clock], methods["u2"])[0][-1])
-        for methods in found.values()
+        for methods in by_graph.values()
         for clock in ("gosta-sync", "gosta-async")
     ]
     return (
         f"When U2 has sent as many messages as GoSta in a whole run, its error is {min(times):.1f} "
-        f"to {max(times):.1f} times that of GoSta, on {len(found)} networks, synchronous or not."
+        f"to {max(times):.1f} times that of GoSta, on {len(by_graph)} networks, synchronous or not."
     )
 
 
@@ -114,10 +114,10 @@ def _about(statistic: str, targets: Mapping[str, Any]) -> str:
     )
 
 
-def _notes(found: _Found, targets: fw.Results) -> list[str]:
-    first = found[GRAPHS[0]]["gosta-sync"]
-    apart = [m["gosta-async"].final / m["gosta-sync"].final for m in found.values()]
-    powers = _gap_exponents(found, targets).values()
+def _notes(by_graph: _ByGraph, targets: fw.Results) -> list[str]:
+    first = by_graph[GRAPHS[0]]["gosta-sync"]
+    apart = [m["gosta-async"].final / m["gosta-sync"].final for m in by_graph.values()]
+    powers = _gap_exponents(by_graph, targets).values()
     weaker = min(powers) > _EXPONENT
     return [
         f"{first.run.trials} trials of {first.iterations[-1]:,} iterations, rows dealt to nodes at "
@@ -139,7 +139,7 @@ def _notes(found: _Found, targets: fw.Results) -> list[str]:
     ]
 
 
-def _final_table(found: _Found) -> fw.Table:
+def _final_table(by_graph: _ByGraph) -> fw.Table:
     records = [
         {
             "graph": graph,
@@ -150,49 +150,49 @@ def _final_table(found: _Found) -> fw.Table:
             "error of the network mean": m.mean_error,
             "slope": m.slope,
         }
-        for graph, by_method in found.items()
+        for graph, by_method in by_graph.items()
         for method, m in by_method.items()
     ]
     return fw.Table.from_records(
-        f"Errors after {found[GRAPHS[0]]['u1'].iterations[-1]:,} iterations",
+        f"Errors after {by_graph[GRAPHS[0]]['u1'].iterations[-1]:,} iterations",
         records,
         "The slope is that of the logarithm of the error over the logarithm of iterations in the "
         "last decade, or since iteration `|E| / lambda_(n-1)` where that is later.",
     )
 
 
-def _price_table(found: _Found) -> fw.Table:
+def _price_table(by_graph: _ByGraph) -> fw.Table:
     return fw.Table.from_records(
         "Messages until the relative error stays below a level",
         [
             {"graph": graph, "level": f"{100 * level:g} %"}
             | {method: price(m.needed(level)) for method, m in by_method.items()}
             for level in _LEVELS
-            for graph, by_method in found.items()
+            for graph, by_method in by_graph.items()
         ],
         "Interpolated between checkpoints, on logarithmic scales.",
     )
 
 
-def _final_errors(found: _Found) -> dict[str, list[float]]:
+def _final_errors(by_graph: _ByGraph) -> dict[str, list[float]]:
     """Return by method the errors at the end, from the best to the least connected graph."""
-    return {method: [found[graph][method].final for graph in GRAPHS] for method in METHODS}
+    return {method: [by_graph[graph][method].final for graph in GRAPHS] for method in METHODS}
 
 
-def _gap_exponents(found: _Found, targets: Mapping[str, Any]) -> dict[str, float]:
+def _gap_exponents(by_graph: _ByGraph, targets: Mapping[str, Any]) -> dict[str, float]:
     gaps = np.log([targets[graph]["gap"] for graph in GRAPHS])
     return {
         method: fw.fit_line(gaps, np.log(errors)).slope
-        for method, errors in _final_errors(found).items()
+        for method, errors in _final_errors(by_graph).items()
     }
 
 
-def _gap_table(found: _Found, targets: Mapping[str, Any]) -> fw.Table:
+def _gap_table(by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Table:
     """List what the graphs cost beside what they cost in the bound."""
     bound = targets["torus"]["bound"][-1] / targets["complete"]["bound"][-1]
-    errors = _final_errors(found)
+    errors = _final_errors(by_graph)
     costs = {m: errors[m][-1] / errors[m][0] for m in METHODS}
-    powers = _gap_exponents(found, targets)
+    powers = _gap_exponents(by_graph, targets)
     name = "bound (GoSta, synchronous)"
     return fw.Table(
         "What graphs cost: final errors and the spectral gap",
@@ -202,7 +202,7 @@ def _gap_table(found: _Found, targets: Mapping[str, Any]) -> fw.Table:
     )
 
 
-def _sampling_table(statistic: str, found: _Found, targets: Mapping[str, Any]) -> fw.Table:
+def _sampling_table(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Table:
     """List how sure the statistic of the rows is, beside how near gossip comes to it."""
     return fw.Table.from_records(
         "What the rows themselves say",
@@ -212,7 +212,7 @@ def _sampling_table(statistic: str, found: _Found, targets: Mapping[str, Any]) -
                 "scatter" if statistic == "scatter" else "AUC": target["all"],
                 "95 % interval": f"{target['low']:.4g} to {target['high']:.4g}",
                 "sampling error, relative": target["error"] / target["all"],
-                "best gossip error, relative": min(m.final for m in found[graph].values()),
+                "best gossip error, relative": min(m.final for m in by_graph[graph].values()),
             }
             for graph, target in targets.items()
         ],
@@ -221,9 +221,9 @@ def _sampling_table(statistic: str, found: _Found, targets: Mapping[str, Any]) -
     )
 
 
-def _error_picture(found: _Found, targets: Mapping[str, Any], against: str) -> fw.Picture:
-    sheet = Sheet(len(found), sharey=True)
-    for panel, (graph, by_method) in zip(sheet.panels, found.items(), strict=True):
+def _error_picture(by_graph: _ByGraph, targets: Mapping[str, Any], against: str) -> fw.Picture:
+    sheet = Sheet(len(by_graph), sharey=True)
+    for panel, (graph, by_method) in zip(sheet.panels, by_graph.items(), strict=True):
         for method, m in by_method.items():
             _draw_error(panel, getattr(m, against), m, *_STYLES[method])
         rows = targets[graph]["row_distance"]
@@ -234,8 +234,8 @@ def _error_picture(found: _Found, targets: Mapping[str, Any], against: str) -> f
         panel.axes.set_xlim(left=_FIRST)
         y = "relative error" if panel is sheet.panels[0] else ""
         panel.finish(_AXES[against], y, graph)
-    sheet.add_legend(columns=len(found["complete"]) + 1)
-    trials = found["complete"]["u2"].run.trials
+    sheet.add_legend(columns=len(by_graph["complete"]) + 1)
+    trials = by_graph["complete"]["u2"].run.trials
     return fw.Picture(
         against,
         f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
@@ -246,11 +246,11 @@ def _error_picture(found: _Found, targets: Mapping[str, Any], against: str) -> f
     )
 
 
-def _graphs_picture(found: _Found) -> fw.Picture:
+def _graphs_picture(by_graph: _ByGraph) -> fw.Picture:
     shown = ("gosta-sync", "u2")
     sheet = Sheet(len(shown), sharey=True)
     for panel, method in zip(sheet.panels, shown, strict=True):
-        for graph, by_method in found.items():
+        for graph, by_method in by_graph.items():
             m = by_method[method]
             _draw_error(panel, m.iterations, m, GRAPH_COLORS[graph], "-", graph)
         y = "relative error" if panel is sheet.panels[0] else ""
@@ -289,9 +289,9 @@ def _guide(panel: Panel, x: Any, end: float, power: float) -> None:
     )
 
 
-def _equal_messages_claim(statistic: str, found: _Found) -> fw.Claim:
+def _equal_messages_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
     ahead, last, least, early = [], [], list[float](), list[float]()
-    for by_method in found.values():
+    for by_method in by_graph.values():
         for clock in ("sync", "async"):
             ratios, near = _advantage(by_method[f"gosta-{clock}"], by_method["u2"])
             ahead.append(bool(near.any() and (ratios[near] > 1.0).all()))
@@ -325,9 +325,9 @@ def _advantage(gosta: Measured, u2: Measured) -> tuple[FloatArray, BoolArray]:
     return other / error, np.minimum(error, other) < _MEANINGFUL
 
 
-def _connected_claim(statistic: str, found: _Found) -> fw.Claim:
+def _connected_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
     """Compare the final errors of each method on the graphs, from best to least connected."""
-    final = _final_errors(found)
+    final = _final_errors(by_graph)
     passed = [
         max(best / middle, middle / worst) < 1 + _EQUAL_ERRORS < worst / best
         for best, middle, worst in final.values()
@@ -345,20 +345,20 @@ def _connected_claim(statistic: str, found: _Found) -> fw.Claim:
         f"(differences below {100 * _EQUAL_ERRORS:g} % count as none). Those of GoSta "
         "(synchronous) were compared at all checkpoints. "
         + describe_order(
-            found[GRAPHS[0]]["gosta-sync"].iterations,
-            *(found[graph]["gosta-sync"].error for graph in GRAPHS),
+            by_graph[GRAPHS[0]]["gosta-sync"].iterations,
+            *(by_graph[graph]["gosta-sync"].error for graph in GRAPHS),
         ),
     )
 
 
-def _slope_claim(statistic: str, found: _Found) -> fw.Claim:
+def _slope_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
     """Fit the exponent of iterations at the end of the runs; the bound allows to be faster.
 
     The paper speaks of GoSta-sync alone; the slopes of the other methods are listed beside it.
     """
-    slopes = {m: [found[graph][m].slope for graph in GRAPHS] for m in METHODS}
+    slopes = {m: [by_graph[graph][m].slope for graph in GRAPHS] for m in METHODS}
     slowest = _EXPONENT + _SLOPE_TOLERANCE
-    share = [m["gosta-sync"].mean_error / m["gosta-sync"].final for m in found.values()]
+    share = [m["gosta-sync"].mean_error / m["gosta-sync"].final for m in by_graph.values()]
     return fw.Claim(
         f"slope-{statistic}",
         "The error of GoSta (synchronous) falls at least as fast as `t^(-1/2)`.",
@@ -375,9 +375,11 @@ def _slope_claim(statistic: str, found: _Found) -> fw.Claim:
     )
 
 
-def _bound_claim(statistic: str, found: _Found, targets: Mapping[str, Any]) -> fw.Claim:
+def _bound_claim(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Claim:
     ratios = {
-        graph: float((found[graph]["gosta-sync"].error / np.array(targets[graph]["bound"])).max())
+        graph: float(
+            (by_graph[graph]["gosta-sync"].error / np.array(targets[graph]["bound"])).max()
+        )
         for graph in GRAPHS
     }
     return fw.check(
@@ -390,11 +392,11 @@ def _bound_claim(statistic: str, found: _Found, targets: Mapping[str, Any]) -> f
     )
 
 
-def _u1_claim(statistic: str, found: _Found, targets: Mapping[str, Any]) -> fw.Claim:
+def _u1_claim(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Claim:
     """U1 must end as far from the statistic as the row means are, and nearer to them."""
     passed, listed = [], []
     for graph in GRAPHS:
-        u1, rows = found[graph]["u1"], targets[graph]["row_distance"]
+        u1, rows = by_graph[graph]["u1"], targets[graph]["row_distance"]
         passed.append(u1.distance > (1 - _EQUAL_ERRORS) * rows and u1.final < rows)
         listed.append(f"{u1.distance:.3f} and {rows:.3f} ({graph}, error {u1.final:.3f})")
     return fw.Claim(

@@ -132,7 +132,7 @@ def _grand_mean(by_graph: Mapping[str, FloatArray]) -> float:
 def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
     """Tabulate the learned metrics beside those that need no network."""
     central = measured.central
-    found: list[tuple[fw.Cell, ...]] = [
+    rows: list[tuple[fw.Cell, ...]] = [
         (
             f"gossip, {name}",
             fit.objective[-1],
@@ -143,7 +143,7 @@ def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -
         )
         for name, fit in measured.fits.items()
     ]
-    found += [
+    rows += [
         ("centralized minimum", central["objective"], None, None, central["accuracy"],
          float(_informative_share(central["model"]))),
         ("Euclidean, scaled dimensions", None, None, None, central["euclidean"],
@@ -156,7 +156,7 @@ def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -
     return fw.Table(
         "Objective and held-out accuracy at the end",
         columns[:kept],
-        [row[:kept] for row in found],
+        [row[:kept] for row in rows],
         f"The zero metric, where all nodes start, has {central['objective_of_zero']:.4f}.",
     )
 
@@ -266,8 +266,8 @@ def _digits_claim(measured: Measures) -> fw.Claim:
         rival: {graph: _paired_difference(measured.hits[graph], hits) for graph in GRAPHS}
         for rival, hits in measured.rival_hits.items()
     }
-    beaten = [min(found.values()) > _CLEARLY for found in ahead.values()]
-    wins = any(min(found.values()) < -_CLEARLY for found in ahead.values())
+    beaten = [min(differences.values()) > _CLEARLY for differences in ahead.values()]
+    wins = any(min(differences.values()) < -_CLEARLY for differences in ahead.values())
     differences = "; ".join(
         f"to {rival}, {fw.list_values(f, '+.1f')}" for rival, f in ahead.items()
     )

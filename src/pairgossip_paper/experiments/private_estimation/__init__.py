@@ -318,13 +318,13 @@ def _epsilon_picture(statistics: Mapping[str, _ByEpsilon]) -> fw.Picture:
 
 
 def _draw_epsilons(panel: Panel, name: str, drawn: _ByEpsilon) -> None:
-    epsilons, found = np.array(list(drawn)), list(drawn.values())
-    noise, bias = (np.array([c[k] for c in found]) for k in ("standard_error", "binning_bias"))
+    epsilons, settings = np.array(list(drawn)), list(drawn.values())
+    noise, bias = (np.array([c[k] for c in settings]) for k in ("standard_error", "binning_bias"))
     panel.plot(epsilons, np.hypot(noise, bias), "predicted error", COLORS[0])
     panel.plot(epsilons, noise, "of it, noise of the reports", COLORS[2], ":")
     panel.plot(epsilons, np.abs(bias), "of it, bias of the bins", COLORS[4], "--")
-    judged = np.array([_is_judged(c, is_ratio=name == "AUC") for c in found])
-    mean, uncertain, _ = np.array([_squared_error(c) for c in found]).T
+    judged = np.array([_is_judged(c, is_ratio=name == "AUC") for c in settings])
+    mean, uncertain, _ = np.array([_squared_error(c) for c in settings]).T
     root = np.sqrt(mean)
     draw = partial(panel.plot, color=COLORS[1], style="o", markersize=5)
     error, label = (2 * uncertain / (2 * root))[judged], "measured, ± 2 standard errors"
@@ -332,14 +332,14 @@ def _draw_epsilons(panel: Panel, name: str, drawn: _ByEpsilon) -> None:
     if not judged.all():
         label = "measured, too noisy to be judged"
         draw(epsilons[~judged], root[~judged], label, mfc="none")
-    size = abs(found[0]["exact"])
+    size = abs(settings[0]["exact"])
     panel.level(size, "the value itself", "#888888", linewidth=0.8, legend=False)
     panel.axes.annotate(
         "the value itself", (epsilons[-1], size), ha="right", va="bottom", fontsize="small",
         color="#666666",
     )  # fmt: skip
     unit = FRANCS if name == "Gini" else "AUC"
-    title = f"{name}, {found[0]['n']} people"
+    title = f"{name}, {settings[0]['n']} people"
     panel.finish("epsilon", f"root mean square error ({unit})", title)
     panel.number_ticks(list(drawn))
 
@@ -348,9 +348,9 @@ def _size_picture(by_size: _BySize) -> fw.Picture:
     sheet = Sheet(1, size=_SINGLE)
     (panel,) = sheet.panels
     for color, (epsilon, drawn) in zip(COLORS, by_size.items(), strict=False):
-        sizes, found = list(drawn), list(drawn.values())
-        predicted = [c["standard_error"] for c in found]
-        measured = [np.std(c["values"]) for c in found]
+        sizes, settings = list(drawn), list(drawn.values())
+        predicted = [c["standard_error"] for c in settings]
+        measured = [np.std(c["values"]) for c in settings]
         panel.plot(sizes, predicted, f"predicted, epsilon {epsilon:g}", color)
         panel.plot(sizes, measured, f"measured, epsilon {epsilon:g}", color, "o")
     ends = np.array([sizes[0], sizes[-1]], dtype=float)

@@ -176,16 +176,16 @@ def _picture(results: fw.Results, errors: _Errors, facts: Mapping[str, Any]) -> 
 
 def _draw(panel: Panel, results: fw.Results, errors: Mapping[str, FloatArray], prefix: str) -> None:
     task = prefix.removeprefix(next(name for name in NETWORKS if prefix.startswith(name)))[1:]
-    for way, found in errors.items():
+    for way, curve in errors.items():
         run, label = results[f"{prefix}-{way}"], WAYS[task][way].label
         if way == "bins-tree":
-            x, y = run.messages[-1:] / 2, found[-1:]
+            x, y = run.messages[-1:] / 2, curve[-1:]
             panel.plot(x, y, label, "#882255", "*", markersize=11, legend=False)
             continue
         color, style = _LOOKS[way]
         known = ~np.isnan(run.trial_error).any(axis=0)  # all nodes of all trials have laid bins
         x = _exchanges(run)[known]
-        panel.plot(x, found[known], _family(label), color, style, linewidth=1.7)
+        panel.plot(x, curve[known], _family(label), color, style, linewidth=1.7)
 
 
 def _family(label: str) -> str:
@@ -199,7 +199,7 @@ def _table(results: fw.Results, errors: _Errors) -> fw.Table:
     records = []
     for name in NETWORKS:
         for task in TASKS:
-            for way, found in errors[name][task].items():
+            for way, curve in errors[name][task].items():
                 run = results[f"{name}-{task}-{way}"]
                 records.append(
                     {
@@ -209,7 +209,7 @@ def _table(results: fw.Results, errors: _Errors) -> fw.Table:
                         "messages": int(run.messages[-1]),
                         "bytes per message": float(run.bytes[-1] / run.messages[-1]),
                         "MB": float(run.bytes[-1]) / 1e6,
-                        "error": float(found[-1]),
+                        "error": float(curve[-1]),
                         "in": _UNITS[task].partition("(")[2].rstrip(")"),
                     }
                 )
@@ -228,8 +228,8 @@ def _final(errors: Mapping[str, FloatArray], way: str) -> float:
 
 def _best_bins(errors: Mapping[str, FloatArray]) -> float:
     """Return the error of bins on the schedule that fits the network."""
-    found = min(_final(errors, way) for way in ("bins", "bins-ordered") if way in errors)
-    return max(found, _LEAST)
+    smallest = min(_final(errors, way) for way in ("bins", "bins-ordered") if way in errors)
+    return max(smallest, _LEAST)
 
 
 def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:

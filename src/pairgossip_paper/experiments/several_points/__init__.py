@@ -145,7 +145,7 @@ def _about_unequal(unequal: Curves) -> str:
         against: [ratio_at_end(by["whole-sets"], by["lexicographic"], against) for by in places]
         for against, places in (("messages", unequal.values()), ("bytes", unequal.values()))
     }
-    listed = {key: ", ".join(f"{ratio:.3g}" for ratio in found) for key, found in ratios.items()}
+    listed = {key: ", ".join(f"{ratio:.3g}" for ratio in each) for key, each in ratios.items()}
     worse = [name for name, ratio in zip(unequal, ratios["bytes"], strict=True) if ratio > 1]
     return (
         "With unequal sites, pairs of sites weigh as much as they have pairs of rows, so the "
@@ -323,9 +323,9 @@ def _bytes_claim(equal: Curves, facts: Facts) -> fw.Claim:
 def _unequal_claim(unequal: Curves) -> fw.Claim:
     passed, listed = [], []
     for name, by in unequal.items():
-        found = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
-        passed += [c.final < _REACHED and c.slope <= _FALLING for c in found.values()]
-        each = ", ".join(f"{key} {c.final:.3g} ({c.slope:.2f})" for key, c in found.items())
+        weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
+        passed += [c.final < _REACHED and c.slope <= _FALLING for c in weighted.values()]
+        each = ", ".join(f"{key} {c.final:.3g} ({c.slope:.2f})" for key, c in weighted.items())
         listed.append(f"{name}: {each}")
     return fw.Claim(
         "several-points-unequal",

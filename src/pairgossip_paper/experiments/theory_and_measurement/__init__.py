@@ -120,15 +120,15 @@ def _findings(runs: Runs, deviations: _Deviations) -> list[str]:
 
 def _bias_table(agreements: Mapping[tuple[str, str], Agreement], exact: fw.Results) -> fw.Table:
     records: list[dict[str, fw.Cell]] = []
-    for (algorithm, graph), found in agreements.items():
+    for (algorithm, graph), agreement in agreements.items():
         theory = exact[graph]["algorithms"][algorithm]
         records.append(
             {
                 "algorithm": algorithm,
                 "graph": graph,
-                "cells": found.scores.size,
-                "beyond 4 s.e.": found.beyond,
-                "largest, in s.e.": found.largest,
+                "cells": agreement.scores.size,
+                "beyond 4 s.e.": agreement.beyond,
+                "largest, in s.e.": agreement.largest,
                 "bias / printed bound": max(theory["ratio_printed"]),
                 "bias / corrected bound": max(theory["ratio_corrected"]),
             }
@@ -318,9 +318,9 @@ def _agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> fw.Pictu
     edges = np.linspace(-5, 5, 41)
     middles = (edges[1:] + edges[:-1]) / 2
     for number, algorithm in enumerate(SYNC):
-        found = np.concatenate([scores[algorithm, graph] for graph in GRAPHS])
-        counts, _ = np.histogram(found, edges)
-        heights = counts / len(found) / (edges[1] - edges[0])
+        pooled = np.concatenate([scores[algorithm, graph] for graph in GRAPHS])
+        counts, _ = np.histogram(pooled, edges)
+        heights = counts / len(pooled) / (edges[1] - edges[0])
         panel.plot(middles, heights, algorithm, SERIES[number], drawstyle="steps-mid")
     normal = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
     panel.plot(edges, normal, "normal law", "#000000", "--", linewidth=1)
@@ -348,17 +348,17 @@ def _examples_picture(
     }
     t = np.array(examples["iterations"])
     for panel, (name, title) in zip(sheet.panels, titles.items(), strict=True):
-        found, run = examples[name], runs[name]
+        example, run = examples[name], runs[name]
         shown = t <= run.iterations[-1]
-        panel.plot(t[shown], np.array(found["bias"])[shown], "exact", SERIES[0])
+        panel.plot(t[shown], np.array(example["bias"])[shown], "exact", SERIES[0])
         values, errors = measured[name]
         panel.plot(run.iterations, values, "measured", SERIES[0], "o", error=errors, ms=4)
-        if found["printed"] is not None:
-            panel.level(found["printed"], "printed bound", SERIES[1], "--")
-        panel.level(found["corrected"], "corrected or extended bound", SERIES[2], "--")
+        if example["printed"] is not None:
+            panel.level(example["printed"], "printed bound", SERIES[1], "--")
+        panel.level(example["corrected"], "corrected or extended bound", SERIES[2], "--")
         unit = "node's bias" if name == "u1" else "norm of the bias over nodes"
         panel.finish("iterations t", f"t x {unit}", title, y_log=False)
-        panel.axes.set_ylim(0, 1.25 * found["corrected"])
+        panel.axes.set_ylim(0, 1.25 * example["corrected"])
     sheet.add_legend(4, sheet.panels[1])
     return fw.Picture(
         "hard-cases",
