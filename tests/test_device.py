@@ -43,8 +43,8 @@ def test_many_rows_do_without_compiled_sums() -> None:
     out = on_a_device("""
 import numpy as np
 import pairgossip as pg
-from pairgossip.kernels import compiled
-compiled._FEWEST_PAIRS = compiled._FEWEST_ROWS = compiled._FEWEST_TO_LOAD = 1
+from pairgossip.kernels import calling
+calling._FEWEST_PAIRS = calling._FEWEST_ROWS = calling._FEWEST_TO_LOAD = 1
 rows = np.random.default_rng(0).normal(size=(50, 2))
 print(pg.exact(rows, lambda x, y: (x[:, 0] - y[:, 0]) * (x[:, 1] - y[:, 1]) > 0))
 print((pg.exact(rows, "kendall") * 2500 + 2450) / 5000)

@@ -12,7 +12,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.engine.exact import counts
-from pairgossip.kernels import CATALOG, compiled, orders
+from pairgossip.kernels import CATALOG, calling, orders
 from tests.kernels.reference import random_data
 
 ORDERED = (
@@ -26,7 +26,7 @@ def by_numpy(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Choose who counts, whatever the number of rows."""
 
     def choose(numpy: bool) -> None:
-        monkeypatch.setattr(compiled, "_FEWEST_ROWS", sys.maxsize if numpy else 1)
+        monkeypatch.setattr(calling, "_FEWEST_ROWS", sys.maxsize if numpy else 1)
 
     return choose
 
@@ -40,7 +40,7 @@ def test_twins_agree_to_the_last_bit(n: int, by_numpy: Callable[[bool], None]) -
     found: list[Any] = []
     for numpy in (True, False):
         by_numpy(numpy)
-        assert (compiled.find_counts(n) is None) is numpy
+        assert (calling.find_counts(n) is None) is numpy
         count = orders.count_ascents(ranks, marked)
         found.append((count, *orders.weigh_ascents(ranks, above, below), *orders.lay_out(*levels)))
     for one, other in zip(*found, strict=True):
@@ -103,11 +103,11 @@ def test_orders_are_found_once_and_then_forgotten(monkeypatch: pytest.MonkeyPatc
 
 
 def test_counts_load_numba_only_where_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compiled.find_counts(compiled._FEWEST_ROWS) is counts
-    assert compiled.find_counts(compiled._FEWEST_ROWS - 1) is None
+    assert calling.find_counts(calling._FEWEST_ROWS) is counts
+    assert calling.find_counts(calling._FEWEST_ROWS - 1) is None
     monkeypatch.delitem(sys.modules, "numba")
-    assert compiled.find_counts(compiled._FEWEST_ROWS) is None
-    assert compiled.find_counts(compiled._FEWEST_TO_LOAD) is counts
+    assert calling.find_counts(calling._FEWEST_ROWS) is None
+    assert calling.find_counts(calling._FEWEST_TO_LOAD) is counts
 
 
 def test_few_orders_are_kept_at_a_time() -> None:
@@ -123,4 +123,4 @@ def test_without_a_place_for_compiled_loops_numpy_counts(monkeypatch: pytest.Mon
         raise RuntimeError("cannot cache function 'lay_out': no locator available")
 
     monkeypatch.setattr(importlib, "import_module", fail)
-    assert compiled.find_counts(compiled._FEWEST_ROWS) is None
+    assert calling.find_counts(calling._FEWEST_ROWS) is None

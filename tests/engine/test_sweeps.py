@@ -16,7 +16,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.exact import expressions, sweeps
 from pairgossip.engine.exact.tracing import trace
-from pairgossip.kernels import CATALOG, Kernel, compiled
+from pairgossip.kernels import CATALOG, Kernel, calling
 from pairgossip.kernels.blocks import blocked_rows, blocked_total
 from tests.kernels.reference import random_data
 
@@ -290,7 +290,7 @@ def test_sums_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_FEWEST_PAIRS", 1)
+    monkeypatch.setattr(calling, "_FEWEST_PAIRS", 1)
 
 
 @pytest.mark.usefixtures("always")
@@ -334,10 +334,10 @@ def test_the_pair_without_a_number_is_named(bad: float) -> None:
 
 
 def test_few_pairs_are_not_worth_compiling() -> None:
-    side = int(compiled._FEWEST_PAIRS**0.5) + 1
-    assert compiled.find_sweeps(side, symmetric=False) is sweeps
-    assert compiled.find_sweeps(side - 1, symmetric=False) is None
-    assert compiled.find_sweeps(side, symmetric=True) is None
+    side = int(calling._FEWEST_PAIRS**0.5) + 1
+    assert calling.find_sweeps(side, symmetric=False) is sweeps
+    assert calling.find_sweeps(side - 1, symmetric=False) is None
+    assert calling.find_sweeps(side, symmetric=True) is None
 
 
 @pytest.mark.usefixtures("always")
@@ -355,5 +355,5 @@ def test_without_numba_blocks_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = pg.exact(rows(100), kernel)
     monkeypatch.delitem(sys.modules, "pairgossip.engine.exact.sweeps")
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert compiled.find_sweeps(100, symmetric=False) is None
+    assert calling.find_sweeps(100, symmetric=False) is None
     assert pg.exact(rows(100), kernel) == pytest.approx(found, rel=1e-12)

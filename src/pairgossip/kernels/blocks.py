@@ -9,7 +9,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels.compiled import find_sweeps
+from pairgossip.kernels.calling import find_sweeps
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import Kernel, evaluate
 

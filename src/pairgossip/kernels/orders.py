@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
-from pairgossip.kernels.compiled import find_counts
+from pairgossip.kernels.calling import find_counts
 
 T = TypeVar("T")
 Numbers = NDArray[Any]
