@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.covering import choose_covering
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -93,5 +95,21 @@ def shared_evidence() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest test, so that nobody waits for it alone at the end."""
+    """Take few cases of large products, and begin with the longest test: nobody waits for it."""
+    items[:] = _with_all_pairs(items)
     items.sort(key=lambda item: item.name != "test_the_site_builds")
+
+
+def _with_all_pairs(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Leave out cases of tests marked `pairs`, as long as all pairs of their parameters stay."""
+    cases: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("pairs"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for several in cases.values():
+        # By identity: graphs and functions among the parameters cannot all be compared.
+        values = [[id(value) for value in item.callspec.params.values()] for item in several]
+        kept = choose_covering(values)
+        left_out |= set(several) - {several[number] for number in kept}
+    return [item for item in items if item not in left_out]

@@ -96,6 +96,7 @@ def test_matrices_have_one_number_for_a_metric() -> None:
     np.testing.assert_allclose(theta, PSD().map(z, 1 / np.sqrt(np.mean(h**2)), 1.0), rtol=1e-14)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("engine", ["auto", "plain"])
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("loss", ["auc-logistic", "metric-diagonal-logistic"])

@@ -37,6 +37,7 @@ def test_the_contract_of_a_run() -> None:
     np.testing.assert_array_equal(run.messages, 2 * run.iterations)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize(
     ("method", "clock"), [("gosta", "sync"), ("gosta", "async"), ("u2", "sync")]
 )

@@ -144,6 +144,7 @@ def test_tables_count_network_and_local_exchanges() -> None:
     assert dataset.attrs["construction"] == "lexicographic"
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
 @pytest.mark.parametrize("construction", ["lexicographic", "blow-up"])
 @pytest.mark.parametrize("method", ["gosta", "u1", "u2", "averaging"])

@@ -155,6 +155,7 @@ def test_a_general_loss_has_no_step_of_the_paper() -> None:
         assert np.isfinite(result.models).all()
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("engine", ["auto", "plain"])
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("loss", ["auc-logistic", "metric-diagonal-hinge"])
@@ -269,6 +270,7 @@ def test_the_trials_an_interruption_left_go_on_as_themselves() -> None:
     np.testing.assert_allclose(later.trial_objective, whole.trial_objective[1:], rtol=1e-10)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("engine", ["auto", "vectors", "plain"])
 @pytest.mark.parametrize(

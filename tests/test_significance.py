@@ -122,6 +122,7 @@ def draw(name: str, n: int, levels: float | None) -> dict[str, Any]:
 OF_ORDER = ("auc", "kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma")
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("levels", [None, 1.0], ids=["", "tied"])
 @pytest.mark.parametrize("name", OF_ORDER)
 @pytest.mark.parametrize("schedule", ["tree", "random"])

@@ -65,10 +65,6 @@ def test_a_kernel_without_a_sketch_is_planned_without_one(cli: CommandLine, inco
     [
         (("--error", "2"), "between 0 and 1, not 2.0: give --error 0.01 for 1 %."),
         (("--error", "few"), "Invalid value for --error: give a number such as 0.5, not 'few'."),
-        (("--law", "dice"), "Unknown edge law 'dice'"),
-        (("--out", "plan.txt"), "plan.txt is not a figure"),
-        (("--graph", "taurus"), "did you mean 'torus'?"),
-        (("--errors", "0.1"), "Unknown option --errors: did you mean --error?"),
     ],
 )
 def test_wrong_options_are_one_sentence(

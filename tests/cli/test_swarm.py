@@ -243,18 +243,12 @@ def test_a_failed_run_is_kept_even_if_its_report_cannot_be_written(
             ("--peers", 4, "--first-port", 65_534),
             "4 ports from 65534 on do not exist: give a first port of at most 65532.",
         ),
-        (("--peers", 4, "--graph", "ring"), "Unknown graph 'ring'"),
     ],
 )
 def test_what_does_not_fit(
     cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
 ) -> None:
     assert cli.error(*BASIC, incomes, *options).startswith(sentence.replace("FILE", str(incomes)))
-
-
-def test_an_unknown_kernel(cli: CommandLine, incomes: Path) -> None:
-    tokens = ("--kernel", "ginni", "--column", "income", "--data", incomes, "--peers", 4)
-    assert cli.error("swarm", "run", *tokens) == "Unknown kernel 'ginni': did you mean 'gini'?"
 
 
 def test_no_kernel(cli: CommandLine, incomes: Path) -> None:

@@ -129,6 +129,7 @@ def test_total_variation_by_matrix_powers(graph: Graph, law: str) -> None:
     assert isinstance(graph.total_variation(3, law), float)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("eps", [0.5, 0.1, 1e-3, 1e-6])
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("graph", [path(6), star(9), watts_strogatz(40, 4, 0.3, seed=0)], ids=repr)

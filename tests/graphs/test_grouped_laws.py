@@ -66,6 +66,7 @@ def test_events_do_not_depend_on_how_many_are_drawn_at_a_time(
     assert np.array_equal(drawn, at_once)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("construction", ROW_CONSTRUCTIONS)
 @pytest.mark.parametrize("network", [complete(4), cycle(4)], ids=repr)

@@ -118,6 +118,7 @@ SPARSE = [
 ]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("easy", [0.0, 1e10], ids=["filter first", "factors first"])
 @pytest.mark.parametrize("construction", ["lexicographic", "blow-up"])
 @pytest.mark.parametrize("network", SPARSE, ids=repr)

@@ -131,6 +131,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("easy", [0.0, 1e10], ids=["filter first", "factors first"])
 @pytest.mark.parametrize("law", [None, "node-clocks"])
 @pytest.mark.parametrize("graph", LARGE, ids=repr)

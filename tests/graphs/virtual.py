@@ -23,6 +23,7 @@ from pairgossip.graphs import (
     torus,
     watts_strogatz,
 )
+from tests.covering import choose_covering
 
 NETWORKS: dict[str, Graph] = {
     "complete": complete(5),
@@ -56,13 +57,12 @@ def rows_at(n: int, kind: str) -> np.ndarray[Any, Any]:
 
 LAYOUTS = ("single", "pairs", "equal", "unequal", "one large")
 
+_PRODUCT = list(product(ROW_CONSTRUCTIONS, NETWORKS, LAYOUTS))
 GROUPED: dict[str, GroupedGraph] = {
     f"{construction}, {name}, {layout}": GroupedGraph(
-        network, rows_at(network.n, layout), construction
+        NETWORKS[name], rows_at(NETWORKS[name].n, layout), construction
     )
-    for construction, (name, network), layout in product(
-        ROW_CONSTRUCTIONS, NETWORKS.items(), LAYOUTS
-    )
+    for construction, name, layout in (_PRODUCT[k] for k in choose_covering(_PRODUCT))
 }
 GROUPED["one site"] = GroupedGraph(complete(1), [0] * 4)
 GROUPED["one site, two rows"] = GroupedGraph(complete(1), [0, 0])

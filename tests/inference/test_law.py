@@ -20,6 +20,7 @@ AMOUNTS = np.random.default_rng(0).lognormal(size=40)
 TOWNS = np.random.default_rng(1).permutation(np.arange(40) % 7)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", sorted(CATALOG))
 @pytest.mark.parametrize("target", ["v", "u"])
 @pytest.mark.parametrize("grouped", [False, True])

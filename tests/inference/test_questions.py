@@ -92,6 +92,7 @@ def test_whole_weights_are_repeated_rows(name: str, kind: str) -> None:
     assert pg.exact(data, name, kind, weights=weights) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", ["v", "u"])
 @pytest.mark.parametrize("name", ["gini", "auc", "kendall-b", "distance", "gini-coefficient"])
 @pytest.mark.parametrize("which", ["within", "between"])

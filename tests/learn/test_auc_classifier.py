@@ -210,19 +210,9 @@ def test_frames(library: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"graph": "torus"},
-            "A torus of 59 nodes would need a side shorter than 3; sizes nearby that work: "
-            "57 and 60; or give rows and cols.",
-        ),
-        ({"graph": "ring"}, "Unknown graph 'ring'"),
-        ({"phi": "logistik"}, "Unknown phi 'logistik': did you mean 'logistic'?"),
         ({"solver": "sketches"}, "Unknown solver 'sketches': did you mean 'sketch'?"),
-        ({"schedule": "trees"}, "Unknown schedule of averaging 'trees': did you mean 'tree'?"),
         ({"tol": 0}, "The tolerance"),
-        ({"solver": DUAL, "clock": "atomic"}, "Unknown clock 'atomic'"),
         ({"solver": DUAL, "step": "big"}, "Unknown step 'big': choose one of auto, paper."),
-        ({"solver": DUAL, "step": -1.0}, "The step size starts at -1.0: give a finite number > 0."),
         (
             {"step": 0.1},
             "Parameter step belongs to solver 'dual-averaging', and this is solver 'sketch': "

@@ -21,6 +21,7 @@ from pairgossip.losses.sums import (
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", sorted(MARGINS))
 @pytest.mark.parametrize("classes", [2, 3, 7, 400])
 @pytest.mark.parametrize("models", [1, 40])

@@ -55,6 +55,7 @@ def error_ratio(pairs: Pairs) -> float:
     return sketched(pairs)[1] / project(pairs).error()
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", ["exponential", "normal", "tied"])
 @pytest.mark.parametrize("target", ["v", "u"])

@@ -69,6 +69,7 @@ def test_sites_collect_all_rows(construction: str) -> None:
     assert rows_sent == 3 * ROWS
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("groups", [None, SITES])
 @pytest.mark.parametrize("kernel", ["gini", overlap])
 @pytest.mark.parametrize("method", ["sketch", "collect"])

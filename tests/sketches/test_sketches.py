@@ -56,6 +56,7 @@ def relative_error(pairs: Pairs, recipe: Recipe | None = None) -> float:
     return abs(float(sketch.readout(mean)) / pairs.exact() - 1)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("target", ["v", "u"])

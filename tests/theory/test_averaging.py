@@ -42,6 +42,7 @@ def by_definition(
     return errors
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("relaxation", [0.5, 0.2, 0.9])
 @pytest.mark.parametrize("law", pg.graphs.LAWS)
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)

@@ -49,6 +49,7 @@ def by_matrix_powers(
     return total / t
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
 @pytest.mark.parametrize(("method", "order"), CASES)
 @pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
