@@ -20,7 +20,7 @@ from .running import CommandLine
 SHORT = ("--iterations", "2000", "--trials", "3")
 
 
-def same_run(found: dict[str, Any], run: pg.Run) -> None:
+def assert_same_run(found: dict[str, Any], run: pg.Run) -> None:
     exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
     assert found["exact"] == exact
     assert found["estimate"] == estimate
@@ -76,7 +76,7 @@ def test_json_is_what_python_gives(
     values = read_columns(incomes, ["income"])["income"]
     settings = {"iterations": 2000, "trials": 3, "seed": 0, **settings}
     assert (answer.code, answer.err) == (0, "")
-    same_run(answer.json(), pg.estimate(values, "gini", graph, **settings))
+    assert_same_run(answer.json(), pg.estimate(values, "gini", graph, **settings))
 
 
 def test_a_sketch_says_what_it_is_worth(cli: CommandLine, incomes: Path) -> None:
@@ -125,7 +125,9 @@ def test_a_slow_schedule_and_a_short_run_are_said_aloud(cli: CommandLine, income
 def test_averaging_takes_no_kernel(cli: CommandLine, single: Path) -> None:
     found = cli("estimate", single, "--method", "averaging", *SHORT, "--json").json()
     values = [k * k for k in range(12)]
-    same_run(found, pg.estimate(values, method="averaging", iterations=2000, trials=3, seed=0))
+    assert_same_run(
+        found, pg.estimate(values, method="averaging", iterations=2000, trials=3, seed=0)
+    )
     assert found["statistic"] == "mean"
 
 
@@ -151,7 +153,7 @@ def test_a_network_from_a_file(cli: CommandLine, single: Path, tmp_path: Path) -
     graph.to_graphml(file)
     tokens = ("estimate", single, "--kernel", "gini", "--graph-file", file, *SHORT, "--json")
     values = [k * k for k in range(12)]
-    same_run(
+    assert_same_run(
         cli(*tokens).json(), pg.estimate(values, "gini", graph, iterations=2000, trials=3, seed=0)
     )
 
@@ -221,7 +223,7 @@ def test_everything_is_written(cli: CommandLine, single: Path, tmp_path: Path) -
     assert answer.err.splitlines() == [f"Wrote {file}" for file in (save, table, plot, network)]
     assert is_drawn(plot) and is_drawn(network)
     run = pg.load(save)
-    same_run(answer.json(), run)
+    assert_same_run(answer.json(), run)
     assert run.known_theory is not None
     with table.open(newline="") as lines:
         rows = list(csv.DictReader(lines))

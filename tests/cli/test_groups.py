@@ -49,7 +49,7 @@ def run_of(shops: Path, graph: Any, column: str = "site", **settings: Any) -> pg
     return pg.estimate(table["income"], "gini", graph, groups=table.text(column), **how)
 
 
-def same_run(found: dict[str, Any], run: pg.Run) -> None:
+def assert_same_run(found: dict[str, Any], run: pg.Run) -> None:
     assert run.traffic is not None
     network = run.traffic.network[:, -1].mean()
     assert found["estimate"] == run.mean[-1]
@@ -73,7 +73,7 @@ def test_json_is_what_python_gives(
     assert (answer.code, answer.err) == (0, "")
     found = answer.json()
     run = run_of(shops, "cycle", construction=construction, clock=clock)
-    same_run(found, run)
+    assert_same_run(found, run)
     assert found["graph"] == {"family": "cycle", "parameters": {}, "nodes": 4, "edges": 4}
     # Sites in alphabetical order are east (9), north (3), south (6), west (3), in a circle.
     between = 9 * 3 + 3 * 6 + 6 * 3 + 3 * 9
@@ -122,7 +122,7 @@ def test_numbers_of_sites_are_in_the_order_of_numbers(cli: CommandLine, tmp_path
     run = pg.estimate(
         values, "gini", "path", groups=np.arange(24) // 2, iterations=2000, trials=3, seed=0
     )
-    same_run(found, run)
+    assert_same_run(found, run)
 
 
 def test_nodes_of_a_file_are_found_by_their_names(
@@ -133,7 +133,7 @@ def test_nodes_of_a_file_are_found_by_their_names(
     how = ("--graph-file", file, "--save", save)
     found = cli("estimate", shops, *GINI, *how, *SHORT, "--json").json()
     run = run_of(shops, pg.Graph.load(file))
-    same_run(found, run)
+    assert_same_run(found, run)
     again = pg.load(save)
     assert isinstance(again, pg.Run)
     assert again.sites.names == pg.Graph.load(file).names

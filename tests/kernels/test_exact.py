@@ -17,6 +17,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import (
     CATALOG,
+    Combination,
     Kernel,
     Ratio,
     distance,
@@ -186,11 +187,19 @@ def test_a_ratio_of_user_functions() -> None:
     assert exact(data, relative_gini, "u") == pytest.approx((1 + 2 + 3) / (3 + 6 + 5))
 
 
+def find_complaint(kernel: Kernel | Combination, data: FloatArray) -> str | None:
+    """Return what `probe` says of a kernel, None if it keeps its promises."""
+    try:
+        probe(kernel, data)
+    except InputError as problem:
+        return str(problem)
+    return None
+
+
 @pytest.mark.parametrize("name", sorted(CATALOG))
 @pytest.mark.parametrize("n", [2, 100])
 def test_built_in_kernels_pass(name: str, n: int) -> None:
-    """`probe` would raise, as it does below."""
-    probe(CATALOG[name](), random_data(name, n))
+    assert find_complaint(CATALOG[name](), random_data(name, n)) is None
 
 
 @pytest.mark.parametrize(
@@ -254,27 +263,24 @@ def test_built_in_kernels_pass(name: str, n: int) -> None:
 )
 def test_broken_promises(kernel: Kernel, sentence: str) -> None:
     for probed in (kernel, Ratio("gini", kernel)):
-        with pytest.raises(InputError) as caught:
-            probe(probed, np.arange(3.0))
-        assert str(caught.value) == sentence
+        assert find_complaint(probed, np.arange(3.0)) == sentence
 
 
 def test_one_observation_is_enough() -> None:
-    """`probe` would raise, as it does above."""
-    probe(Kernel(lambda a, b: a + b), np.array([3.0]))
+    assert find_complaint(Kernel(lambda a, b: a + b), np.array([3.0])) is None
 
 
 def test_right_closed_forms_pass() -> None:
-    """`probe` would raise, as it does above."""
     kernel = Kernel(
         lambda a, b: a * b,
         total=lambda data: float(data.sum() ** 2),
         row_totals=lambda data: data * data.sum(),
     )
     for data in (np.arange(100.0), np.full(9, 0.1), np.array([1e150, 2e150]), np.array([3.0])):
-        probe(kernel, data)
+        assert find_complaint(kernel, data) is None
     offset = np.random.default_rng(0).normal(size=40) + 1e6
-    probe(Kernel(lambda a, b: (a - b) ** 2, total=lambda x: 2 * x.size**2 * x.var()), offset)
+    squares = Kernel(lambda a, b: (a - b) ** 2, total=lambda x: 2 * x.size**2 * x.var())
+    assert find_complaint(squares, offset) is None
 
 
 def test_pairs_out_of_step_with_the_rows() -> None:

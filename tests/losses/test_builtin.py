@@ -131,9 +131,13 @@ def test_labels_must_suit_the_loss(name: str, labels: list[float], sentence: str
 
 
 def test_any_two_labels_do() -> None:
-    """`check` would raise, as it does above."""
-    for labels in ([2.0, 4.0, 2.0], [-1.0, 1.0, 1.0]):
-        as_loss("auc-logistic").check(np.column_stack((X, labels)))
+    loss = as_loss("auc-logistic")
+    for low, high in ((2.0, 4.0), (-1.0, 1.0)):
+        data = np.column_stack((X, [low, high, low]))
+        loss.check(data)
+        theta = np.zeros(data.shape[1] - 1)
+        assert loss.value(theta, data[1:2], data[:1]) == pytest.approx(math.log(2))
+        assert loss.value(theta, data[:1], data[1:2]) == 0
 
 
 def test_columns_must_suit_the_loss() -> None:

@@ -155,6 +155,7 @@ def test_what_is_wider_than_the_screen_says_so(browser: Browser, tmp_path: Path)
         page = opened(browser, report, width)
         page.get_by_text("Long (20 rows)").click()
         page.wait_for_function(HAVE_HINTS, arg=hints)
+        assert page.evaluate(HAVE_HINTS, hints)
         page.close()
 
 

@@ -287,6 +287,10 @@ def test_an_operator_may_allow_two_members(tmp_path: Path) -> None:
         settings = home.peer.read_text().replace("least_members = 3", "least_members = 2")
         home.peer.write_text(settings)
     run_all(homes)
+    truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS[:2]]), "gini")
+    for home in homes:
+        estimate = read_snapshot(home).status().estimate
+        assert estimate is not None and estimate[0] == pytest.approx(truth, rel=0.02)
 
 
 @pytest.fixture(scope="module")
