@@ -42,7 +42,7 @@ nitpick_ignore_regex = [
     # What is not public, and how Sphinx calls the aliases below.
     (
         r"py:.*",
-        r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.(pairs|whole_sets)|privacy\.estimation"
+        r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.(pairs|problem)|privacy\.estimation"
         r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth|tables)|errors\.Notice)\b.*"
         r"|pairgossip_paper\.framework\.figures\b.*|Setup|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),

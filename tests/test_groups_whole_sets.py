@@ -12,8 +12,8 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.trials import Meter, Payload
 from pairgossip.kernels import Pairs, WholeSets, as_kernel
-from pairgossip.kernels import whole_sets as module
-from pairgossip.kernels.whole_sets import SiteSets
+from pairgossip.kernels import pairs as module
+from pairgossip.kernels.blocks import SiteSets
 from tests.problems import labeled_rows, rows, skewed
 from tests.test_groups import schedule_of
 

@@ -15,9 +15,8 @@ from pairgossip.kernels.kernel import (
     as_kernel,
     register,
 )
-from pairgossip.kernels.pairs import Pairs, exact, row_means
+from pairgossip.kernels.pairs import Pairs, WholeSets, exact, row_means
 from pairgossip.kernels.problem import Averages, Means, Problem
-from pairgossip.kernels.whole_sets import WholeSets
 
 __all__ = [
     "CATALOG",

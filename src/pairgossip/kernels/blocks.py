@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.calling import find_sweeps
 from pairgossip.kernels.data import column_count
@@ -111,3 +112,68 @@ def _evaluate_tiles(
         yield rows, columns, tile_values(kernel, data, rows, columns)
         if progress is not None:
             progress(done / count)
+
+
+# Pairs of rows of sites, which swap their whole sets of them.
+
+
+class _RowPairs(NamedTuple):
+    """Pairs of rows, and to which pair of sites, by its position, each belongs."""
+
+    owner: IntArray
+    first: IntArray
+    second: IntArray
+
+
+_MOST_PAIRS_WITHIN_SITES = 2**32
+"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
+
+
+class SiteSets:
+    """Which rows belong to which of n sites: the site of every row, and the sites' sizes."""
+
+    def __init__(self, site_of: IntArray) -> None:
+        self.site_of = np.asarray(site_of, dtype=np.int64)
+        self.sizes = np.bincount(self.site_of)
+        self.n = len(self.sizes)
+        own = float(np.square(self.sizes, dtype=np.float64).sum())
+        if own > _MOST_PAIRS_WITHIN_SITES:
+            raise InputError(
+                f"Swapping whole sets of up to {self.sizes.max():,} rows takes {own:.0e} pairs of "
+                "rows before the first exchange: use {argument}.",
+                "construction",
+                "lexicographic",
+            )
+        self._order = np.argsort(self.site_of, kind="stable")
+        self._starts = np.cumsum(self.sizes) - self.sizes
+
+    def row_pairs(self, first: IntArray, second: IntArray, at_once: int) -> Iterator[_RowPairs]:
+        """Walk through all pairs of rows of each pair of sites, about `at_once` at a time.
+
+        A pair of sites is cut only if it alone has more, and then always at the same places: sums
+        over its rows do not depend on which pairs are asked for together.
+        """
+        widths = self.sizes[second]
+        counts = self.sizes[first] * widths
+        ends = np.cumsum(counts)
+        begins = ends - counts
+        start = 0
+        while start < len(counts):
+            within = np.searchsorted(ends, begins[start] + at_once, side="right")
+            stop = max(start + 1, int(within))
+            group = np.arange(start, stop)
+            total = int(ends[stop - 1] - begins[start])
+            for low in range(0, total, at_once):
+                high = min(low + at_once, total)
+                if stop == start + 1:
+                    owner, offset = np.full(high - low, start), np.arange(low, high)
+                else:  # a group of several is never cut
+                    owner = np.repeat(group, counts[group])
+                    offset = np.arange(total) - (begins[owner] - begins[start])
+                row, column = np.divmod(offset, widths[owner])
+                yield _RowPairs(
+                    owner,
+                    self._order[self._starts[first[owner]] + row],
+                    self._order[self._starts[second[owner]] + column],
+                )
+            start = stop

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
+from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, SiteSets, tile_pairs, tile_side, tiles
 from pairgossip.kernels.builtin.classes import higher_label_and_score_total, higher_label_total
 from pairgossip.kernels.data import (
     check_columns,
@@ -23,7 +23,6 @@ from pairgossip.kernels.data import (
     unknown_positive,
 )
 from pairgossip.kernels.rows import code_labels, order_classes
-from pairgossip.kernels.whole_sets import SiteSets
 from pairgossip.losses.builtin import as_loss, difference, has_own_forms, higher_label
 from pairgossip.losses.general import GeneralLoss, check_models
 from pairgossip.losses.loss import Loss

@@ -8,12 +8,11 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
-from pairgossip.kernels.blocks import Progress
+from pairgossip.kernels.blocks import Progress, SiteSets
 from pairgossip.kernels.exact import single_kernel
 from pairgossip.kernels.kernel import Combination, Kernel, Scale
-from pairgossip.kernels.pairs import Pairs
+from pairgossip.kernels.pairs import Pairs, set_scale
 from pairgossip.kernels.problem import Averages, Means, Problem
-from pairgossip.kernels.whole_sets import SiteSets, set_scale
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import (
     PrivacyError,
