@@ -65,7 +65,7 @@ class About:
     when: Condition = _always
     """Whether trials of a setup measure it; where they do not, it is None."""
     column: str = ""
-    """The name of a curve in tables."""
+    """The name of a curve, or of a number per trial, in tables; empty if it is in none."""
     alike: bool = False
     """Whether only results that agree in it are joined; of others the first one's is kept."""
     encode: Callable[[Any], Any] = lambda value: value

@@ -114,15 +114,11 @@ class Run(Result):
         default=None, metadata=about(dims=(TRIAL, ITERATION, NODE), source="history")
     )
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
-    private_values: FloatArray | None = field(
-        default=None, metadata=about(dims=PER_TRIAL, source="private_value", when=is_private)
-    )
-    """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
     privacy_error: PrivacyError | None = field(
         default=None,
         metadata=about(encode=list, decode=lambda parts: PrivacyError(*parts), omitted=True),
     )
-    """How far these are expected to be off the target: predicted exactly, whatever was drawn."""
+    """How far private values are expected to be off the target: exact, whatever was drawn."""
     level: float | None = field(default=None, metadata=about(alike=True, decode=float))
     """The level of the intervals; None if nodes did not learn their sampling errors."""
     interval_scale: Scale = field(default="plain", metadata=about())
@@ -214,6 +210,13 @@ class Run(Result):
         ),
     )
     """After how many iterations all nodes had enough, 0 if not, shape (trials,)."""
+    private_values: FloatArray | None = field(
+        default=None,
+        metadata=about(
+            dims=PER_TRIAL, source="private_value", column="private_value", when=is_private
+        ),
+    )
+    """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
     _theory: TheoryCurves | None = field(
         default=None,
         metadata=about(dims=(ITERATION,), parts=parts_of(TheoryCurves, "theory")),

@@ -33,9 +33,8 @@ def curves_table(run: Run) -> pandas.DataFrame:
         columns["local_exchanges"] = run.local_exchanges.ravel()
     for name, about, _ in saved_fields(run):
         if about.column and (values := getattr(run, name)) is not None:
-            columns[about.column] = values.ravel()
-    if run.private_values is not None:
-        columns["private_value"] = np.repeat(run.private_values, count)
+            is_curve = about.dims == CURVE
+            columns[about.column] = values.ravel() if is_curve else np.repeat(values, count)
     return pandas.DataFrame(columns)
 
 
@@ -61,7 +60,8 @@ def as_dataset(run: Run) -> xarray.Dataset:
         if about.source or about.column:
             # The sampling errors of nodes and their curve differ in the prefix alone.
             is_taken = about.column in type(run).__dataclass_fields__
-            variables[name if is_taken else about.column or name] = (about.dims, value)
+            is_renamed = about.dims == CURVE and not is_taken
+            variables[about.column if is_renamed else name] = (about.dims, value)
         elif about.dims is None and isinstance(plain := about.encode(value), _PLAIN):
             attributes[name] = plain
     if run.privacy is not None and run.privacy_error is not None:
@@ -71,4 +71,4 @@ def as_dataset(run: Run) -> xarray.Dataset:
 
 
 _PLAIN = (str, int, float, tuple)
-"""Types of attributes; other files hold those of privacy and fingerprints."""
+"""Types of the attributes of a dataset; records, such as fingerprints, are left out."""
