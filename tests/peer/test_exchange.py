@@ -62,14 +62,6 @@ def an_offer(peer: Exchange, seq: int) -> bytes:
     return encode(Offer(generation, seq, record, (1.0, 1.0)))
 
 
-def test_the_same_answer_is_told_again() -> None:
-    peer = make_victim(is_asking=False)
-    _, answer = peer.receive(HIGH, an_offer(peer, 6))
-    state = peer.state
-    assert peer.receive(HIGH, an_offer(peer, 6)) == [answer]
-    assert peer.state is state
-
-
 def test_a_lower_id_waits_and_a_higher_is_rejected() -> None:
     peer = make_victim(is_asking=True)
     assert peer.receive(LOW, an_offer(peer, 6)) == []
@@ -159,30 +151,11 @@ def test_the_row_offered_next_does_not_follow_from_the_last_local_exchange() -> 
     assert 0.15 < agreeing / trials < 0.35
 
 
-def test_a_frozen_row_stays_as_it_is() -> None:
-    peer = many_rows(3)
-    peer.ring(HIGH)
-    pending = peer.state.pending[HIGH]
-    frozen = peer.state.nodes[pending.node]
-    for seq in range(1, 30):
-        peer.receive(LOW, an_offer(peer, seq))
-        assert peer.state.nodes[pending.node] is frozen
-
-
 # Several offers in doubt
 
 
 def hello(peer: Exchange) -> bytes:
     return encode(Hello(peer.context.spec, "", peer.state.generation, False))
-
-
-def test_offers_to_different_neighbors_freeze_different_rows() -> None:
-    for rows in (3, 4, 9):
-        peer = many_rows(rows)
-        peer.ring(HIGH)
-        peer.ring(LOW)
-        assert len(peer.state.pending) == len(set(peer.state.frozen)) == 2
-        assert peer.state.pending[LOW].seq > peer.state.pending[HIGH].seq
 
 
 def test_rows_are_offered_evenly_whatever_is_frozen() -> None:
@@ -203,24 +176,6 @@ def test_a_row_drawn_before_a_crash_is_drawn_again() -> None:
         peer.ring(HIGH)
         peer.ring(LOW)
     assert first.state == second.state
-
-
-def test_a_neighbor_is_not_asked_while_an_offer_to_it_is_in_doubt() -> None:
-    peer = many_rows(4)
-    peer.ring(HIGH)
-    before = peer.state
-    assert peer.ring(HIGH) == []
-    assert peer.state is before
-
-
-def test_an_answer_frees_the_row_of_its_own_offer_only() -> None:
-    peer = many_rows(4)
-    peer.ring(HIGH)
-    peer.ring(LOW)
-    peer.receive(HIGH, encode(Reject(FIRST_GENERATION, peer.state.pending[LOW].seq, "busy")))
-    assert set(peer.state.pending) == {HIGH, LOW}
-    peer.receive(LOW, encode(Reject(FIRST_GENERATION, peer.state.pending[LOW].seq, "busy")))
-    assert set(peer.state.pending) == {HIGH}
 
 
 def test_the_last_free_row_is_offered_only_to_one_that_has_just_answered() -> None:

@@ -61,14 +61,6 @@ def test_it_says_hello_once_the_state_is_safe() -> None:
     assert all(isinstance(message, Hello) for _, message in books.sent)
 
 
-def test_an_offer_is_safe_before_it_is_sent() -> None:
-    runtime, books = make_runtime()
-    runtime.rings_at = 1.0
-    runtime.advance(1.0)
-    assert books.used == ["sync", "send"]
-    assert len(runtime.protocol.state.pending) == 1
-
-
 def test_it_rings_as_often_as_its_links_ask_for() -> None:
     """Each side of a link rings half as often as the link."""
     runtime, _ = make_runtime(rate=10.0)
@@ -148,22 +140,6 @@ def test_after_a_long_sleep_it_rings_once() -> None:
     runtime.advance(10_000.0)
     assert len(books.sent) == before + 1
     assert runtime.due() > 10_000.0
-
-
-def test_the_clock_follows_an_eviction() -> None:
-    """An evicted neighbor is not drawn, and the link that is left keeps its rate."""
-    runtime, books = make_runtime(rate=10.0)
-    runtime.start(0.0)
-    runtime.evict([HIGH], 0.0)
-    runtime.protocol.agreed.clear()
-    books.sent.clear()
-    rings = 0
-    while runtime.due() < 1000.0:
-        runtime.advance(runtime.due())
-        rings += 1
-    assert rings == pytest.approx(10.0 / 2 * 1000.0, rel=0.05)
-    assert {to for to, _ in books.sent} == {LOW}
-    assert runtime.protocol.counts["skipped: neighbor evicted"] == 0
 
 
 def test_a_neighbor_is_greeted_again_only_after_a_while() -> None:
