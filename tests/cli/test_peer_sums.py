@@ -15,8 +15,7 @@ from pairgossip.peer.identity.invitations import invitation
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Changes, encode, generation_name
 from pairgossip.peer.protocol.state import Consent, SaveSums, SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.storage.agreements import requested_agreements
-from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.folder import Home, requested_agreements
 from tests.cli.running import CommandLine
 from tests.peer.homes import make_home
 from tests.peer.test_sums_service import SUMS, make_homes

@@ -25,8 +25,13 @@ from pairgossip.peer.service.log import write_logs
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.status import ended_generation, read_status, sums_status
 from pairgossip.peer.signed_result import SignedResult, check_signed, sign_result, write_signed
-from pairgossip.peer.storage.agreements import request_agreement, requested_agreements
-from pairgossip.peer.storage.folder import Home, find_member, request_eviction
+from pairgossip.peer.storage.folder import (
+    Home,
+    find_member,
+    request_agreement,
+    request_eviction,
+    requested_agreements,
+)
 from pairgossip.peer.storage.home import request_growth
 from tests.peer.homes import introduce_each_other, make_home
 from tests.peer.test_service import Running, Switchboard, running

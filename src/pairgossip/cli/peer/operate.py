@@ -243,7 +243,7 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
         Do not ask.
     """
     from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.storage.agreements import request_agreement
+    from pairgossip.peer.storage.folder import request_agreement
 
     place = find_home(home)
     seen = read_snapshot(place)

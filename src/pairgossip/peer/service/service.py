@@ -35,13 +35,14 @@ from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
-from pairgossip.peer.storage.agreements import forget_agreement, requested_agreements
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
+    forget_agreement,
     forget_request,
     note_eviction,
     read_eviction,
+    requested_agreements,
     requested_evictions,
 )
 from pairgossip.peer.storage.home import finish_interrupted_growth, take_up_rows

@@ -1,7 +1,8 @@
 """A peer's folder: one process, one peer, one folder that only its owner can enter.
 
-It also holds requests to evict a member, which the peer carries out when it runs. A request stays
-until the new generation is on the disk, so it survives a crash, and works whether or not the peer
+It also holds requests of the operator, which the peer carries out when it runs: to evict a member,
+or to contribute to a further sum in the generation that the operator saw. A request is a file that
+stays until the change is on the disk, so it survives a crash, and works whether or not the peer
 runs. A peer that learns of its own eviction keeps that here too: the others no longer let it
 connect, so that after a restart nobody could tell it again.
 """
@@ -12,7 +13,6 @@ import contextlib
 import datetime
 import math
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
@@ -26,10 +26,11 @@ from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_l
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
 from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, Members, check_address
-from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.messages import Rows, is_generation
 from pairgossip.peer.spec.checks import wrong_kind
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.rows import read_copy
+from pairgossip.text import parse_address
 
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
 HOME_VARIABLE = "PAIRGOSSIP_HOME"
@@ -37,7 +38,6 @@ HOME_VARIABLE = "PAIRGOSSIP_HOME"
 _PREFIX = "PAIRGOSSIP_"
 _BY_ENVIRONMENT = ("listen", "metrics", "power_safe", "least_members", "least_rows", "budget")
 """Settings that variables may change; a peer's name stands in its certificate."""
-_HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
 class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,8 +168,8 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
     check_name(settings.name)
     check_address(settings.listen)
     if settings.metrics is not None:
-        match = _HOST_AND_PORT.fullmatch(settings.metrics)
-        if match is None or not 0 < int(match[2]) < 2**16:
+        parsed = parse_address(settings.metrics)
+        if parsed is None or parsed[1] == 0:
             raise InputError(
                 f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
                 f"127.0.0.1:9464."
@@ -185,7 +185,7 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
 
 
 def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that variables give; refuse a variable that is none, such as a typo."""
+    """Return the settings that variables give; refuse an unknown variable, such as a typo."""
     variables = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
@@ -268,12 +268,12 @@ def find_member(members: Members, me: str, name_or_id: str) -> str:
 
 def request_eviction(home: Home, member: str) -> Path:
     """Ask for a member's eviction; return the file that goes away once it is done."""
-    return write_request(home.evictions / member)
+    return _write_request(home.evictions / member)
 
 
 def requested_evictions(home: Home) -> tuple[str, ...]:
     """Return the members to evict."""
-    return list_requests(home.evictions, is_id)
+    return _list_requests(home.evictions, is_id)
 
 
 def forget_request(home: Home, member: str) -> None:
@@ -281,7 +281,22 @@ def forget_request(home: Home, member: str) -> None:
     (home.evictions / member).unlink(missing_ok=True)
 
 
-def write_request(file: Path) -> Path:
+def request_agreement(home: Home, generation: str) -> Path:
+    """Agree to all changes of a generation; return the file that goes away once it is done."""
+    return _write_request(home.agreements / generation)
+
+
+def requested_agreements(home: Home) -> tuple[str, ...]:
+    """Return the generations that were agreed to."""
+    return _list_requests(home.agreements, is_generation)
+
+
+def forget_agreement(home: Home, generation: str) -> None:
+    """Remove a request that was taken up, or came too late."""
+    (home.agreements / generation).unlink(missing_ok=True)
+
+
+def _write_request(file: Path) -> Path:
     """Make an empty file in one of the peer's folders of requests, durably; return the file."""
     folder = file.parent
     try:
@@ -294,7 +309,7 @@ def write_request(file: Path) -> Path:
     return file
 
 
-def list_requests(folder: Path, is_valid: Callable[[str], bool]) -> tuple[str, ...]:
+def _list_requests(folder: Path, is_valid: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the names of all requests in a folder; other files are ignored."""
     try:
         return tuple(sorted(filter(is_valid, os.listdir(folder))))
