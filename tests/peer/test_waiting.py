@@ -88,6 +88,18 @@ def test_each_member_is_named_with_what_is_known_about_it(waiting: Waiting) -> N
     )
 
 
+def test_members_that_are_only_counted_are_no_news(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.service.sums_reporter.MOST_NAMED", 1)
+    first, *others = sorted(("clinic-1", "clinic-2", "clinic-3"), key=waiting.ids.__getitem__)
+    assert " and 2 more for 12 s" in waiting.says(first, *others)
+    assert f"'{first}' and 1 more for 12 s" in waiting.says(first, others[0])
+    assert caplog.text.count("has waited for") == 1
+    waiting.says(first, others[0], connected=(first,))
+    assert caplog.text.count("has waited for") == 2, "another cause is news"
+
+
 def test_an_operator_may_have_to_agree_to_a_change(waiting: Waiting) -> None:
     lost = waiting.ids["clinic-2"]
     waiting.rounds.state = replace(waiting.rounds.state, evicted=(lost,))

@@ -344,10 +344,11 @@ class Reporter(ABC):
             name = self._names.get(neighbor, neighbor)
             self._log.info("neighbor has the same specification", neighbor=name)
         self._agreed = set(self._protocol.agreed)
-        for problem in problems:
-            if problem.sentence != self._fatal and problem.key not in self._logged:
-                self._log.warning(problem.sentence)
-        self._logged = {problem.key for problem in problems}
+        sentences = {problem.key: problem.sentence for problem in problems}
+        for key, sentence in sentences.items():
+            if sentence != self._fatal and key not in self._logged:
+                self._log.warning(sentence)
+        self._logged = set(sentences)
         refused = {name: count for name, count in counts.items() if "refused" in name and count}
         if sum(refused.values()) > self._refused:
             self._refused = sum(refused.values())

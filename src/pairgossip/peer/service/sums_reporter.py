@@ -107,13 +107,16 @@ class SumsReporter(Reporter):
         late = {one: since for one, since in waiting.items() if since > UNANSWERED}
         if sentences or not late:
             return [Problem(sentence) for sentence in sentences]
-        names, causes = self._quote(sorted(late)), self._causes(sorted(late), versions)
+        awaited = sorted(late)
+        names, causes = self._quote(awaited), self._causes(awaited, versions)
         waits = (
             f"Round {self._rounds.round} has waited for {names} for {max(late.values()):.0f} s "
             f"({causes}): nothing is lost, and it goes on once they run; ask their operators, "
             f"whose peer status may say more. {NEVER_AGAIN}"
         )
-        return [Problem(waits, ("a round waits", names, causes))]
+        # Whoever comes of those that are only counted is no news.
+        kind = (*awaited[:MOST_NAMED], *sorted({self._cause(one, versions) for one in awaited}))
+        return [Problem(waits, ("a round waits", *kind))]
 
     def _quote(self, members: list[str]) -> str:
         """Name members, and count those that are too many to name."""
