@@ -23,7 +23,7 @@ from pairgossip.peer.service.status import RoundsStatus
 from pairgossip.text import clean_text, is_loopback, parse_address
 
 _LONGEST_ANSWER = 2.0
-"""Seconds that a metrics server may take; then the peer counts as unclear."""
+"""Seconds that a metrics server may take; then the peer counts as frozen."""
 _LARGEST_ANSWER = 1 << 20
 """Bytes of an answer; a longer one is refused."""
 _Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]

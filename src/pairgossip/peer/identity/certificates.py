@@ -80,12 +80,12 @@ class _Contents(NamedTuple):
     start: datetime.datetime
     expiry: datetime.datetime
     is_own: bool
-    """Whether it is signed by the key that it tells."""
+    """Whether it is signed by its own key."""
     sealing_key: bytes | None
 
 
 def id_of_certificate(pem: str) -> str:
-    """Return the id that a certificate tells, or say why it is none of a peer's."""
+    """Return the id in a peer's certificate; raise InputError if it is not one of a peer."""
     contents = _read(pem)
     id_of_its_key = id_of_key(contents.key)
     if contents.common_name != id_of_its_key:

@@ -57,14 +57,7 @@ from pairgossip.peer.protocol.messages import (
     signed_payload,
 )
 from pairgossip.peer.protocol.program import Kind
-from pairgossip.peer.protocol.state import (
-    ContactSoon,
-    Place,
-    SaveSums,
-    Send,
-    SumsAction,
-    SumsState,
-)
+from pairgossip.peer.protocol.state import ContactSoon, Place, SaveSums, Send, SumsAction, SumsState
 from pairgossip.peer.protocol.summation import Halt, Summation
 
 _DIGEST = 32
@@ -99,7 +92,7 @@ class Rounds(Summation):
     _compared: dict[str, int] = field(default_factory=dict)
     """Whose contributions neighbors were asked for whose transcripts differ, a bit each."""
     _times_sent: dict[str, Counter[Place]] = field(default_factory=dict)
-    """What was sent to each neighbor on request since the last contact, and how often."""
+    """How often each contribution was sent to a neighbor on request since the last contact."""
     _partings: int = 0
     """Contacts of a peer that is evicted since it knows all."""
     _bits_cache: tuple[Mapping[Place, Contribution], int, tuple[str, ...], int] = ({}, -1, (), 0)
@@ -270,17 +263,13 @@ class Rounds(Summation):
     def _bits_here(self) -> int:
         """Return the members whose contributions to the present round are here, as bits.
 
-        Neighbors tell and ask much more often than a contribution comes: what was found is kept.
+        Neighbors tell and ask much more often than a contribution comes, so the bits are kept.
         """
-        contributions, number, members, bits = self._bits_cache
-        is_same = contributions is self.state.contributions
-        if is_same and (number, members) == (self.round, self.members):
-            return bits
-        contributions, number, members = self.state.contributions, self.round, self.members
-        places = enumerate(members)
-        bits = sum(1 << place for place, one in places if (number, one) in contributions)
-        self._bits_cache = contributions, number, members, bits
-        return bits
+        kept, number, members = self.state.contributions, self.round, self.members
+        if self._bits_cache[0] is not kept or self._bits_cache[1:3] != (number, members):
+            bits = sum(1 << place for place, one in enumerate(members) if (number, one) in kept)
+            self._bits_cache = kept, number, members, bits
+        return self._bits_cache[3]
 
     def _compare(self, sender: str, have: Have) -> list[SumsAction]:
         """Send a neighbor this peer's contribution, and ask for what it has and this peer lacks."""
@@ -429,10 +418,8 @@ class Rounds(Summation):
         places = [(one.member, one.round, one.transcript) for one in (first, second)]
         if self.state.proof is not None or first.member not in self.members:
             return []
-        if places[0] != places[1] or self._digest(first) == self._digest(second):
-            self.counts["refused: no proof"] += 1
-            return []
-        if not (self._is_genuine(first) and self._is_genuine(second)):
+        is_contradiction = places[0] == places[1] and self._digest(first) != self._digest(second)
+        if not (is_contradiction and self._is_genuine(first) and self._is_genuine(second)):
             self.counts["refused: no proof"] += 1
             return []
         if first.member == self.context.me:
@@ -449,7 +436,7 @@ def _bits(packed: bytes) -> int:
 
 
 def _lowest(bits: int, count: int) -> int:
-    """Return the lowest bits that are set, so many at most."""
+    """Return the lowest bits that are set, at most this many."""
     kept = 0
     while bits and kept.bit_count() < count:
         kept |= bits & -bits

@@ -8,7 +8,7 @@ from pairgossip.peer.protocol.summation import Halt
 from pairgossip.text import clean_text, join_names
 
 MOST_NAMED = 5
-"""Members that a sentence names; it counts the rest."""
+"""Members that a sentence names; the rest are counted, or left out."""
 _SAME_VERSION = "see that all run the same version of pairgossip"
 
 

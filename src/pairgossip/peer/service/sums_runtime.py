@@ -13,7 +13,7 @@ from pairgossip.peer.service.runtime import Runtime
 _SOON = 0.03
 """Seconds in which news is collected before neighbors are told."""
 _FIRST_CONTACT = 0.2
-"""Seconds until the first contact after news."""
+"""Seconds from which on the wait between contacts doubles, after news."""
 _LONGEST_CONTACT = 5.0
 """Seconds between contacts, at most, while rounds go on."""
 _SETTLED_CONTACT = 30.0

@@ -395,7 +395,7 @@ def program_for(
 
 
 def noise_law_for(spec: Spec, members: int) -> NoiseLaw:
-    """Return what each of so many members draws for every count of a round."""
+    """Return the law of the noise that each member adds to every count of a round."""
     from pairgossip.peer.sums.statistics import noise_law
 
     return noise_law(spec, members)

@@ -43,7 +43,7 @@ class KeptNoise:
     def __call__(
         self, own: Rows, members: Mapping[str, int], question: bytes, counts: int
     ) -> NDArray[np.int64]:
-        """Return what these rows' owner adds to so many counts of a sum over these members."""
+        """Return the noise that the rows' owner adds to the counts of a sum over these members."""
 
         def draw() -> tuple[int, ...]:
             drawn = noise_law_for(self.spec, len(members)).draw(counts)

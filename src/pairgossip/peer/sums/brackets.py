@@ -253,7 +253,7 @@ def _slope(scale: Scale, value: float) -> float:
 
 
 def level_of_ends(level: float, width: float) -> float:
-    """Return the level of intervals about both ends of a bracket that is so many errors wide."""
+    """Return the level of intervals about both ends of a bracket; its width is in errors."""
     law = NormalDist()
     low, high = law.inv_cdf(level), law.inv_cdf((1 + level) / 2)
     for _ in range(_HALVINGS):

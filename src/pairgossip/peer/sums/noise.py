@@ -67,13 +67,13 @@ class NoiseLaw:
         return math.floor(self.epsilon * _STEPS), 2 * self.cells * _STEPS
 
     def variance(self, members: int) -> float:
-        """Return the variance of a count's noise if so many members add their part."""
+        """Return the variance of a count's noise to which this many members add their part."""
         numerator, denominator = self._decay
         q = math.exp(-numerator / denominator)
         return 2 * members / self.honest * q / (1 - q) ** 2
 
     def reach(self, members: int, counts: int, chance: float) -> float:
-        """Return how far the noise of so many counts together is from 0, but with this chance.
+        """Bound the noise of this many counts together; it is larger with this chance at most.
 
         By Chernoff's bound for the difference of two sums of Polya draws.
         """
@@ -85,7 +85,7 @@ class NoiseLaw:
         return float(((growth + math.log(2 / chance)) / tilt).min())
 
     def draw(self, counts: int) -> IntArray:
-        """Draw what one member adds to so many counts."""
+        """Draw the noise that one member adds to this many counts."""
         return self._draw_polya(counts) - self._draw_polya(counts)
 
     def _draw_polya(self, counts: int) -> IntArray:

@@ -35,8 +35,8 @@ _FEWEST_RANKS = 3
 _ROUNDING = 16 * np.finfo(np.float64).eps
 """Largest rounding error of an end of a bracket, relative to the numbers it is computed from."""
 _MANY_ROWS = 100_000
-"""Rows from which on the bias of a statistic is nothing beside its error: read from so many, it is
-mostly rounding, in which members differ."""
+"""Rows from which on the bias of a statistic is nothing beside its error, and mostly rounding, in
+which members differ."""
 
 
 class Estimate(NamedTuple):

@@ -230,7 +230,7 @@ def count_words(spec: Spec) -> int:
 
 
 def noise_law(spec: Spec, members: int) -> NoiseLaw:
-    """Return what each of so many members adds to a count."""
+    """Return the law of the noise that each member adds to a count."""
     assert spec.noise is not None
     # A member knows its own part of the noise, so the others' must be enough to hide rows from it.
     others = max(members - 1, 1)
