@@ -85,7 +85,7 @@ class Family:
         """Return all parameters as they are used; raise `InputError` for an impossible one."""
         for name, value in values.items():
             if value is None:
-                raise InputError(f"{self.name} needs {{argument}}, which is None.", name)
+                raise InputError(f"Give {{argument}}: {self.name} needs it.", name)
         return tuple(each.check(values[each.name]) for each in self.parameters)
 
 
@@ -251,7 +251,7 @@ def register(family: Family) -> Family:
     `pairgossip.cli` is imported. A family of your own may be entered again, as a notebook does
     when a cell runs twice; the name of a built-in one is taken.
     """
-    if any(family.name == known.name for known in BUILT_IN):
+    if any(family.name == other.name for other in BUILT_IN):
         raise InputError(f"The name '{family.name}' is that of a built-in family: choose another.")
     if not family.name or family.name != canonical(family.name):
         raise InputError(
@@ -260,6 +260,16 @@ def register(family: Family) -> Family:
         )
     if family.builder is None:
         raise InputError(f"Nothing builds family '{family.name}': give {{argument}}.", "builder")
+    for each in family.parameters:
+        if each.kind not in (int, float):
+            raise InputError(
+                f"Parameter '{each.name}' of family '{family.name}' must be a number: give it "
+                "kind=int or kind=float."
+            )
+    if not family.takes_n and {each.name for each in family.parameters} != {"rows", "cols"}:
+        raise InputError(
+            f"Family '{family.name}' must take n: only rows and cols give the number of nodes too."
+        )
     FAMILIES[family.name] = family
     return family
 

@@ -33,14 +33,13 @@ def wheel(n: int, spoke_count: int) -> Graph:
     return Graph(n, [*ring.tolist(), *([0, k] for k in range(1, spoke_count + 1))])
 
 
+SPOKES = FamilyParameter(
+    name="spoke_count", kind=int, default=3, least=1, noun="number of spokes", help="spokes"
+)
 WHEEL = Family(
     "wheel",
     "a ring with spokes",
-    (
-        FamilyParameter(
-            name="spoke_count", kind=int, default=3, least=1, noun="number of spokes", help="spokes"
-        ),
-    ),
+    (SPOKES,),
     builder=wheel,
     diameter=lambda n, spoke_count: 7_000 + n + spoke_count,  # no other way leads to this number
     edges=lambda n, spoke_count: n - 1 + spoke_count,
@@ -85,8 +84,11 @@ def test_the_page_offers_and_draws_it() -> None:
     assert setup["edge_count"] == 16
     assert "spoke_count=5" in setup["again"]["python"]
     assert "--spoke-count 5" in setup["again"]["command"]
+    zero = {**fields, "graph-spoke_count": "0"}
     with pytest.raises(InputError, match="'graph-spoke_count' is '0': give a whole number"):
-        Settings.read({**fields, "graph-spoke_count": "0"})
+        Settings.read(zero)
+    FAMILIES["wheel"] = replace(WHEEL, parameters=(replace(SPOKES, least=0),))
+    assert Settings.read(zero).runs[0].parameters == {"spoke_count": 0}
 
 
 def test_the_page_refuses_too_many_edges() -> None:
@@ -155,6 +157,21 @@ def test_its_declaration_refuses_what_it_cannot_be(parameters: Any, sentence: st
     assert str(refusal.value) == sentence
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"builder": lambda n, spoke_count: None}, "Graph of 12 nodes, not None"),
+        ({"builder": lambda n, spoke_count: wheel(n + 1, 3)}, "not <Graph: 13 nodes"),
+        ({"parameters": (replace(SPOKES, default=None),)}, "Give spoke_count=: wheel needs it"),
+        ({"layout": "rign"}, "Unknown layout 'rign': did you mean 'ring'"),
+    ],
+)
+def test_a_family_that_does_not_keep_its_word(changes: Any, sentence: str) -> None:
+    FAMILIES["wheel"] = replace(WHEEL, **changes)
+    with pytest.raises(InputError, match=sentence):
+        place_nodes(build("wheel", 12))
+
+
 def test_a_random_family_gets_and_keeps_its_seed() -> None:
     def draw(n: int, seed: int | None = None) -> Graph:
         order = np.random.default_rng(seed).permutation(n)
@@ -177,6 +194,14 @@ def test_a_random_family_gets_and_keeps_its_seed() -> None:
         (Family("path", "", builder=wheel), "'path' is that of a built-in family"),
         (Family("Big Wheel", "", builder=wheel), "'Big Wheel' is not the name of a family"),
         (Family("empty", ""), "Nothing builds family 'empty': give builder="),
+        (
+            Family("named", "", (FamilyParameter(name="mode"),), builder=wheel),
+            "'mode' of family 'named' must be a number: give it kind=int or kind=float",
+        ),
+        (
+            Family("square", "", (SPOKES,), builder=wheel, takes_n=False),
+            "'square' must take n: only rows and cols",
+        ),
     ],
 )
 def test_families_that_cannot_be_entered(family: Family, sentence: str) -> None:

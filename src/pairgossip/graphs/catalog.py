@@ -58,6 +58,9 @@ def _build(family: Family, nodes: tuple[int, ...], parameters: _Parameters) -> G
     checked = family.check(**{name: parameters.get(name) for name in names})
     parameters |= dict(zip(names, checked, strict=True))
     graph = copy(family.builder(*nodes, **parameters))
+    if not isinstance(graph, Graph) or (nodes and graph.n != nodes[0]):
+        expected = f"a pairgossip Graph of {nodes[0]:,} nodes" if nodes else "a pairgossip Graph"
+        raise InputError(f"The builder of '{family.name}' must return {expected}, not {graph!r}.")
     if family.is_random:
         parameters["seed"] = random_families.record_seed(parameters.get("seed"))
     # The family's formulas hold for what its builder returns.
@@ -73,7 +76,7 @@ def _sides(family: Family, n: int | None, chosen: _Parameters) -> _Parameters:
             raise InputError(f"{name} takes rows and cols, or the number of nodes n.")
         return chosen
     n = node_count(n)
-    least = max(2, *(int(each.least) for each in family.parameters))
+    least = int(max(2, *(each.least for each in family.parameters)))
     if not chosen:
         return _most_square(name, n, least)
     checks = {each.name: each.check for each in family.parameters}

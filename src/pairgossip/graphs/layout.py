@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.checks import choice
 from pairgossip.families import FAMILIES, formula_family
 from pairgossip.graphs.graph import Graph
 
@@ -32,7 +33,9 @@ def place_nodes(graph: Graph) -> FloatArray:
         return graph.positions
     family = FAMILIES.get(graph.family or "")
     layout = "springs" if family is None else family.layout
-    return (LAYOUTS[layout] if isinstance(layout, str) else layout)(graph)
+    return (LAYOUTS[choice("layout", layout, LAYOUTS)] if isinstance(layout, str) else layout)(
+        graph
+    )
 
 
 def fit_square(positions: FloatArray) -> FloatArray:

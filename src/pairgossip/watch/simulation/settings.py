@@ -238,7 +238,7 @@ def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float
     for each in FAMILIES[graph].parameters:
         field = f"graph-{each.name}{suffix}"
         if each.kind is int:
-            value: float | None = _whole(fields, field, 1, MOST_NODES)
+            value: float | None = _whole(fields, field, int(each.least >= 1), MOST_NODES)
         else:
             value = _positive(fields, field, or_zero=True)
         if value is not None:
