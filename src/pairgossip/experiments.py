@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pairgossip.errors import needed_for
+
 if TYPE_CHECKING:
     from pairgossip_paper.commands import run_reproduction as run_reproduction
     from pairgossip_paper.commands import write_errata as write_errata
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "commands": ("run_reproduction", "write_errata", "write_experiments"),
-    "framework": ("Claim", "Picture", "Section", "Table"),
+    "framework": ("Claim", "Experiment", "Picture", "Plan", "Section", "Table"),
+    "framework.figures": ("Panel", "PlacedCurve"),
     "framework.store": ("Store",),
     "reproduction": ("CATALOG", "Reproduction", "reproduce"),
 }
@@ -34,7 +37,8 @@ __all__ = ["CATALOG", "Claim", "Picture", "Reproduction", "Section", "Table", "r
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(importlib.import_module(f"pairgossip_paper.{home}"), name)
+            with needed_for("Reproducing the paper"):
+                return getattr(importlib.import_module(f"pairgossip_paper.{home}"), name)
     raise AttributeError(f"module 'pairgossip.experiments' has no attribute '{name}'")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,3 +37,25 @@ def test_the_documentation_lists_the_experiments_in_the_order_of_the_report() ->
     table = PAGE.read_text(encoding="utf-8").split("## What it runs")[1].split("## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert re.findall(r"`([\w-]+)`", " ".join(rows)) == list(CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("library", "command", "code", "sentence"),
+    [
+        ("matplotlib", "reproduce --list", 0, ""),
+        ("matplotlib", "errata --json", 0, ""),
+        ("matplotlib", "reproduce --quick", 1, "Reproducing the paper needs matplotlib"),
+        ("pairgossip_paper", "errata", 1, "Reproducing the paper needs pairgossip_paper"),
+    ],
+)
+def test_commands_without_a_library(library: str, command: str, code: int, sentence: str) -> None:
+    program = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        "from pairgossip.cli import main\n"
+        f"sys.exit(main({command.split()}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == code, done.stderr
+    assert sentence in done.stderr

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from pairgossip.arrays import FloatArray
 from pairgossip.results.curves import Band, Curve
 from pairgossip_paper.framework.typesetting import Marked
+
+if TYPE_CHECKING:  # the list of experiments and the errata need no figures
+    from matplotlib.axes import Axes
 
 _WIDTH, _HEIGHT = 4.4, 3.5
 """Of a panel, in inches."""
@@ -148,6 +149,8 @@ class Sheet:
     def __init__(
         self, columns: int, rows: int = 1, *, size: tuple[float, float] | None = None, **how: Any
     ) -> None:
+        from matplotlib.figure import Figure
+
         size = (_WIDTH * columns, _HEIGHT * rows) if size is None else size
         self.figure = Figure(figsize=size, layout="constrained")
         grid = self.figure.subplots(rows, columns, squeeze=False, **how)
