@@ -1,4 +1,4 @@
-"""The role ``{names}``: a list in a page is the registry's when the site is built."""
+"""Roles for lists that are a registry's when the site is built: ``{names}`` and ``{described}``."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ REGISTRIES: Mapping[str, Mapping[str, Any]] = {
 def list_names(
     role: str, source: str, text: str, line: int, inliner: Any, *_: Any, **__: Any
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """Return the names in a registry, with commas between them."""
+    """Return the names in a registry, with commas between them, or each with its description."""
     if text not in REGISTRIES:
         message = f"There is no registry '{text}': use one of {', '.join(REGISTRIES)}."
         return [], [inliner.reporter.error(message, line=line)]
     listed: list[nodes.Node] = []
-    for name in REGISTRIES[text]:
-        listed += [nodes.literal("", name), nodes.Text(", ")]
+    for name, entry in REGISTRIES[text].items():
+        said, end = (f": {entry.description}", "; ") if role == "described" else ("", ", ")
+        listed += [nodes.literal("", name), nodes.Text(said), nodes.Text(end)]
     return listed[:-1], []
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Enter the role."""
-    app.add_role("names", list_names)
+    """Enter the roles."""
+    for role in ("names", "described"):
+        app.add_role(role, list_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
