@@ -128,13 +128,13 @@ def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
     return [*inside, *(path for path in logs if path.stem == folder.name and path.is_file())]
 
 
-_Given = list[list[Words]]
+_Contributions = list[list[Words]]
 """The contributions of peers to one sum after the other, without any mask."""
 
 
-def _run_plainly(views: _Views) -> tuple[_Given, Result | None, list[str]]:
+def _run_plainly(views: _Views) -> tuple[_Contributions, Result | None, list[str]]:
     """Return all contributions and the result as the rows of all peers tell them."""
-    parts_by_round: _Given = []
+    parts_by_round: _Contributions = []
     with tempfile.TemporaryDirectory(prefix="pairgossip-audit-") as folder:
         programs = [_program(one, Path(folder)) for one in views.values()]
         try:

@@ -52,7 +52,7 @@ class ExchangeReporter(Reporter):
         """Return how many exchanges were made."""
         return {"exchanges": self._exchange.state.exchanges}
 
-    def _last_found(self) -> Status:
+    def _status_before(self) -> Status:
         """Describe the peer as it was before the last change."""
         state, context = self._before
         return status_of(context, state, self._uncertainty, met=self._met, updated=time.time())

@@ -91,7 +91,7 @@ class Reporter(ABC):
         """Return how far the peer is, for its log."""
 
     @abstractmethod
-    def _last_found(self) -> Status:
+    def _status_before(self) -> Status:
         """Describe the peer as it was before the last change."""
 
     @abstractmethod
@@ -147,7 +147,7 @@ class Reporter(ABC):
         """Keep the result of a generation that is about to end."""
         if change.state.generation == self._generation:
             return
-        ended = ended_generation(self._last_found())
+        ended = ended_generation(self._status_before())
         if ended is not None:
             self._ended = keep_ended(self._parts.home.ended, ended)
             shown = [f"{entry:.6g}" for entry in ended.estimate[:_MOST_LOGGED]]

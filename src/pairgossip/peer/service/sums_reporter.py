@@ -72,7 +72,7 @@ class SumsReporter(Reporter):
     def _is_quiet(self) -> bool:
         return self._rounds.is_settled
 
-    def _last_found(self) -> Status:
+    def _status_before(self) -> Status:
         """Describe the peer as it was when a round last ended."""
         return self._last_status
 
