@@ -118,7 +118,7 @@ def train_command(
 
     from pairgossip.minimization import find_request, minimize
 
-    # Everything that can be wrong is summary out before a run that may take hours.
+    # Everything that can be wrong is refused before a run that may take hours.
     check_figures([outputs.plot])
     check_outputs([outputs.model, outputs.plot], [*files, network.graph_file, what.spec])
     specified = None

@@ -7,7 +7,7 @@ page show are loops over these fields, so that a new number is one field and whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -102,13 +102,9 @@ def parts_of(kind: Any, prefix: str) -> Parts:
     return Parts(kind, {name: f"{prefix}_{name}" for name in kind._fields})
 
 
-def saved_fields(kind: Any) -> list[tuple[str, About, bool]]:
-    """Return by name the saved fields of a result, or of its class, and whether each is needed."""
-    return [
-        (field.name, field.metadata[_KEY], field.default is MISSING)
-        for field in fields(kind)
-        if _KEY in field.metadata
-    ]
+def saved_fields(kind: Any) -> dict[str, About]:
+    """Return by name what is known of the saved fields of a result, or of its class."""
+    return {each.name: each.metadata[_KEY] for each in fields(kind) if _KEY in each.metadata}
 
 
 def collect(kind: Any, setup: Any, records: Sequence[Any], at: slice | IntArray) -> dict[str, Any]:
@@ -121,7 +117,7 @@ def collect(kind: Any, setup: Any, records: Sequence[Any], at: slice | IntArray)
         has_checkpoints = about.dims is not None and ITERATION in about.dims
         return np.array([value[at] for value in values] if has_checkpoints else values)
 
-    return {name: stack(about) for name, about, _ in saved_fields(kind) if about.source}
+    return {name: stack(about) for name, about in saved_fields(kind).items() if about.source}
 
 
 def join_fields(
@@ -129,7 +125,7 @@ def join_fields(
 ) -> dict[str, Any]:
     """Join the arrays of results whose dimensions begin with these; None unless all have them."""
     joined: dict[str, Any] = {}
-    for name, about, _ in saved_fields(results[0]):
+    for name, about in saved_fields(results[0]).items():
         if about.dims is None or about.dims[: len(dims)] != dims:
             continue
         values = [getattr(result, name) for result in results]
@@ -145,7 +141,7 @@ def join_fields(
 
 def shown_facts(result: Any, place: str) -> Iterator[tuple[str, Fact, Any]]:
     """Return what is shown of a result in one place, by field; None where it is not known."""
-    for name, about, _ in saved_fields(result):
+    for name, about in saved_fields(result).items():
         if about.fact is not None and place in about.fact.places:
             value = getattr(result, about.fact.of or name)
             yield name, about.fact, None if value is None else about.fact.summarize(value)

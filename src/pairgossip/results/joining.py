@@ -62,9 +62,9 @@ def _check_alike(first: Any, other: Any) -> None:
     if type(first) is not type(other):
         raise InputError("A Run and a Fit cannot be joined: give results of one kind.")
     # A kernel or method tells more than the iterations that follow from it.
-    own_first = sorted(saved_fields(first), key=lambda one: one[0] in Result.__dataclass_fields__)
-    for name, about, _ in own_first:
-        if about.alike and not _is_same(getattr(first, name), getattr(other, name)):
+    alike = [name for name, about in saved_fields(first).items() if about.alike]
+    for name in sorted(alike, key=lambda name: name in Result.__dataclass_fields__):
+        if not _is_same(getattr(first, name), getattr(other, name)):
             raise InputError(f"The results differ in {name}: join results of the same settings.")
     if first.kind == "run" and (first.enough is None) != (other.enough is None):
         raise InputError("The results differ in until: join results of the same settings.")

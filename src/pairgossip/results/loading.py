@@ -34,20 +34,16 @@ def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
 
 
 def _build(kind: type[Run] | type[Fit], archive: Archive) -> Run | Fit:
-    """Make a result of what a file holds, checked for what is missing only."""
+    """Make a result of what a file holds; raise where a field without a default is missing."""
     header, arrays = archive
     values: dict[str, Any] = {"graph": graph_of(archive)}
-    for name, about, is_needed in saved_fields(kind):
+    for name, about in saved_fields(kind).items():
         if about.parts is not None:
             make, names = about.parts
             parts = {part: arrays[stored] for part, stored in names.items() if stored in arrays}
-            if parts or is_needed:
+            if parts:
                 values[name] = make(**parts)
-            continue
-        value = (header if about.dims is None else arrays).get(name)
-        if value is None and is_needed:
-            raise ValueError(f"{name} is missing")
-        if value is not None:
+        elif (value := (header if about.dims is None else arrays).get(name)) is not None:
             values[name] = about.decode(value)
     return kind(**values)
 
@@ -61,7 +57,7 @@ def _check_shapes(result: Run | Fit) -> None:
         ROW: result.rows,
         "column": None if result.privacy is None else len(result.privacy.columns),
     }
-    for name, about, _ in saved_fields(result):
+    for name, about in saved_fields(result).items():
         value = getattr(result, name)
         parts = () if about.parts is None or value is None else about.parts.names
         for array in [getattr(value, part) for part in parts] or [value]:
@@ -78,6 +74,8 @@ def _check_shapes(result: Run | Fit) -> None:
         raise ValueError("groups are not the sites of the graph")
     if isinstance(result, Fit):
         _check_state(result)
+    elif (result.privacy is None) != (result.privacy_error is None):
+        raise ValueError("intervals of private runs need the error of the reports")
 
 
 def _check_state(fit: Fit) -> None:

@@ -145,15 +145,19 @@ def _margins(descent: Descent) -> tuple[float, float]:
 def warn_if_coarse(run: Run, setup: Setup) -> None:
     """Tell the caller that bins cost more than the sample does."""
     problem, exact, level = setup.problem, setup.exact_error, setup.level
-    told = None if level is None or not np.isfinite(exact) else problem.limit_error(level)
-    if told is None:
+    limit_error = None if level is None or not np.isfinite(exact) else problem.limit_error(level)
+    if limit_error is None:
         return
     off = run.sketch_error or 0.0
     factor = _FACTOR_OF_TESTS if setup.tests else _FACTOR
     if off > max(exact, _ROUNDING * abs(float(run.target))):
         how = f"is off by {off:.2g}, more than the sampling error of {exact:.2g}"
-    elif not told / factor <= exact <= told * factor:
-        what = "no sampling error" if np.isnan(told) else f"a sampling error of {told:.2g}"
+    elif not limit_error / factor <= exact <= limit_error * factor:
+        what = (
+            "no sampling error"
+            if np.isnan(limit_error)
+            else f"a sampling error of {limit_error:.2g}"
+        )
         how = f"tells {what}, where all rows tell {exact:.2g}"
     else:
         return

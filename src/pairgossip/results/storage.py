@@ -158,7 +158,7 @@ def save_result(result: Result, path: Path) -> None:
     """Write a run, or a fit with what it takes to go on from it."""
     header: dict[str, Any] = {"kind": result.kind}
     arrays: dict[str, Any] = {}
-    for name, about, _ in saved_fields(result):
+    for name, about in saved_fields(result).items():
         value = getattr(result, name)
         if about.parts is not None:
             parts = {} if value is None else about.parts.names

@@ -31,7 +31,7 @@ def curves_table(run: Run) -> pandas.DataFrame:
     if run.construction is not None:
         columns["network_exchanges"] = run.network_exchanges.ravel()
         columns["local_exchanges"] = run.local_exchanges.ravel()
-    for name, about, _ in saved_fields(run):
+    for name, about in saved_fields(run).items():
         if about.column and (values := getattr(run, name)) is not None:
             is_curve = about.dims == CURVE
             columns[about.column] = values.ravel() if is_curve else np.repeat(values, count)
@@ -54,7 +54,7 @@ def as_dataset(run: Run) -> xarray.Dataset:
     if run.groups is not None and run.groups.size == run.nodes:
         variables["site"] = ((NODE,), run.groups)
     attributes: dict[str, Any] = {}
-    for name, about, _ in saved_fields(run):
+    for name, about in saved_fields(run).items():
         if (value := getattr(run, name)) is None or about.parts is not None:
             continue
         if about.source or about.column:
