@@ -114,7 +114,13 @@ def test_a_newer_format_is_not_guessed_at(tmp_path: Path) -> None:
         pg.load(path)
 
 
-@pytest.mark.parametrize("forged", [{"bracket": [1, 2, 3]}, {"relaxation": "much"}, {"bracket": 4}])
+@pytest.mark.parametrize(
+    "forged",
+    [
+        *({"bracket": [1, 2, 3]}, {"relaxation": "much"}, {"bracket": 4}),
+        {"privacy_error": [0.1, 0.1]},
+    ],
+)
 def test_forged_facts_are_refused(forged: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     example().save(path)

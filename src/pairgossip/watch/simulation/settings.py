@@ -146,16 +146,8 @@ def _read_argument(fields: Fields, one: Argument) -> Any:
         return None
     if one.kind is int:
         return _whole(fields, one.name, int(one.least), int(min(one.most, _LARGEST_WHOLE)))
-    if one.kind is str:
-        return one.check(text[:_LONGEST_QUOTE])
-    number = _number(text)
-    if number is None or not one.least <= number <= one.most:
-        raise InputError(
-            f"The setting '{one.name}' is {text[:_LONGEST_QUOTE]!r}: give a number from "
-            f"{one.least:g} to {one.most:g}.",
-            subject=one.name,
-        )
-    return number
+    number = _number(text) if one.kind is float else None
+    return one.check(text[:_LONGEST_QUOTE] if number is None else number)
 
 
 def read_speed(text: str) -> float:
@@ -165,7 +157,8 @@ def read_speed(text: str) -> float:
     speed = _number(text)
     if speed is None or not 0 < speed <= _FASTEST:
         raise InputError(
-            f"The speed is {text[:40]!r}: give exchanges per second, up to {_FASTEST:,.0f}, or max."
+            f"The speed is {text[:_LONGEST_QUOTE]!r}: give exchanges per second, up to "
+            f"{_FASTEST:,.0f}, or max."
         )
     return speed
 
@@ -174,7 +167,8 @@ def _level(text: str) -> float | None:
     level = None if text == "none" else _number(text)
     if text != "none" and (level is None or not 0 < level < 1):
         raise InputError(
-            f"The setting 'interval' is {text[:40]!r}: give 0.95, or none.", subject="interval"
+            f"The setting 'interval' is {text[:_LONGEST_QUOTE]!r}: give 0.95, or none.",
+            subject="interval",
         )
     return level
 
@@ -187,7 +181,7 @@ def _check_fields(fields: Fields) -> None:
     names = [*_SHARED, *sorted(declared_names), *of_a_run, *(name + _SECOND for name in of_a_run)]
     unknown = next((name for name in fields if name not in names), None)
     if unknown is not None:
-        raise unknown_name("setting", unknown[:40], names)
+        raise unknown_name("setting", unknown[:_LONGEST_QUOTE], names)
     for name, value in fields.items():
         several = isinstance(value, list)
         if several and (name != "column" or len(value) > _MOST_COLUMNS):
@@ -224,7 +218,7 @@ def _read_learning(method: str, schedule: str, clock: str) -> tuple[str, str]:
         if schedule and choice("schedule", schedule, SCHEDULES) != RANDOM:
             raise InputError(
                 f"Method '{method}' exchanges along random edges, so there is no other schedule: "
-                f"leave out schedule {schedule[:40]}, or use method sketch."
+                f"leave out schedule {schedule[:_LONGEST_QUOTE]}, or use method sketch."
             )
         return method, RANDOM
     if clock != "sync":
@@ -264,7 +258,9 @@ def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]
 def _check_rounds(fields: Fields) -> None:
     for name, why in (("iterations", "ends by itself"), ("step", "chooses its steps itself")):
         if _text(fields, name):
-            raise InputError(f"Method 'sketch' {why}: leave out {name} {_text(fields, name)[:40]}.")
+            raise InputError(
+                f"Method 'sketch' {why}: leave out {name} {_text(fields, name)[:_LONGEST_QUOTE]}."
+            )
 
 
 def _check_sites(runs: list[RunChoice]) -> None:
@@ -283,7 +279,7 @@ def _text(fields: Fields, name: str) -> str:
 
 def _name(fields: Fields, field: str, catalog: Mapping[str, Any]) -> str | None:
     text = _text(fields, field)
-    return choice(field, text[:40], catalog) if text else None
+    return choice(field, text[:_LONGEST_QUOTE], catalog) if text else None
 
 
 def _number(text: str) -> float | None:
@@ -301,7 +297,7 @@ def _whole(fields: Fields, name: str, least: int, most: int) -> int | None:
     number = _number(text)
     if number is None or not number.is_integer() or not least <= number <= most:
         raise InputError(
-            f"The setting '{name}' is {text[:40]!r}: "
+            f"The setting '{name}' is {text[:_LONGEST_QUOTE]!r}: "
             f"give a whole number from {least:,} to {most:,}.",
             subject=name,
         )
@@ -315,5 +311,7 @@ def _positive(fields: Fields, name: str, *, or_zero: bool = False) -> float | No
     number = _number(text)
     if number is None or number < 0 or (number == 0 and not or_zero):
         least = "a number >= 0" if or_zero else "a number above 0"
-        raise InputError(f"The setting '{name}' is {text[:40]!r}: give {least}.", subject=name)
+        raise InputError(
+            f"The setting '{name}' is {text[:_LONGEST_QUOTE]!r}: give {least}.", subject=name
+        )
     return number
