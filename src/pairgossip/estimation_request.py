@@ -198,7 +198,7 @@ class EstimationRequest(EstimateArguments, Request):
         return problem.limit_law(freedom) or Law(freedom)
 
     def _learns_of_sites(self, problem: Problem) -> bool:
-        """Tell whether nodes learn the error of drawing sites, as those that swap whole sets do."""
+        """Return whether nodes learn the error of drawing sites: those that swap whole sets do."""
         return problem.set_sizes is not None and self._method.tracks_rows
 
     def _check_errors(

@@ -102,8 +102,8 @@ def quantile(
     >>> quantile([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8], 0.5)
     3.5 (95 %: 1.4 to 6.7)
     """
-    asked = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
-    return asked.answer(Quantile(share))
+    request = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    return request.answer(Quantile(share))
 
 
 def trimmed_mean(
@@ -136,11 +136,11 @@ def trimmed_mean(
     >>> trimmed_mean([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 77.0], 0.2)
     4.5 (95 %: 1.4 to 7.5)
     """
-    asked = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    request = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
     statistic = TrimmedMean(share)
-    if asked.by_pairs(method, "gotrim"):
-        return asked.run_request(_TrimRequest, method="gotrim", statistic=statistic)
-    return asked.answer(statistic)
+    if request.by_pairs(method, "gotrim"):
+        return request.run_request(_TrimRequest, method="gotrim", statistic=statistic)
+    return request.answer(statistic)
 
 
 def winsorized_mean(
@@ -160,8 +160,8 @@ def winsorized_mean(
     Its interval is by its influence function, which has the density at both cuts in it, and by
     Student's t. Other arguments are those of `quantile`.
     """
-    asked = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
-    return asked.answer(WinsorizedMean(share))
+    request = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    return request.answer(WinsorizedMean(share))
 
 
 def hodges_lehmann(
@@ -185,10 +185,10 @@ def hodges_lehmann(
     that the tests of Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are those of
     `quantile`.
     """
-    asked = _OrderRequest(
+    request = _OrderRequest(
         x, graph, interval, weights, missing, bins, range, options, labels, classes, positive
     )
-    return asked.answer(HodgesLehmann() if labels is None else Shift())
+    return request.answer(HodgesLehmann() if labels is None else Shift())
 
 
 def ranks(
@@ -218,20 +218,20 @@ def ranks(
     >>> ranks([2.0, 7.0, 2.0, 5.0]).tolist()
     [1.5, 4.0, 1.5, 3.0]
     """
-    asked = _OrderRequest(x, graph, None, weights, missing, bins, range, options)
-    by_pairs = asked.by_pairs(method, "gorank")
-    if not asked.on_graph:
-        return asked.sample.distribution.middle_ranks(asked.sample.values)
+    request = _OrderRequest(x, graph, None, weights, missing, bins, range, options)
+    by_pairs = request.by_pairs(method, "gorank")
+    if not request.on_graph:
+        return request.sample.distribution.middle_ranks(request.sample.values)
     if by_pairs:
-        kernel = rank_kernel(len(asked.sample.values))
-        return asked.run_request(EstimationRequest, method="u1", kernel=kernel)
+        kernel = rank_kernel(len(request.sample.values))
+        return request.run_request(EstimationRequest, method="u1", kernel=kernel)
     if options.get("groups") is not None:
         raise InputError(
             "With groups a node has several rows, but bins tell one rank per node: use {argument}.",
             "method",
             "gorank",
         )
-    return asked.run(None)
+    return request.run(None)
 
 
 @dataclass
@@ -295,9 +295,15 @@ class _OrderRequest:
 
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
-        asked = {"sample": self.sample, "bins": self._bins, "declared": self._declared}
-        how = {"method": "sketch", "statistic": statistic, "interval": self.level, **asked}
-        return self.run_request(BinsRequest, **how)
+        return self.run_request(
+            BinsRequest,
+            method="sketch",
+            statistic=statistic,
+            interval=self.level,
+            sample=self.sample,
+            bins=self._bins,
+            declared=self._declared,
+        )
 
     def by_pairs(self, method: str, name: str) -> bool:
         """Return whether nodes meet in pairs, by the method of this name, instead of by bins."""

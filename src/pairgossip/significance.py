@@ -131,7 +131,7 @@ def test(
     >>> run.p_value.shape
     (1, 8)
     """
-    asked = SignificanceRequest(
+    request = SignificanceRequest(
         data=data,
         kernel=kernel,
         null=null,
@@ -151,11 +151,11 @@ def test(
     if graph is None:
         check_options(options, on_graph=False)
         root_seed(seed)  # refuses what is no seed
-        return asked.judge()
+        return request.judge()
     on_graph = {"graph": graph, "seed": seed, **options}
-    if asked.named_test is not None:
-        return _test_ranks(asked, asked.named_test, on_graph)
-    return _test_kernel(asked, on_graph)
+    if request.named_test is not None:
+        return _test_ranks(request, request.named_test, on_graph)
+    return _test_kernel(request, on_graph)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
@@ -169,36 +169,36 @@ def _needs_all_rows(name: str) -> InputError:
     )
 
 
-def _test_kernel(asked: SignificanceRequest, on_graph: dict[str, Any]) -> Run:
+def _test_kernel(request: SignificanceRequest, on_graph: dict[str, Any]) -> Run:
     """Let every node test a kernel, with the sampling error that it learns."""
-    measured = as_kernel(asked.kernel)
-    without = find_null(measured, asked.null)
+    measured = as_kernel(request.kernel)
+    without = find_null(measured, request.null)
     if isinstance(measured, Combination) and measured.contrast is not None:
         raise _needs_all_rows(measured.name)
     if "target" in on_graph:
         raise InputError("The target of a test is its kind: leave {argument} out.", "target")
-    rows = {name: getattr(asked, name) for name in _OF_ROWS}
-    how = {"kernel": measured, "target": asked.kind, "interval": asked.level}
-    request = _KernelRequest(
-        null=asked.null, alternative=asked.alternative, **(rows | how | on_graph)
+    rows = {name: getattr(request, name) for name in _OF_ROWS}
+    how = {"kernel": measured, "target": request.kind, "interval": request.level}
+    gossip = _KernelRequest(
+        null=request.null, alternative=request.alternative, **(rows | how | on_graph)
     )
-    run = request.execute()
-    fingerprint = {**run.fingerprint, "test": null_mark(without, asked.alternative)}
-    return replace(request.judge(run, without), fingerprint=fingerprint)
+    run = gossip.execute()
+    fingerprint = {**run.fingerprint, "test": null_mark(without, request.alternative)}
+    return replace(gossip.judge(run, without), fingerprint=fingerprint)
 
 
-def _test_ranks(asked: SignificanceRequest, name: str, on_graph: dict[str, Any]) -> Run:
+def _test_ranks(request: SignificanceRequest, name: str, on_graph: dict[str, Any]) -> Run:
     """Let every node make a test by ranks, from averaged bins."""
-    asked.refuse_kind()
-    asked.refuse_options(name, ("weights", "within", "between"))
+    request.refuse_kind()
+    request.refuse_options(name, ("weights", "within", "between"))
     if name not in TESTS:
         raise _needs_all_rows(name)
-    check_options(on_graph.keys() - {"graph"}, on_graph=True)
-    rows = asked.prepare_rows()
+    check_options([each for each in on_graph if each != "graph"], on_graph=True)
+    rows = request.prepare_rows()
     data = check_test_rows(name, rows.columns)
     TESTS[name](data)  # refuses what no test can judge
     of_columns = name == _CORRELATION
-    request = _TestRequest(
+    gossip = _TestRequest(
         data=data,
         sample=Sample(data) if of_columns else Sample(data[:, 0], data[:, 1]),
         statistic=None if of_columns else ClassTest(name),
@@ -209,9 +209,9 @@ def _test_ranks(asked: SignificanceRequest, name: str, on_graph: dict[str, Any])
         method="sketch",
         **on_graph,
     )
-    request.positive_class = name_tested_class(name, data, rows)
-    request.rows_dropped = rows.dropped
-    return request.execute()
+    gossip.positive_class = name_tested_class(name, data, rows)
+    gossip.rows_dropped = rows.dropped
+    return gossip.execute()
 
 
 @dataclass(kw_only=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pairgossip.privacy import RandomizedResponse
     from pairgossip.progress import Show
 
-_LARGEST_SEED = 2**128 - 1
+LARGEST_SEED = 2**128 - 1
 """The seeds that Python draws for a run without one have 128 bits; larger ones are refused."""
 
 
@@ -65,7 +65,7 @@ class RunArguments:
     seed: int | None = argument(
         None,
         kind=int,
-        most=_LARGEST_SEED,
+        most=LARGEST_SEED,
         help="Seed of all randomness: the same seed gives the same numbers.",
         shown=0,
     )

@@ -136,12 +136,12 @@ __all__ = ["app", "main"]
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    given = list(sys.argv[1:] if tokens is None else tokens)
+    words = list(sys.argv[1:] if tokens is None else tokens)
     try:
-        _check_system(given)
+        _check_system(words)
         # The parser takes a lone dash, which stands for standard input, for an unknown option.
         code = app(
-            ["./-" if token == "-" else token for token in given],
+            ["./-" if token == "-" else token for token in words],
             result_action="return_value",
             exit_on_error=False,
             print_error=False,

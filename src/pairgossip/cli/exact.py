@@ -118,14 +118,14 @@ def exact_command(
     from pairgossip.inference.questions import exact
     from pairgossip.progress import in_steps, progress_bar
 
-    observations, asked = statistic.read(files, rows)
+    observations, arguments = statistic.read(files, rows)
     if interval is not None:
         draws = statistic.draws(observations)
     else:  # named groups are refused, but files may be computed together
         draws = [None if statistic.group_by is None else observations.groups]
     with progress_bar(f"exact {statistic.kernel}", len(draws) * 1000) as advance:
         answers = [
-            exact(**asked, interval=interval, groups=groups, progress=in_steps(advance))
+            exact(**arguments, interval=interval, groups=groups, progress=in_steps(advance))
             for groups in draws
         ]
     tell(observations.describe(statistic.name_positive(observations)))
@@ -150,7 +150,7 @@ class _TestOptions:
     interval: float = 0.95
     """The level of the interval that is printed beside."""
 
-    def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
+    def carry_out(self, arguments: dict[str, Any], groups: Any) -> dict[str, Any]:
         """Return the facts of the test by name, if rows are drawn or whole groups of them."""
         from pairgossip.inference.questions import SignificanceRequest
         from pairgossip.kernels import as_kernel
@@ -158,9 +158,9 @@ class _TestOptions:
 
         side, null, level = canonical(self.alternative), self.null, self.interval
         how = {"null": null, "alternative": side, "groups": groups, "interval": level}
-        result = SignificanceRequest(**asked, **how).judge()
-        if null is None and canonical(asked["kernel"]) not in NAMED_TESTS:
-            null = as_kernel(asked["kernel"]).null
+        result = SignificanceRequest(**arguments, **how).judge()
+        if null is None and canonical(arguments["kernel"]) not in NAMED_TESTS:
+            null = as_kernel(arguments["kernel"]).null
         return {
             "value": result.value,
             "null": null,
@@ -206,9 +206,9 @@ def test_command(
         pairgossip test bcw --kernel auc --column mitoses --label class
         pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei,class
     """
-    observations, asked = statistic.read(files, rows)
+    observations, arguments = statistic.read(files, rows)
     draws = statistic.draws(observations)
-    facts = [test.carry_out(asked, groups) for groups in draws]
+    facts = [test.carry_out(arguments, groups) for groups in draws]
     positive = statistic.name_positive(observations)
     if json:
         by_site = facts[-1] if draws[-1] is not None else None
@@ -226,7 +226,7 @@ def test_command(
         if facts[0][key] is not None
     ]
     described = observations.describe(positive)
-    write_rows(names, rows_of_table, f"test of {asked['kernel']}; {described}")
+    write_rows(names, rows_of_table, f"test of {arguments['kernel']}; {described}")
 
 
 _FACTS = {

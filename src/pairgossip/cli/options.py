@@ -14,6 +14,7 @@ from cyclopts import Group, Parameter
 from pairgossip.arguments.argument import Argument, declared
 from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arguments.minimize import MinimizeArguments
+from pairgossip.arguments.run import LARGEST_SEED
 from pairgossip.checks import LARGEST_NUMBER
 from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
@@ -61,8 +62,7 @@ def _read_whole(largest: int) -> Callable[[Any, Sequence[Token]], int]:
 
 
 Whole = Annotated[int, Parameter(converter=_read_whole(LARGEST_NUMBER))]
-# The seeds that Python draws for a run without one have 128 bits.
-Seed = Annotated[int, Parameter(converter=_read_whole(2**128 - 1))]
+Seed = Annotated[int, Parameter(converter=_read_whole(LARGEST_SEED))]
 Flag = Annotated[bool, Parameter(show_default=False)]
 Json = Annotated[Flag, Parameter(help="Print one JSON object instead of tables.")]
 TableFiles = Annotated[

@@ -215,7 +215,7 @@ def _rescale(
 
 def check_level(level: float) -> float:
     """Return the level of an interval, or raise `InputError`."""
-    found = real("The level of an interval", level, 0.0, 1.0)
-    if not 0 < found < 1:
+    number = real("The level of an interval", level, 0.0, 1.0)
+    if not 0 < number < 1:
         raise InputError(f"The level of an interval is {level}: give a number such as 0.95.")
-    return found
+    return number

@@ -87,8 +87,8 @@ def judge_rows(pairs: Pairs, value: float, alternative: str) -> NullTest:
     if name == "auc":
         return judge_auc(value, second, first, alternative)
     compared = _count_compared(pairs, name, first, second)
-    found = judge_order(round(value * compared), first, second, alternative)
-    return found._replace(error=found.error / compared)
+    test = judge_order(round(value * compared), first, second, alternative)
+    return test._replace(error=test.error / compared)
 
 
 def measure_ties(pairs: Pairs) -> float:
@@ -181,11 +181,11 @@ class NodeTest:
 
     def judge(self, trials: Iterable[Any]) -> dict[str, Any]:
         """Return p, errors and law of the nodes of all trials, as a `Run` has them."""
-        found = [(*self._p_values(one.estimates, one.null_error, one.ties), one) for one in trials]
+        nodes = [(*self._p_values(one.estimates, one.null_error, one.ties), one) for one in trials]
         return {
-            "p_value": np.array([p for p, _, _ in found]),
-            "null_error": np.array([one.null_error for _, _, one in found]),
-            "p_law": " or ".join(sorted({law for _, law, _ in found})),
+            "p_value": np.array([p for p, _, _ in nodes]),
+            "null_error": np.array([one.null_error for _, _, one in nodes]),
+            "p_law": " or ".join(sorted({law for _, law, _ in nodes})),
         }
 
     def _p_values(
@@ -197,15 +197,15 @@ class NodeTest:
         """Return each node's p, and where it comes from."""
         is_known = np.isfinite(estimates).all() and np.isfinite(errors).all()
         if ties is not None and is_known and all(_are_whole(sizes) for sizes in ties):
-            known = np.column_stack([np.round(estimates / errors, 9), *map(np.round, ties)])
-            rows, first, of = np.unique(known, axis=0, return_index=True, return_inverse=True)
+            knowledge = np.column_stack([np.round(estimates / errors, 9), *map(np.round, ties)])
+            rows, first, of = np.unique(knowledge, axis=0, return_index=True, return_inverse=True)
             split = 1 + ties[0].shape[1]  # nodes that know the same are judged once
-            found = [
+            tests = [
                 self._judge(estimates[at], errors[at], row[1:split], row[split:])
                 for at, row in zip(first, rows, strict=True)
             ]
-            if all(test.law == EXACT for test in found):
-                return np.array([test.p for test in found])[of.ravel()], EXACT
+            if all(test.law == EXACT for test in tests):
+                return np.array([test.p for test in tests])[of.ravel()], EXACT
         half_step = 0.0 if self.sizes is None else 0.5 / float(np.prod(self.sizes))
         away = estimates - (self.kernel.null or 0.0)
         law = partial(normal_p, alternative=self.alternative, half_step=half_step)

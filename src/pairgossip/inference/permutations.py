@@ -41,19 +41,19 @@ def permute_labels(pairs: Pairs, seed: int | None) -> TestResult:
     table = Pairs(rows[:, 0] if rows.shape[1] == 1 else rows, kernel.contrast).matrix()
     random = np.random.default_rng(seed)
     dealt = np.stack([labels, *(random.permutation(labels) for _ in range(PERMUTATIONS))], axis=1)
-    found = np.concatenate(
+    statistics = np.concatenate(
         [
             _statistics(kernel, table, dealt[:, at : at + _AT_ONCE])
             for at in range(0, dealt.shape[1], _AT_ONCE)
         ]
     )
     # Sums in another order may differ in the last digits of what the value is a difference of.
-    return _compare(kernel.name, found, 1e-12 * float(np.abs(table).mean()))
+    return _compare(kernel.name, statistics, 1e-12 * float(np.abs(table).mean()))
 
 
-def _compare(name: str, found: FloatArray, rounding: float) -> TestResult:
+def _compare(name: str, statistics: FloatArray, rounding: float) -> TestResult:
     """Compare the first of the statistics with the others, which chance alone gave."""
-    value, chance = float(found[0]), found[1:]
+    value, chance = float(statistics[0]), statistics[1:]
     spread = float(chance.std())
     if not spread > rounding:
         raise InputError(

@@ -120,8 +120,8 @@ def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
     slopes = kernel.slopes(averages)
     influence = (means - 2 * averages) @ slopes
     size = float(np.abs(averages * slopes).sum())
-    found = Projection(value, influence, pairs.classes, pairs.weights, size)
-    return found._replace(bias=_find_bias(pairs, weights, means, averages, clusters))
+    projection = Projection(value, influence, pairs.classes, pairs.weights, size)
+    return projection._replace(bias=_find_bias(pairs, weights, means, averages, clusters))
 
 
 def _find_bias(

@@ -200,10 +200,9 @@ class _ExactRequest(ExactArguments, _StatisticRequest):
 class SignificanceRequest(SignificanceArguments, _StatisticRequest):
     """A test of all rows at once."""
 
-    @property
-    def level(self) -> float:
-        """The level of the interval beside the test."""
-        return check_level(USUAL_LEVEL if self.interval is None else self.interval)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.level = check_level(USUAL_LEVEL if self.interval is None else self.interval)
 
     @property
     def named_test(self) -> str | None:
@@ -233,13 +232,12 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
 
     def judge(self) -> TestResult:
         """Test all rows at once."""
-        level = self.level
         if self.named_test is not None:
             return self._judge_by_name(self.named_test)
         pairs, clusters = self.prepare_pairs()
         without = find_null(pairs.kernel, self.null)
         pairs.check()
-        result = self._judge_pairs(pairs, clusters, without, level)
+        result = self._judge_pairs(pairs, clusters, without)
         return replace(result, positive=pairs.positive)
 
     def _judge_by_name(self, name: str) -> TestResult:
@@ -251,9 +249,8 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
         result = permute_rows(table, self.seed) if is_permuted else TESTS[name](table)
         return replace(result, positive=name_tested_class(name, table, rows))
 
-    def _judge_pairs(
-        self, pairs: Pairs, clusters: IntArray | None, without: float, level: float
-    ) -> TestResult:
+    def _judge_pairs(self, pairs: Pairs, clusters: IntArray | None, without: float) -> TestResult:
+        level = self.level
         if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
             self.refuse_options(pairs.kernel.name, _FACTORS)
             return _add_interval(permute_labels(pairs, self.seed), pairs, project(pairs), level)
@@ -275,37 +272,39 @@ def name_tested_class(name: str, table: FloatArray, rows: Rows) -> str | None:
 
 
 def _add_interval(
-    found: TestResult, pairs: Pairs, projected: Projection, level: float
+    result: TestResult, pairs: Pairs, projected: Projection, level: float
 ) -> TestResult:
-    """Return what a test found with the interval, or with the reason why there is none."""
+    """Return the result of a test with the interval, or with the reason why there is none."""
     try:
-        known = answer(pairs, projected, sampling_error(pairs, projected, None), level)
+        statistic = answer(pairs, projected, sampling_error(pairs, projected, None), level)
     except InputError as why:
-        return replace(found, reason=str(why))
-    error = known.error if math.isnan(found.error) else found.error
-    return replace(found, error=error, interval=(known.low, known.high), level=level)
+        return replace(result, reason=str(why))
+    error = statistic.error if math.isnan(result.error) else result.error
+    return replace(result, error=error, interval=(statistic.low, statistic.high), level=level)
 
 
 def _test_by_sampling_error(
     pairs: Pairs,
-    found: Projection,
+    projection: Projection,
     clusters: IntArray | None,
     null: float,
     side: str,
     level: float,
 ) -> TestResult:
     """Return Wald's test: of statistics of order as their interval says, of others by plain z."""
-    error = sampling_error(pairs, found, clusters)
+    error = sampling_error(pairs, projection, clusters)
     freedom = math.inf if clusters is None else float(clusters.max())
-    z = (found.value - null) / error
+    z = (projection.value - null) / error
     p = probability(z, side, freedom)
     if pairs.kernel.name in ORDER_KERNELS:
-        scale, law = pairs.kernel.interval_scale, found.law(clusters)
-        z, either_side = map(float, judge(np.array(found.value), np.array(error), null, scale, law))
+        scale, law = pairs.kernel.interval_scale, projection.law(clusters)
+        z, either_side = map(
+            float, judge(np.array(projection.value), np.array(error), null, scale, law)
+        )
         p = choose_side(either_side, z, side)
-    known = answer(pairs, found, error, level, clusters)
-    ends = (known.low, known.high)
-    return TestResult(found.value, error, z, p, SAMPLING_ERROR, interval=ends, level=level)
+    statistic = answer(pairs, projection, error, level, clusters)
+    ends = (statistic.low, statistic.high)
+    return TestResult(projection.value, error, z, p, SAMPLING_ERROR, interval=ends, level=level)
 
 
 def find_null(kernel: Kernel | Combination, null: float | None) -> float:
@@ -361,15 +360,19 @@ def check_groups(groups: Any, n: int) -> IntArray | None:
 
 
 def answer(
-    pairs: Pairs, found: Projection, error: float, level: float, clusters: IntArray | None = None
+    pairs: Pairs,
+    projection: Projection,
+    error: float,
+    level: float,
+    clusters: IntArray | None = None,
 ) -> Answer:
     """Return a statistic with the interval that its kernel's scale asks for."""
     scale = pairs.kernel.interval_scale
-    low, high = interval(found.value, error, level, scale, found.law(clusters))
-    return Answer(found.value, error, low, high, level, scale, pairs.positive)
+    low, high = interval(projection.value, error, level, scale, projection.law(clusters))
+    return Answer(projection.value, error, low, high, level, scale, pairs.positive)
 
 
-def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -> float:
+def sampling_error(pairs: Pairs, projection: Projection, clusters: IntArray | None) -> float:
     """Return the standard error; raise `InputError` where it would be no statement."""
     if clusters is None:
         if not are_frequencies(pairs.weights):
@@ -379,18 +382,20 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
                 "groups",
             )
         warn_of_frequencies(pairs.weights)
-        if found.freedom < 1:
+        if projection.freedom < 1:
             what = "row" if pairs.classes is None else "row of each class"
             raise InputError(f"A sampling error needs more than one {what}: add rows.")
-    if pairs.kernel.interval_scale == "logit" and found.value in (0.0, 1.0):
-        raise degenerate_error(pairs, found.value, found.freedom if clusters is None else None)
-    if found.is_degenerate:
+    if pairs.kernel.interval_scale == "logit" and projection.value in (0.0, 1.0):
+        raise degenerate_error(
+            pairs, projection.value, projection.freedom if clusters is None else None
+        )
+    if projection.is_degenerate:
         raise InputError(
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
             "same to it, as where all are tied or in one order, or where a kernel is degenerate."
         )
-    error = found.error(clusters)
-    if clusters is not None and error <= ROUNDING * found.size:
+    error = projection.error(clusters)
+    if clusters is not None and error <= ROUNDING * projection.size:
         raise InputError(
             f"Every group adds the same to '{pairs.kernel.name}', as where all hold the same rows, "
             "so that they do not tell how sure it is: leave {argument} out.",
@@ -404,12 +409,13 @@ def degenerate_error(pairs: Pairs, value: float, freedom: float | None) -> Input
 
     For independent rows of two classes, given the degrees of freedom, a bound is known.
     """
-    known, advice = "", "add rows"
+    bound_text, advice = "", "add rows"
     if pairs.classes is not None and freedom is not None:
         bound = 0.05 ** (1 / (freedom + 1))
         side = f"above {bound:.3f}" if value == 1.0 else f"below {1 - bound:.3f}"
-        known, advice = f", but with 95 % confidence it is {side}", "add rows, or report the bound"
+        bound_text = f", but with 95 % confidence it is {side}"
+        advice = "add rows, or report the bound"
     return InputError(
         f"'{pairs.kernel.name}' is {value:g} on these rows, whose standard error of 0 says "
-        f"nothing{known}: {advice}."
+        f"nothing{bound_text}: {advice}."
     )

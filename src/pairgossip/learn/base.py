@@ -35,7 +35,7 @@ _ADVICE = {
 
 
 def standardize(
-    features: FloatArray, wanted: bool, weights: FloatArray | None = None
+    features: FloatArray, scales: bool, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Center every column and scale it to standard deviation 1, or only center it.
 
@@ -46,7 +46,7 @@ def standardize(
     center = np.average(data, axis=0, weights=weights)
     centered = data - center
     scale = np.ones(data.shape[1])
-    if wanted:
+    if scales:
         spread = np.sqrt(np.einsum("kd,kd,k->d", centered, centered, counts) / counts.sum())
         # A column that is constant up to rounding stays as it is.
         varies = spread > 1e-12 * np.abs(center)
@@ -115,8 +115,8 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         drawing whole groups, whose rows may be alike. Weights say how often each row counts.
         """
         data, kernel = self._judged(X, y)
-        found = exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
-        return Answer(**found.to_dict() | {"positive": self._positive() or found.positive})
+        share = exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
+        return Answer(**share.to_dict() | {"positive": self._positive() or share.positive})
 
     def _positive(self) -> str | None:
         """Return what results call the positive class; None where there is none."""

@@ -269,23 +269,23 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
         logits = at @ terms
         return -float(weights @ (log_expit(logits) - (1.0 - targets) * logits))
 
-    found = np.array([0.0, np.log((high + 1.0) / (low + 1.0))])
-    value = deviance(found)
+    line = np.array([0.0, np.log((high + 1.0) / (low + 1.0))])
+    value = deviance(line)
     guess = _guess_sigmoid(terms[0], scores)
     if (ahead := deviance(guess)) < value:
-        found, value = guess, ahead
+        line, value = guess, ahead
     for _ in range(_NEWTON_STEPS):
-        chance = expit(found @ terms)
+        chance = expit(line @ terms)
         slope = terms @ (weights * (chance - targets))
         bend = (terms * (weights * chance * (1.0 - chance))) @ terms.T
         step = _solve_two(bend, slope)
-        while (ahead := deviance(found - step)) > value and np.abs(step).max() > _SHORTEST_STEP:
+        while (ahead := deviance(line - step)) > value and np.abs(step).max() > _SHORTEST_STEP:
             step /= 2.0
-        found, value = found - step, ahead
+        line, value = line - step, ahead
         if np.abs(step).max() <= _SHORTEST_STEP:
             break
-    a = float(found[0]) / spread
-    return a, float(found[1] - a * center)
+    a = float(line[0]) / spread
+    return a, float(line[1] - a * center)
 
 
 def _guess_sigmoid(standardized: FloatArray, scores: _Scores) -> FloatArray:
