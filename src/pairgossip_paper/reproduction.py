@@ -219,8 +219,8 @@ def _find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:
     for name in names:
         if canonical(name) not in CATALOG:
             raise unknown_name("experiment", name, list(CATALOG))
-    wanted = {canonical(name) for name in names}
-    return [experiment for name, experiment in CATALOG.items() if name in wanted]
+    chosen = {canonical(name) for name in names}
+    return [experiment for name, experiment in CATALOG.items() if name in chosen]
 
 
 def _default_folder(*, quick: bool) -> Path:

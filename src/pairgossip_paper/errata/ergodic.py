@@ -135,13 +135,13 @@ def step_constant() -> Evidence:
         return 1 / (2 * a) + a * C
 
     grid = np.geomspace(1e-3, 10, 2_000)
-    found = float(grid[int(np.argmin([leading(float(a)) for a in grid]))])
+    optimum = float(grid[int(np.argmin([leading(float(a)) for a in grid]))])
     printed, best = optimal_step_constant(c, T, printed=True), 1 / math.sqrt(2 * C)
     return Evidence(
         "complete graph on 10 nodes, `T = 10,000`, `L = ||theta*|| = 1`, the printed constants "
         f"with C = {C:.0f}: leading constant {leading(printed):.0f} at `a = {printed:g}` as "
-        f"printed, {leading(best):.0f} at `a = {best:.3f}`; a search finds {found:.3f}",
-        leading(best) < leading(printed) and abs(found / best - 1) < 0.01,
+        f"printed, {leading(best):.0f} at `a = {best:.3f}`; a search finds {optimum:.3f}",
+        leading(best) < leading(printed) and abs(optimum / best - 1) < 0.01,
         not_bipartite(graph),
     )
 

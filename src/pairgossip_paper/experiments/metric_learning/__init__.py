@@ -96,8 +96,8 @@ def _about_digits(measured: Measures) -> list[str]:
 
 def _informative_share(weights: ArrayLike) -> FloatArray:
     """Return how much of metrics' weight is on the informative dimensions."""
-    known = np.asarray(weights)
-    return np.asarray(known[..., :INFORMATIVE].sum(-1) / known.sum(-1))
+    array = np.asarray(weights)
+    return np.asarray(array[..., :INFORMATIVE].sum(-1) / array.sum(-1))
 
 
 def _describe_setup(name: str, measured: Measures) -> str:
