@@ -15,7 +15,7 @@ import pairgossip as pg
 from pairgossip.algorithms import gosta_sync
 from pairgossip.algorithms.methods import METHODS, Method, Plain, register
 from pairgossip.arrays import FloatArray
-from pairgossip.losses import Loss, Margin, SquaredL2
+from pairgossip.losses import Loss, Margin, SquaredL2, margin
 from pairgossip.losses.margins import MARGINS, Piece, Pieces
 from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.watch.simulation.build import build_runs
@@ -198,6 +198,15 @@ def test_a_margin_that_says_little_runs_and_is_not_sketched(tmp_path: Path) -> N
     np.testing.assert_array_equal(fit.model, same.model)
     with pytest.raises(pg.InputError, match=r"^Loss 'auc-bare' has a function of the margin that"):
         pg.minimize(x, labels, "auc-bare", "complete", method="sketch")
+
+
+def test_a_margin_of_a_known_code_keeps_what_it_says_itself() -> None:
+    hinge = MARGINS["hinge"]
+    exacting = replace(hinge, name="exacting", tolerance=1e-4)
+    assert margin(exacting) is exacting
+    bare = Margin(hinge.code, "bare", hinge.value, hinge.derivative, 1.0)
+    assert margin(bare) == replace(hinge, name="bare")
+    assert not replace(MARGINS["logistic"], code=None, curvature=None).can_sketch
 
 
 def test_a_margin_without_sums_of_its_own_has_the_risk_of_all_pairs() -> None:

@@ -108,7 +108,8 @@ class Margin:
     @property
     def can_sketch(self) -> bool:
         """Whether a sketch of scores tells its sums over pairs."""
-        return self.pieces is not None or self.strip is not None or self.is_quadratic
+        is_analytic = self.strip is not None or self.is_quadratic
+        return self.pieces is not None or (is_analytic and self.curvature is not None)
 
     @property
     def has_jump(self) -> bool:
@@ -260,7 +261,7 @@ def margin(phi: str | Margin) -> Margin:
 
 
 def _add_facts(phi: Margin, code: Phi) -> Margin:
-    """Return a function with all that is known of the built-in one whose code it has.
+    """Return a function with all that is known of the built-in one, unless it says so itself.
 
     Raise `InputError` if compiled code, which goes by the code, would compute something else.
     """
@@ -271,4 +272,5 @@ def _add_facts(phi: Margin, code: Phi) -> Margin:
                 f"Margin '{phi.name}' has the code of '{known.name}' but other values: "
                 f"give a pg.GeneralLoss its value and gradient instead."
             )
-    return replace(known, name=phi.name, value=phi.value, derivative=phi.derivative)
+    own = {"name": phi.name, "value": phi.value, "derivative": phi.derivative}
+    return phi if phi.can_sketch else replace(known, slope_bound=phi.slope_bound, **own)
