@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import pickle
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pairgossip as pg
 from pairgossip import kernels
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
@@ -169,6 +171,24 @@ def test_a_formula_keeps_its_name_and_number() -> None:
     gini = FORMULAS["GINI"]
     assert pickle.loads(pickle.dumps(gini)) is gini
     assert vars(Formula)["GINI"] is gini
+
+
+def _product(first: FloatArray, second: FloatArray) -> FloatArray:
+    return first * second
+
+
+@pytest.mark.parametrize("number", [-1, 99])
+def test_a_formula_that_is_not_compiled_is_never_taken_for_another(number: int) -> None:
+    data = np.arange(1.0, 7.0)
+    with patch.dict(FORMULAS), patch.object(Formula, "PRODUCT", None, create=True):
+        kernel = Formula("PRODUCT", number, _product).kernel(name="product", zero_diagonal=False)
+        settings: dict[str, Any] = {"iterations": 2000, "seed": 0, "n_jobs": 1}
+        if number < 0:
+            run = pg.estimate(data, kernel, "complete", **settings)
+            assert run.mean[-1] == pytest.approx(exact(data, kernel), rel=0.1)
+        else:
+            with pytest.raises(InputError, match=r"^Compiled code does not know a formula of"):
+                pg.estimate(data, kernel, "complete", **settings)
 
 
 def test_parameters_reach_compiled_code() -> None:

@@ -29,7 +29,8 @@ class Formula:
     Parameters
     ----------
     name, number
-        What messages and compiled code call it; no two formulas share either.
+        What messages and compiled code call it; no two formulas share either. The number is -1 if
+        compiled code does not know it.
     function
         The pair function in NumPy, as for `Kernel`.
     total, row_totals, column_totals
@@ -55,7 +56,7 @@ class Formula:
 
     def __post_init__(self) -> None:
         for other in FORMULAS.values():
-            if other.name == self.name or other.number == self.number:
+            if other.name == self.name or other.number == self.number >= 0:
                 raise InputError(f"{self!r} has the name or the number of {other!r}.")
         FORMULAS[self.name] = self
         setattr(Formula, self.name, self)  # `Formula.GINI`, for kernels made outside this package

@@ -20,7 +20,7 @@ from pairgossip.kernels.blocks import (
 )
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
-from pairgossip.kernels.kernel import Combination, Formula, Kernel, as_kernel, evaluate
+from pairgossip.kernels.kernel import Combination, Kernel, as_kernel, evaluate
 from pairgossip.kernels.problem import Problem
 from pairgossip.kernels.rows import name_positive
 from pairgossip.kernels.weighing import add_strata, add_weights, check_weights
@@ -103,8 +103,8 @@ class Pairs(Problem):
         self.target = check_kind(target, self.n)
         self.scale = 1.0 if self.target == "v" else self.n / (self.n - 1)
         self._masks_own = self.target == "u" and not self.kernel.zero_diagonal
-        known = all(part.formula is not Formula.NONE for part in self.kernel.components)
-        self.fusible = known and not self._masks_own
+        compiled = all(part.formula.number >= 0 for part in self.kernel.components)
+        self.fusible = compiled and not self._masks_own
 
     @cached_property
     def positive(self) -> str | None:

@@ -13,6 +13,7 @@ from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
 from pairgossip.engine.estimation.engine import Engine
+from pairgossip.errors import InputError
 from pairgossip.kernels import Problem
 
 _CACHE_LINE = 64
@@ -96,7 +97,12 @@ class FusedEngine(_PairEngine):
         super().__init__(method, clock, order, relaxation)
         self._scale = pairs.scale
         components = pairs.parts
-        self._formulas = tuple(int(c.formula) for c in components)
+        self._formulas = tuple(c.formula.number for c in components)
+        if not loops.COMPILED.issuperset(self._formulas):
+            raise InputError(
+                f"Compiled code does not know a formula of kernel '{pairs.name}': give the formula "
+                "the number -1, or add it to pairgossip.engine.estimation.loops."
+            )
         self._parameters = tuple(float(c.parameter) for c in components)
         self._columns = pairs.dimension if pairs.dimension > 1 else None
         self._sums_at = 2 * pairs.dimension

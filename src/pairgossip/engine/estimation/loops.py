@@ -43,6 +43,12 @@ FIRST_APART = ranks.FIRST_APART.number
 SECOND_APART = ranks.SECOND_APART.number
 BOTH_APART = ranks.BOTH_APART.number
 SECOND_AUC_ORDERED = classes.SECOND_AUC_ORDERED.number
+COMPILED = frozenset({
+    VARIANCE, GINI, DISTANCE, KENDALL, CONCORDANT, COMPARABLE, AUC_ORDERED, AUC_COMPARED,
+    RANKING_RISK, SCATTER_SQUARED, SCATTER_PLAIN, MIDPOINT, FIRST_APART, SECOND_APART, BOTH_APART,
+    SECOND_AUC_ORDERED, spread.METRIC_LEARNING_RISK.number,
+})  # fmt: skip
+"""The formulas that are evaluated below; any other number would be taken for one of them."""
 
 
 @loop
