@@ -18,6 +18,9 @@ from pairgossip.kernels.kernel import (
 from pairgossip.kernels.pairs import Pairs, WholeSets, exact, row_means
 from pairgossip.kernels.problem import Averages, Means, Problem
 
+PairProblem = TrialPairs = Problem
+"""What 0.2 called problems of pairs, before and within a trial."""
+
 __all__ = [
     "CATALOG",
     "Averages",
@@ -25,10 +28,12 @@ __all__ = [
     "Formula",
     "Kernel",
     "Means",
+    "PairProblem",
     "Pairs",
     "Problem",
     "Ratio",
     "Summary",
+    "TrialPairs",
     "WholeSets",
     "as_kernel",
     "check_data",
