@@ -57,7 +57,9 @@ class Formula:
     def __post_init__(self) -> None:
         for other in FORMULAS.values():
             if other.name == self.name or other.number == self.number >= 0:
-                raise InputError(f"{self!r} has the name or the number of {other!r}.")
+                raise InputError(
+                    f"{self!r} has the name or the number of {other!r}: choose others."
+                )
         FORMULAS[self.name] = self
         setattr(Formula, self.name, self)  # `Formula.GINI`, for kernels made outside this package
 
@@ -69,7 +71,7 @@ class Formula:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # There is one object of each formula, in other processes too.
-        return _find_formula, (self.name,)
+        return getattr, (Formula, self.name)
 
     def bind(self, part: Callable[..., Any], parameter: float) -> Callable[..., Any]:
         """Return the function, or a closed form, with its parameter if it takes one."""
@@ -90,10 +92,6 @@ class Formula:
 
 FORMULAS: dict[str, Formula] = {}
 """All formulas by name; each enters itself."""
-
-
-def _find_formula(name: str) -> Formula:
-    return FORMULAS[name]
 
 
 def _no_value(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -223,7 +223,7 @@ def is_ordering(loss: Loss | GeneralLoss) -> bool:
 
 
 def why_not_sketched(loss: Loss | GeneralLoss) -> str | None:
-    """Say why sums over the rows do not tell the gradient of a loss over all pairs; None if so."""
+    """Say why sums over the rows do not tell a loss's gradient over all pairs; None if they do."""
     if not isinstance(loss, Loss) or not is_ordering(loss):
         return "is no function of differences of scores"
     return None if loss.phi.can_sketch else "has a function of the margin that no sketch knows"

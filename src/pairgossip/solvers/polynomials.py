@@ -20,7 +20,6 @@ from pairgossip.losses.margins import Margin, Phi
 
 _ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
 """Numbers that may be averaged per grade; a few sizes only, so that nodes agree on one."""
-LARGEST_ORDER = _ORDERS[-1]
 _NARROWEST = 1e-100
 """Ranges of scores count as this wide at least, so that their inverses can be squared."""
 _LARGEST_EXPONENT = 300.0
