@@ -272,5 +272,7 @@ def _add_facts(phi: Margin, code: Phi) -> Margin:
                 f"Margin '{phi.name}' has the code of '{known.name}' but other values: "
                 f"give a pg.GeneralLoss its value and gradient instead."
             )
-    own = {"name": phi.name, "value": phi.value, "derivative": phi.derivative}
-    return phi if phi.can_sketch else replace(known, slope_bound=phi.slope_bound, **own)
+    if phi.can_sketch:
+        return phi
+    named = replace(known, name=phi.name, slope_bound=phi.slope_bound)
+    return replace(named, value=phi.value, derivative=phi.derivative)
