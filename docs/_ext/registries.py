@@ -29,7 +29,7 @@ def list_names(
         return [], [inliner.reporter.error(message, line=line)]
     listed: list[nodes.Node] = []
     for name, entry in REGISTRIES[text].items():
-        said, end = (f": {entry.description}", "; ") if role == "described" else ("", ", ")
+        said, end = (f": {entry.description}", ". ") if role == "described" else ("", ", ")
         listed += [nodes.literal("", name), nodes.Text(said), nodes.Text(end)]
     return listed[:-1], []
 

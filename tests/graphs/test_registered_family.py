@@ -141,7 +141,7 @@ def test_lists_of_the_docs_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems == []
     assert "".join(node.astext() for node in listed) == ", ".join(FAMILIES)
     described, _ = list_names("described", "", "families", 1, None)
-    assert "".join(node.astext() for node in described).endswith("; wheel: a ring with spokes")
+    assert "".join(node.astext() for node in described).endswith(". wheel: a ring with spokes")
     assert "{names}`families`" in (DOCS / "guide" / "choices.md").read_text(encoding="utf-8")
 
 
