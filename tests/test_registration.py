@@ -220,16 +220,20 @@ def test_a_margin_without_sums_of_its_own_has_the_risk_of_all_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("registry", "name"),
-    [("kernels", "likeness"), ("methods", "eager"), ("losses", "auc-eager-hinge")],
+    ("role", "registry", "name"),
+    [
+        ("names", "kernels", "likeness"),
+        ("described", "methods", "eager"),
+        ("names", "losses", "auc-eager-hinge"),
+    ],
 )
 def test_lists_of_the_docs_name_them(
-    registry: str, name: str, monkeypatch: pytest.MonkeyPatch
+    role: str, registry: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(DOCS / "_ext")
     from registries import list_names  # type: ignore[import-not-found]
 
-    listed, problems = list_names("names", "", registry, 1, None)
+    listed, problems = list_names(role, "", registry, 1, None)
     assert name in {node.astext() for node in listed} and not problems
     page = (DOCS / "guide" / "choices.md").read_text(encoding="utf-8")
-    assert f"{{names}}`{registry}`" in page
+    assert f"{{{role}}}`{registry}`" in page
