@@ -118,21 +118,21 @@ def _labels(table: Table, label: str, model: Model) -> FloatArray:
 
     place = f"Column '{label}' of {table.path}"
     is_text = isinstance(model.classes[0], str)
-    found: list[Any] = table.text(label) if is_text else table.numbers(label).tolist()
-    if len(set(found)) == 1:
-        raise InputError(f"{place} holds one class only ({found[0]}): the AUC needs two.")
+    entries: list[Any] = table.text(label) if is_text else table.numbers(label).tolist()
+    if len(set(entries)) == 1:
+        raise InputError(f"{place} holds one class only ({entries[0]}): the AUC needs two.")
     has_sizes = not is_text and model.classes == sorted(model.classes)
     if has_sizes and not model.is_bipartite:
-        return np.array(found, dtype=np.float64)
-    codes = {known: float(code) for code, known in enumerate(model.classes)}
-    for stranger in found:
+        return np.array(entries, dtype=np.float64)
+    codes = {name: float(code) for code, name in enumerate(model.classes)}
+    for stranger in entries:
         if stranger not in codes:
             raise InputError(
                 f"{place} holds '{stranger}', which is "
                 f"{'neither' if len(codes) == 2 else 'none'} of the model's classes, "
-                f"{join_names([str(known) for known in model.classes])}."
+                f"{join_names([str(name) for name in model.classes])}."
             )
-    return np.array([codes[entry] for entry in found])
+    return np.array([codes[entry] for entry in entries])
 
 
 def plot_command(

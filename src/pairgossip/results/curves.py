@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MEASURED, EXPECTED, BOUND, SAMPLING, EXACT = *COLORS[:4], "#444444"
 
-# Of seven each: Okabe and Ito's, then Tol's muted and medium-contrast ones with a gray.
+# Seven colors each: Okabe and Ito's, then Tol's muted and medium-contrast ones with a gray.
 _PALETTES = (
     COLORS,
     ("#332288", "#88CCEE", "#117733", "#AA4499", "#999933", "#CC6677", "#44AA99"),
     ("#004488", "#EE99AA", "#997700", "#6699CC", "#994455", "#EECC66", "#777777"),
 )
 _MARKERS = ("", "o", "s", "^", "D")
-"""Of seven curves each; those of one palette beside another look alike to some readers."""
+"""One for every seven curves: colors of different palettes look alike to some readers."""
 
 _AXIS_LABELS = {
     "exchanges": "exchanges",
@@ -73,7 +73,7 @@ class Chart(NamedTuple):
     """Curves that share their axes."""
 
     label: str
-    """Of the y axis."""
+    """The name of the y axis."""
     log: bool
     """Whether the y axis is logarithmic."""
     curves: tuple[Curve, ...]

@@ -55,13 +55,13 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What is known of a field besides its type."""
+    """Facts about a field besides its type."""
 
     dims: tuple[str, ...] | None = None
     """Dimensions of an array; None for what is in the header of files. Arrays whose first one is
     the trials are joined."""
     source: str = ""
-    """What the records of trials call it; empty if it does not come from these."""
+    """Its name in the records of trials; empty if it does not come from these."""
     when: Condition = _always
     """Whether trials of a setup measure it; where they do not, it is None."""
     column: str = ""

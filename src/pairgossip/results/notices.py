@@ -54,12 +54,12 @@ def warn_if_not_enough(run: Run) -> None:
 def warn_if_unsettled(run: Run) -> None:
     """Tell the caller of `estimate` or `test` that nodes do not agree on the sampling error yet."""
     errors = run.sampling_error
-    told = run.enough is not None and not run.enough.all()
-    if errors is None or told or run.status == "interrupted":
+    has_warned = run.enough is not None and not run.enough.all()  # by `warn_if_not_enough`
+    if errors is None or has_warned or run.status == "interrupted":
         return
-    known = errors[~np.isnan(errors)]
+    numbers = errors[~np.isnan(errors)]
     wide = 0.0 if run.widening is None else float(run.widening.mean()) - 1
-    how = _describe_knowledge(known, errors.size, wide)
+    how = _describe_knowledge(numbers, errors.size, wide)
     if how is None:
         return
     also = f", and widen it by {100 * wide:.0f} % for those they have not seen"
@@ -68,7 +68,7 @@ def warn_if_unsettled(run: Run) -> None:
         f"since rows have not come around yet{also if wide > 0.005 else ''}: use {{argument}} or "
         f"more{other}."
     )
-    if not len(known) and run.p_value is None:  # tests by ranks were made of all rows before
+    if not len(numbers) and run.p_value is None:  # tests by ranks were made of all rows before
         why = (
             "since rows have not come around yet, or tell none, as where all are tied or classes "
             "are separated or of one row: use {argument} or more, or see what `exact` says."
@@ -81,13 +81,13 @@ def warn_if_unsettled(run: Run) -> None:
     notify(notice)
 
 
-def _describe_knowledge(known: FloatArray, nodes: int, wide: float) -> str | None:
-    """Say what nodes lack in the errors that are known; None if they know enough."""
-    if not len(known):
+def _describe_knowledge(errors: FloatArray, nodes: int, wide: float) -> str | None:
+    """Say what nodes lack in the errors that some know; None if they know enough."""
+    if not len(errors):
         return "No node knows"
-    if len(known) < nodes:
+    if len(errors) < nodes:
         return "Not all nodes know"
-    apart = float(known.std() / known.mean())
+    apart = float(errors.std() / errors.mean())
     if apart > _AGREEMENT:
         return f"Nodes differ by {100 * apart:.0f} % in"
     return "Nodes do not know all of" if wide > _WIDENING else None
@@ -180,14 +180,14 @@ def warn_if_ties_unseen(run: Run, exact: float, without_ties: float) -> None:
     """
     if without_ties <= _FACTOR_OF_TESTS:
         return
-    known = run.null_error if run.null_error is not None else np.array([np.nan])
-    if np.isnan(known).all() or run.status == "interrupted":
+    errors = run.null_error if run.null_error is not None else np.array([np.nan])
+    if np.isnan(errors).all() or run.status == "interrupted":
         return
-    told = float(np.nanmedian(known))
-    if exact / _FACTOR_OF_TESTS <= told <= exact * _FACTOR_OF_TESTS:
+    median = float(np.nanmedian(errors))
+    if exact / _FACTOR_OF_TESTS <= median <= exact * _FACTOR_OF_TESTS:
         return
     notice = CoarseSketch(
-        f"Nodes take the standard error without an effect for {told:.2g}, where all rows tell "
+        f"Nodes take the standard error without an effect for {median:.2g}, where all rows tell "
         f"{exact:.2g}, as they do not see which rows are tied: test all rows at once, leave "
         "{argument} out, or use method 'sketch' with more bins.",
         "graph",

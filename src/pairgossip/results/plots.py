@@ -47,7 +47,7 @@ _MARKS = 8
 _MOST_IN_LEGEND = 8
 """Results whose legend leaves room for curves; a longer one stands beside the axes."""
 _WIDTH, _WIDTH_WITH_LEGEND, _HEIGHT = 7.0, 10.0, 4.5
-"""Of a figure, in inches."""
+"""Sizes of a figure, in inches."""
 
 
 def plot_run(

@@ -85,7 +85,7 @@ class Run(Result):
             fact=Fact("error of the sketch", of="sketch_error", places=(PAGE,)),
         ),
     )
-    """What nodes agree on in the end: the statistic of the exactly averaged sketch."""
+    """The statistic of the exactly averaged sketch, on which nodes agree in the end."""
     bracket: tuple[float, float] | None = field(
         default=None,
         metadata=about(
@@ -170,7 +170,7 @@ class Run(Result):
         default=None, metadata=per_node("interval_high", has_ends)
     )
     p_value: FloatArray | None = field(default=None, metadata=per_node("p_value", is_test))
-    """Of a test: how often chance alone would bring each node's statistic as far off, shape
+    """How often chance alone would bring each node's statistic of a test as far off, shape
     (trials, nodes)."""
     p_law: str | None = field(default=None, metadata=about())
     """Where p comes from: "exact", a null variance with ties "counted", "by cells" or "not

@@ -83,7 +83,7 @@ class SwarmView:
         content = {
             **_content(reading),
             "rounds": [one._asdict() for one in rounds] if rounds else None,
-            "result": None if (found := reading.result()) is None else _peer(found),
+            "result": None if (result := reading.result()) is None else _peer(result),
             "levels": color_levels(deviations, self._reach),
             "middle": middle,
             "reach": self._reach,
@@ -98,9 +98,9 @@ class SwarmView:
         if last is None:
             return [self._setup, _history([], [[] for _ in self._history.names])]
         seconds, estimates = self._history.curves()
-        # What has just been read is told when all has been made of it, and not before.
-        told = bisect_right(seconds, last[0])
-        return [self._setup, _history(seconds[:told], [one[:told] for one in estimates]), last[1]]
+        # The newest reading is shown once its look is complete, and not before.
+        count = bisect_right(seconds, last[0])
+        return [self._setup, _history(seconds[:count], [one[:count] for one in estimates]), last[1]]
 
     async def _events(self, request: Request) -> Response:
         return stream_answer(request, self._board.messages())
@@ -120,11 +120,11 @@ def _contributed(names: tuple[str, ...], reading: SwarmReading, last: RoundReadi
     awaited = set(last.awaited)
     if last.held < last.members and not awaited:  # metrics tell how many are missing, but not who
         return np.full(len(names), np.nan)
-    told = [
+    signs = [
         np.nan if peer.rounds is None else -1.0 if name in awaited else 1.0
         for name, peer in zip(names, reading.peers, strict=True)
     ]
-    return np.array(told)
+    return np.array(signs)
 
 
 def _peer(peer: PeerReading) -> dict[str, Any]:
@@ -132,9 +132,9 @@ def _peer(peer: PeerReading) -> dict[str, Any]:
         *("state", "estimate", "parameters", "exchanges", "rate", "refused"),
         *("generation", "covers", "problems"),
     )
-    known = {name: getattr(peer, name) for name in names}
+    plain = {name: getattr(peer, name) for name in names}
     rounds = None if peer.rounds is None else msgspec.to_builtins(peer.rounds)
-    return {**known, **peer.errors.as_fields(), "heard": peer.silence, "rounds": rounds}
+    return {**plain, **peer.errors.as_fields(), "heard": peer.silence, "rounds": rounds}
 
 
 def _history(seconds: list[float], estimates: list[list[float]]) -> bytes:

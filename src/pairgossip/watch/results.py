@@ -41,9 +41,9 @@ if TYPE_CHECKING:  # experiments take a second to import, and not everybody look
 _MOST_FILES = 1_000
 _LONGEST_NAME = 120
 _REMEMBERED = 64
-"""The number of results that are kept as they were read."""
+"""The number of results that are entry as they were read."""
 _DASHES = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}
-"""What the page calls the line styles of matplotlib."""
+"""The page's names of the line styles of matplotlib."""
 _Chapters = Callable[[], list[dict[str, Any]]]
 """Makes what the page shows of reproductions, a chapter per experiment; this takes seconds."""
 _log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class _ResultFile:
 
 
 @dataclass(frozen=True)
-class Found:
+class ResultFiles:
     """All files there are."""
 
     files: dict[str, _ResultFile]
@@ -92,28 +92,28 @@ class Found:
 
 def find_results(
     files: Iterable[str | PathLike[str]] = (), folders: Iterable[str | PathLike[str]] = ()
-) -> Found:
+) -> ResultFiles:
     """Make the table of all files, once."""
-    found = Found({}, {}, [])
+    table = ResultFiles({}, {}, [])
     for path in map(Path, files):
         if not path.is_file():
             raise InputError(f"There is no file {path}: check the path.")
-        _add(found, path, path.name)
+        _add(table, path, path.name)
     places = [Path(folder) for folder in folders]
     for folder in places:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}: check the path.")
         # Runs of several folders are often called the same.
-        _add_folder(found, folder, above=str(folder) if len(places) > 1 else "")
-    return found
+        _add_folder(table, folder, above=str(folder) if len(places) > 1 else "")
+    return table
 
 
-def _add_folder(found: Found, folder: Path, above: str) -> None:
+def _add_folder(table: ResultFiles, folder: Path, above: str) -> None:
     paths, report = saved_runs(folder), folder / REPORT
     if is_reproduction(folder):
-        found.reproductions.append(folder)  # which may have computed its results without runs
+        table.reproductions.append(folder)  # which may have computed its results without runs
         if report.is_file():
-            found.reports[_key(report)] = report
+            table.reports[_key(report)] = report
     elif not paths:
         raise InputError(
             f"{folder} holds no saved run: give a folder that 'pairgossip reproduce' made, or "
@@ -121,15 +121,15 @@ def _add_folder(found: Found, folder: Path, above: str) -> None:
         )
     for path in paths:
         group = "/".join(filter(None, (above, group_of(path, folder))))
-        _add(found, path, path.stem, group)
+        _add(table, path, path.stem, group)
 
 
-def _add(found: Found, path: Path, name: str, group: str = "") -> None:
+def _add(table: ResultFiles, path: Path, name: str, group: str = "") -> None:
     key = _key(path)
-    if len(found.files) >= _MOST_FILES and key not in found.files:
+    if len(table.files) >= _MOST_FILES and key not in table.files:
         raise InputError(f"There are more than {_MOST_FILES:,} saved runs: give fewer at once.")
     file = _ResultFile(key, clean_text(name, _LONGEST_NAME), clean_text(group, _LONGEST_NAME), path)
-    found.files.setdefault(key, file)
+    table.files.setdefault(key, file)
 
 
 def _key(path: Path) -> str:
@@ -277,8 +277,8 @@ def _section_content(section: Section | None) -> dict[str, Any]:
 
 def _panel_content(panel: Panel) -> dict[str, Any]:
     placed = [placed for placed in panel.curves if placed.x is None or len(placed.x)]
-    known = np.concatenate([one.x for one in placed if one.x is not None])
-    ends = np.array([known.min(), known.max()])
+    places = np.concatenate([one.x for one in placed if one.x is not None])
+    ends = np.array([places.min(), places.max()])
     return {
         "title": panel.title,
         "x_label": panel.x_label,
@@ -312,8 +312,8 @@ class ResultsView:
 
     name, title = "results", "Results"
 
-    def __init__(self, found: Found, chapters: _Chapters | None = None) -> None:
-        self._found, self._chapters = found, chapters
+    def __init__(self, table: ResultFiles, chapters: _Chapters | None = None) -> None:
+        self._table, self._chapters = table, chapters
         self._reading, self._drawing = threading.Lock(), threading.Lock()
         self._read: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
         self._figures: list[dict[str, Any]] | None = None
@@ -336,16 +336,16 @@ class ResultsView:
         return json_answer(await run_in_threadpool(self._list_files))
 
     async def _result(self, request: Request) -> Response:
-        file = self._found.files.get(request.path_params["key"])
+        file = self._table.files.get(request.path_params["key"])
         if file is None:
             raise LookupError("There is no such saved run: choose one from the list.")
         return json_answer(await run_in_threadpool(self._content, file))
 
     async def _report(self, request: Request) -> Response:
-        path = self._found.reports.get(request.path_params["key"])
+        path = self._table.reports.get(request.path_params["key"])
         if path is None or not path.is_file():
             raise LookupError("There is no such report.")
-        # To be kept and opened by itself: here its own pictures and styles would be refused.
+        # To be entry and opened by itself: here its own pictures and styles would be refused.
         return FileResponse(path, filename=path.name, media_type="text/html; charset=utf-8")
 
     async def _report_figures(self, _: Request) -> Response:
@@ -353,9 +353,9 @@ class ResultsView:
 
     def _list_files(self) -> dict[str, Any]:
         return {
-            "files": [_entry(file) for file in self._found.files.values()],
+            "files": [_entry(file) for file in self._table.files.values()],
             "reports": [
-                {"key": key, "place": str(path)} for key, path in self._found.reports.items()
+                {"key": key, "place": str(path)} for key, path in self._table.reports.items()
             ],
             "has_figures": self._chapters is not None,
         }
@@ -366,12 +366,12 @@ class ResultsView:
         except OSError:
             raise InputError(f"{file.name} is no longer there: start again.") from None
         with self._reading:  # several viewers would else read the same file at once
-            known = self._read.get(file.key)
-            if known is None or known[0] != changed:
-                known = self._read[file.key] = (changed, _result_content(file.load()))
+            entry = self._read.get(file.key)
+            if entry is None or entry[0] != changed:
+                entry = self._read[file.key] = (changed, _result_content(file.load()))
                 while len(self._read) > _REMEMBERED:
                     self._read.popitem(last=False)
-        return known[1] | {"key": file.key, "name": file.name, "group": file.group}
+        return entry[1] | {"key": file.key, "name": file.name, "group": file.group}
 
     def _chapters_so_far(self) -> dict[str, Any]:
         """Return the chapters; null while they are made, in a thread that holds nobody up."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pairgossip.cli.data.observations import Observations
 
 _LEAST_WIDENING = 1.005
-"""What is less is not worth a line."""
+"""The least factor of a sampling error that is printed."""
 
 
 def run_summary(run: Run, observations: Observations) -> Facts:

@@ -236,13 +236,13 @@ class WatchedEstimation(WatchedRun):
         except InputError as reason:
             return {"absent": str(reason)}
         on_error = bool(np.isfinite(curves.deviation_bound).any())
-        found = {
+        by_name = {
             "error": curves.error,
             "expected_error": curves.expected_error,
             "bound": curves.deviation_bound if on_error else curves.expectation_bound,
         }
-        known = {name: values for name, values in found.items() if np.isfinite(values).any()}
-        return known | {"bound_on": "error" if on_error else "bias"}
+        finite = {name: values for name, values in by_name.items() if np.isfinite(values).any()}
+        return finite | {"bound_on": "error" if on_error else "bias"}
 
 
 class WatchedLearning(WatchedRun):
