@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_workers() -> None:
 
 
 def test_large_networks_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.minimization._LARGEST_JUDGED", 5)
+    monkeypatch.setattr("pairgossip.minimization.LARGEST_JUDGED", 5)
     result = fit(step="paper")
     assert result.bias is None
     assert np.isfinite(result.objective).all()

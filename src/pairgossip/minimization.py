@@ -43,10 +43,7 @@ from pairgossip.results.notices import warn_if_short, warn_if_slow
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
 from pairgossip.run_request import Request
-from pairgossip.sketched_minimization import SketchedRequest
-
-_LARGEST_JUDGED = 2_000
-"""Up to this many nodes every node's model is judged, and the gradient bias computed."""
+from pairgossip.sketched_minimization import LARGEST_JUDGED, SketchedRequest
 
 
 def minimize(
@@ -224,7 +221,7 @@ class LearningRequest(MinimizeArguments, Request):
         descent = self._descent(problem, graph, int(grid[-1]))
         check_descent_engine(self.engine, descent)
         judged = whole(
-            "The number of judged nodes", self.judged, default=default_judged(rows, _LARGEST_JUDGED)
+            "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
         )
         evenly_spaced = np.linspace(0, problem.n - 1, min(problem.n, judged))
         nodes = np.unique(evenly_spaced.astype(np.int64))
@@ -296,7 +293,7 @@ class LearningRequest(MinimizeArguments, Request):
                 "step",
                 "paper",
             )
-        return rows <= _LARGEST_JUDGED and not is_adaptive if self.bias is None else self.bias
+        return rows <= LARGEST_JUDGED and not is_adaptive if self.bias is None else self.bias
 
 
 class _Start:

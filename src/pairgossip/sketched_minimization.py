@@ -27,8 +27,8 @@ from pairgossip.run_request import Request
 
 _ROUNDS, _MOST_ROUNDS = 200, 1_000_000
 """The largest number of rounds by default, and at all: each may be a checkpoint."""
-_LARGEST_JUDGED = 2_000
-"""Up to this many nodes every node's model is judged."""
+LARGEST_JUDGED = 2_000
+"""Up to this many nodes every node's model is judged, and a gradient bias computed."""
 MOST_GRADES = 32
 """Up to this many grades a sketch of the scores of each is short enough to send."""
 _WARN_GAIN = 1e-4
@@ -38,6 +38,7 @@ _WARN_SLOPE_ERROR = 0.1
 _WARN_OUTLIER_IQR = 200.0
 """Distance of a value from its feature's median, in quartile distances; above it, a warning."""
 _ROWS_LOOKED_AT = 500
+"""Number of rows whose quartiles are computed; of more rows, every k-th is taken."""
 _TOLERANCE, _ACCURACY = 1e-7, 1e-6
 """The tolerance and the accuracy unless given."""
 
@@ -73,7 +74,7 @@ class SketchedRequest(MinimizeArguments, Request):
         if self.groups is not None:
             self.construction = WHOLE_SETS  # one sum per site
         graph, site_of = self.place(learning.n)
-        judged = whole("The number of judged nodes", self.judged, 0, default=_LARGEST_JUDGED)
+        judged = whole("The number of judged nodes", self.judged, 0, default=LARGEST_JUDGED)
         evenly_spaced = np.linspace(0, graph.n - 1, min(graph.n, judged))
         weights = None if self.weights is None else check_weights(self.weights, learning.n)
         return SolverSetup(
@@ -112,8 +113,8 @@ class SketchedRequest(MinimizeArguments, Request):
         learning = LearningProblem(self.data, self.loss, self.labels)
         if (why := why_not_sketched(learning.loss)) is not None:
             raise InputError(
-                f"Loss '{learning.loss.name}' {why}, so sums "
-                "over the rows do not tell its gradient: use {argument}.",
+                f"Loss '{learning.loss.name}' {why}, so sums over the rows do not tell its "
+                "gradient: use {argument}.",
                 "method",
                 "dual-averaging",
             )

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from pairgossip.checks import LAWS
 from pairgossip.cli.console import format_value, tell, working_on, write_json, write_rows
 from pairgossip.cli.network import FamilyParameters, build_family, load_graph, spell
-from pairgossip.cli.options import NETWORK, OUTPUT, Json, Seed, Whole, given
+from pairgossip.cli.options import NETWORK, OUTPUT, Json, Seed, Whole, given_options
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError, canonical
 from pairgossip.families import FAMILIES
@@ -64,7 +64,7 @@ def graph_command(
         Write the network: GraphML if the name ends in .graphml or .xml, else an edge list.
     """
     if family is None and file is None:
-        if nodes is not None or given(parameters) or save_edges is not None:
+        if nodes is not None or given_options(parameters) or save_edges is not None:
             raise InputError(
                 "Which network? Name a family, as in 'pairgossip graph cycle --nodes 20'."
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
-from pairgossip.cli.options import NEEDED, NETWORK, Whole, given
+from pairgossip.cli.options import NEEDED, NETWORK, Whole, given_options
 from pairgossip.errors import InputError, canonical
 from pairgossip.families import FAMILIES
 
@@ -94,7 +94,7 @@ def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: i
 
     family = FAMILIES.get(canonical(name))
     takes_seed = family is not None and family.is_random
-    return build(name, n, **given(parameters), seed=seed if takes_seed else None)
+    return build(name, n, **given_options(parameters), seed=seed if takes_seed else None)
 
 
 def _name_nodes(graph: Graph, names: tuple[str, ...]) -> Graph:
@@ -113,7 +113,7 @@ def load_graph(file: Path, parameters: FamilyParameters) -> Graph:
     """Read a graph file, which no parameter of a family goes with."""
     from pairgossip.graphs import Graph
 
-    superfluous = next(iter(given(parameters)), None)
+    superfluous = next(iter(given_options(parameters)), None)
     if superfluous is not None:
         raise InputError(f"The network is read from {file}: leave out {spell(superfluous)}.")
     return Graph.load(file)

@@ -124,7 +124,7 @@ Level = Annotated[
 TargetName = Annotated[str | None, Parameter(help=declared(EstimateArguments)["target"].help)]
 
 
-def given(*options: DataclassInstance) -> dict[str, Any]:
+def given_options(*options: DataclassInstance) -> dict[str, Any]:
     """Return by name the options that were given, those that are not None."""
     named = {field.name: getattr(each, field.name) for each in options for field in fields(each)}
     return {name: value for name, value in named.items() if value is not None}
@@ -133,7 +133,7 @@ def given(*options: DataclassInstance) -> dict[str, Any]:
 def arguments_among(door: type[DataclassInstance], *options: DataclassInstance) -> dict[str, Any]:
     """Return by name the options that were given and are arguments of a front door."""
     names = {each.name for each in fields(door)}
-    return {name: value for name, value in given(*options).items() if name in names}
+    return {name: value for name, value in given_options(*options).items() if name in names}
 
 
 def make_options(name: str, arguments: Iterable[Argument]) -> Any:
@@ -181,7 +181,7 @@ class SketchOptions:
 
     def recipe(self, method: str | None, kernel: str | None) -> Recipe | None:
         """Return the kernel's sketch with what the options change; None if they change nothing."""
-        first = next(iter(given(self)), None)
+        first = next(iter(given_options(self)), None)
         if first is None:
             return None
         if canonical(method or "").removesuffix("-gossip") != "sketch" or kernel is None:

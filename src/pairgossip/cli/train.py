@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH
+from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH, MinimizeArguments
 from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data.observations import (
@@ -28,7 +28,7 @@ from pairgossip.cli.options import (
     GroupOptions,
     Json,
     TableFiles,
-    given,
+    given_options,
 )
 from pairgossip.cli.outputs.files import check_axis, check_figures, check_outputs, write_figure
 from pairgossip.cli.outputs.model import Model, specified_model, versions, write_model
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
 
 
-_DEFAULT_LOSS = "auc-logistic"
 _DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
 
 
@@ -220,7 +219,7 @@ def _apply_spec(
         l2=learning.l2,
     )
     step = None if isinstance(learning.step, str) else learning.step
-    peers = {"step": step, "clock": "async", "method": "dual-averaging"}
+    peers = {"step": step, "clock": "async", "method": DUAL_AVERAGING}
     return what, specified.fill_in(how, **peers)
 
 
@@ -233,7 +232,7 @@ def _find_loss(name: str | None) -> str:
             f"Loss '{canonical(name)}' learns a distance, not a score: choose an auc or a "
             "ranking loss, or use pairgossip.learn.GossipMetricLearner in Python."
         )
-    return choice("loss", _DEFAULT_LOSS if name is None else name, scores)
+    return choice("loss", MinimizeArguments.loss if name is None else name, scores)
 
 
 def _arguments(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
@@ -243,7 +242,7 @@ def _arguments(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     if what.l1 is not None and what.l2 is not None:
         raise InputError("Give --l1 or --l2, not both.")
     penalty = None if what.l1 is None else L1(what.l1)
-    return given(how) | {
+    return given_options(how) | {
         "loss": _find_loss(what.loss),
         "step": None if how.step is None else inverse_sqrt(how.step),
         "constraint": None if what.radius is None else Ball(what.radius),
@@ -280,7 +279,7 @@ def _write(
         theta=summary["theta"],
         label=str(observations.label),
         classes=summary["classes"],
-        settings=describe_settings(fit, given(what, how)),
+        settings=describe_settings(fit, given_options(what, how)),
         versions=versions(),
     )
     write_model(model, outputs.model)

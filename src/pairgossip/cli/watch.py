@@ -28,7 +28,7 @@ from pairgossip.cli.options import (
     KernelName,
     Seed,
     Whole,
-    given,
+    given_options,
     make_options,
 )
 from pairgossip.errors import InputError, SlowSchedule, canonical
@@ -145,9 +145,9 @@ def simulation_fields(
     what: SimulatedOptions, family: FamilyParameters, how: PaceOptions, arguments: Any = None
 ) -> Fields:
     """Spell the options as the page's address spells them; empty if none was given."""
-    options = given(what, how, arguments or ArgumentOptions())
+    options = given_options(what, how, arguments or ArgumentOptions())
     named = {name.replace("_", "-"): value for name, value in options.items()}
-    named |= {f"graph-{name}": value for name, value in given(family).items()}
+    named |= {f"graph-{name}": value for name, value in given_options(family).items()}
     fields: Fields = {
         name: value if isinstance(value, list) else str(value) for name, value in named.items()
     }
@@ -156,7 +156,7 @@ def simulation_fields(
     says_what = {"data", "kernel", "loss", "column", "label", "group-by"} & set(fields)
     needs_pairs = not _averages(str(fields.get("method", "gosta")))
     complete = {**_FIRST_LOOK, **fields} if fields and not says_what and needs_pairs else fields
-    if given(family):
+    if given_options(family):
         _check_family(str(complete.get("graph", DEFAULT_FAMILY)), family)
     return complete
 
@@ -171,7 +171,7 @@ def _averages(method: str) -> bool:
 def _check_family(graph: str, family: FamilyParameters) -> None:
     """Refuse what a known family does not take; the page would leave it alone."""
     taken = FAMILIES.get(canonical(graph))
-    for name in given(family):
+    for name in given_options(family):
         if taken is not None and name not in taken.parameter_names:
             raise InputError(
                 f"The family '{canonical(graph)}' takes no {spell(name)}: leave it out."

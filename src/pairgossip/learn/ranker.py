@@ -15,13 +15,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.inference.questions import exact
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.kernels.data import class_example, ordered_codes
 from pairgossip.learn.base import refuse_one_class
-from pairgossip.learn.scorer import AUTO, DUAL_AVERAGING, SKETCH, GossipScorer, weigh_rows
+from pairgossip.learn.scorer import AUTO, GossipScorer, weigh_rows
 from pairgossip.losses import ranking_loss
 
 

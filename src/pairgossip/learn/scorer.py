@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
@@ -15,7 +16,7 @@ from pairgossip.learn.base import GossipEstimator, different
 from pairgossip.losses import Loss, as_proximal
 from pairgossip.sketched_minimization import MOST_GRADES
 
-SKETCH, DUAL_AVERAGING, AUTO = "sketch", "dual-averaging", "auto"
+AUTO = "auto"
 _BELONGS = {"schedule": SKETCH, "tol": SKETCH, "clock": DUAL_AVERAGING, "step": DUAL_AVERAGING}
 """Parameters that mean something for one solver only."""
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import tell
-from pairgossip.cli.options import PRIVACY, given, read_limits
+from pairgossip.cli.options import PRIVACY, given_options, read_limits
 from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
@@ -52,7 +52,7 @@ class PrivacyOptions:
         The statistic, a kernel or None for the mean and a target, is the one for which bins may
         be chosen.
         """
-        first = next(iter(given(self)), None)
+        first = next(iter(given_options(self)), None)
         if specified is not None:
             if first is not None:
                 raise InputError(

@@ -39,7 +39,7 @@ from pairgossip.cli.options import (
     Seed,
     TargetName,
     Whole,
-    given,
+    given_options,
 )
 from pairgossip.cli.swarm import report as exchange_report
 from pairgossip.cli.swarm import sums_report
@@ -234,7 +234,7 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     from pairgossip.peer.storage.rows import read_rows
 
     assert what.spec is not None
-    asked = given(what, how)
+    asked = given_options(what, how)
     for name in _SPECIFIED:
         if name in asked:
             raise InputError(f"--spec says everything about it: leave out --{name}.")
@@ -300,7 +300,7 @@ def _run_options(how: _DurationOptions, chaos: _ChaosOptions, *, is_sums: bool) 
 def _faults(chaos: _ChaosOptions, seconds: float | None, *, is_sums: bool) -> Faults | None:
     from pairgossip.swarm.chaos import Faults, usual_faults
 
-    asked = {name: number for name, number in given(chaos).items() if name != "chaos"}
+    asked = {name: number for name, number in given_options(chaos).items() if name != "chaos"}
     if not chaos.chaos and not asked:
         return None
     length = _DEFAULT_SECONDS if seconds is None or is_sums else seconds
