@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from pairgossip.results.run import Run
 
+_PLAIN = (str, int, float, tuple)
+"""Types of the attributes of a dataset; records, such as fingerprints, are left out."""
+
 
 def curves_table(run: Run) -> pandas.DataFrame:
     """Return the curves, one row per trial and checkpoint; see `Run.to_pandas`."""
@@ -42,17 +45,7 @@ def as_dataset(run: Run) -> xarray.Dataset:
     """Return all arrays with named dimensions; see `Run.to_xarray`."""
     with needed_for("Run.to_xarray"):
         import xarray
-    variables: dict[str, Any] = {
-        "exchanges": ((ITERATION,), run.exchanges),
-        "messages": ((ITERATION,), run.messages),
-        "bytes": (CURVE, run.trial_bytes),
-        "target": ((NODE,) if np.ndim(run.target) else (), run.target),
-    }
-    if run.construction is not None:
-        variables["network_exchanges"] = (CURVE, run.network_exchanges)
-        variables["local_exchanges"] = (CURVE, run.local_exchanges)
-    if run.groups is not None and run.groups.size == run.nodes:
-        variables["site"] = ((NODE,), run.groups)
+    variables: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     for name, about in saved_fields(run).items():
         if (value := getattr(run, name)) is None or about.parts is not None:
@@ -64,11 +57,18 @@ def as_dataset(run: Run) -> xarray.Dataset:
             variables[about.column if is_renamed else name] = (about.dims, value)
         elif about.dims is None and isinstance(plain := about.encode(value), _PLAIN):
             attributes[name] = plain
+    variables |= {
+        "exchanges": ((ITERATION,), run.exchanges),
+        "messages": ((ITERATION,), run.messages),
+        "bytes": (CURVE, run.trial_bytes),
+        "target": ((NODE,) if np.ndim(run.target) else (), run.target),
+    }
+    if run.construction is not None:
+        variables["network_exchanges"] = (CURVE, run.network_exchanges)
+        variables["local_exchanges"] = (CURVE, run.local_exchanges)
+    if run.groups is not None and run.groups.size == run.nodes:
+        variables["site"] = ((NODE,), run.groups)
     if run.privacy is not None and run.privacy_error is not None:
         attributes |= {"epsilon": run.privacy.epsilon} | run.privacy_error._asdict()
     axes = {TRIAL: np.arange(run.trials), ITERATION: run.iterations, NODE: np.arange(run.nodes)}
     return xarray.Dataset(variables, coords=axes, attrs=attributes)
-
-
-_PLAIN = (str, int, float, tuple)
-"""Types of the attributes of a dataset; records, such as fingerprints, are left out."""
