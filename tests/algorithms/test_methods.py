@@ -48,10 +48,13 @@ def test_wrong_settings(settings: tuple[str, ...], sentence: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["estimate", "watch"])
-def test_the_command_line_names_every_method(
+def test_help_points_to_the_list_of_methods(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main([command, "--help"])
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "pairgossip methods" in shown
+    main(["methods"])
     shown = capsys.readouterr().out
     for method in BUILT_IN:
         assert method.name in shown
