@@ -255,7 +255,9 @@ def virtual_graph() -> Evidence:
     )
 
 
-@erratum("2284", "C", "(`phi_j`, `lambda/k`) is an eigenpair of `L`", "of D, as in 2282", _ASSUMED)
+@erratum(
+    "2284", "C", "(`phi_j`, `lambda/k`) is an eigenpair of `L`", "of `D`, as in 2282", _ASSUMED
+)
 def eigenpair_of_the_proof() -> Evidence:
     """An eigenvector of the blow-up whose points cancel, tried on both matrices."""
     graph, k = clique_with_pendant(3), 2
