@@ -43,8 +43,10 @@ nitpick_ignore_regex = [
     (
         r"py:.*",
         r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.(pairs|problem)|privacy\.estimation"
-        r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth|tables)|errors\.Notice)\b.*"
-        r"|pairgossip_paper\.framework\.figures\b.*|Setup|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
+        r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth|tables)|errors\.Notice"
+        r"|kernels\.kernel\.Factory|losses\.(margins\.(Pieces|Strip)|learning\.PairwiseLearning))\b.*"
+        r"|pairgossip_paper\.framework\.figures\b.*|Setup|Snapshot|Sites|Law|NodeTest|Sampling"
+        r"|PairwiseLearning|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),
 ]
 

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import pytest
 
 from pairgossip_paper import reproduction
-from pairgossip_paper.framework import figures, report
+from pairgossip_paper.framework import report
 from tests.paper.toy import TOY, outline
 
 mpl.use("Agg")
@@ -42,7 +42,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Reports of module-wide fixtures are made before, with figures.
     """
-    monkeypatch.setattr(figures, "Figure", Blank)
+    monkeypatch.setattr("matplotlib.figure.Figure", Blank)
 
 
 @pytest.fixture

@@ -257,13 +257,13 @@ class Reporter(ABC):
         last = max(self._heard_at.values(), default=self._started_at)
         is_alone = now - last > LONELY and not self._is_quiet and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
-            others = "other neighbor" if versions else "neighbor"
+            other = "other " if versions else ""
             lonely = (
-                f"No {others} was heard of for {now - last:.0f} seconds: see that they run, that "
-                "they have joined this peer and not evicted it, and that the addresses in "
+                f"No {other}neighbor was heard of for {now - last:.0f} seconds: see that they run, "
+                "that they have joined this peer and not evicted it, and that the addresses in "
                 "members.json and the clocks of all machines are right."
             )
-            problems.append(Problem(lonely, ("alone", others)))
+            problems.append(Problem(lonely, ("alone", other)))
         ends = (self._unwritten, self._fatal)
         return problems + [Problem(sentence) for sentence in ends if sentence is not None]
 
