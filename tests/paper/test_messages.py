@@ -134,6 +134,17 @@ def test_errors_that_stay_are_noticed(results: dict[str, Any]) -> None:
     assert found["messages-collect"] == found["messages-bytes"] == "does not hold"
 
 
+def test_bytes_are_compared_where_some_way_gets_there(results: dict[str, Any]) -> None:
+    changed = dict(results)
+    trees = {f"{name}-sketch-tree" for name in SIZES if name != "torus"}
+    for key in results.keys() - trees - {"facts"}:
+        run = results[key]
+        changed[key] = replace(run, trial_error=run.trial_error + abs(float(run.target)))
+    claim = {one.name: one for one in MESSAGES.report(changed).claims}["messages-bytes"]
+    assert claim.verdict == "holds"
+    assert "(cycle)" in claim.evidence and "torus" not in claim.evidence
+
+
 def test_a_sweep_that_does_not_give_way_is_noticed(results: dict[str, Any]) -> None:
     facts = {name: fact | {"is_ordered": True} for name, fact in results["facts"].items()}
     found = verdicts(MESSAGES.report(results | {"facts": facts}))
