@@ -96,8 +96,6 @@ def evil_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "score model.json rows.csv",
         f"train rows.csv --column y --label c{EVIL} --positive yes --model {EVIL}.json "
         "--iterations 20",
-        f"watch --text --data rows.csv --column x{EVIL} --kernel gini --iterations 20",
-        f"watch --text --data rows.csv --column y --label c{EVIL} --kernel ranking-risk",
         f"plot {EVIL}.npz --out none.png",
         f"{EVIL}",
         f"estimate a.csv {EVIL}.csv",

@@ -116,7 +116,7 @@ def test_every_refusal_is_one_sentence(cli: CommandLine, line: str, said: str) -
         "swarm run --peers 2 --data a.csv b.csv --kernel gini",
         "swarm run --peers 2 --data a.csv --data b.csv --kernel gini",
         "peer init --name a --spec s.toml --data a.csv b.csv",
-        "watch --text --data a.csv b.csv --kernel gini",
+        "watch --data a.csv b.csv --kernel gini",
     ],
 )
 def test_several_tables_are_one_too_many(cli: CommandLine, line: str) -> None:

@@ -87,6 +87,8 @@ def run_python(code: str) -> Any:
 def test_python_makes_the_same_run(fields: Fields) -> None:
     watched = one_run(fields)
     result = run_python(watched.again.python)
+    # A part of the rows, and made-up data, are for Python alone.
+    assert (watched.again.command is None) == (fields in PARTS)
     if "loss" in fields:
         np.testing.assert_allclose(watched.values(), result.models[0][:, 0], rtol=1e-12)
     else:
@@ -115,23 +117,6 @@ def test_the_command_makes_the_same_run(
         assert model["theta"][0] == pytest.approx(watched.values().mean(), rel=1e-12)
     else:
         assert told["rms_error"] == pytest.approx(watched.curves[-1][0], rel=1e-12)
-
-
-@pytest.mark.parametrize("fields", PARTS)
-def test_a_part_of_the_rows_is_shown_in_the_terminal(
-    fields: Fields, capsys: pytest.CaptureFixture[str]
-) -> None:
-    watched = one_run(fields)
-    command = watched.again.command
-    assert command is not None and command.startswith("pairgossip watch --text --speed max")
-    assert main(shlex.split(command)[1:]) == 0
-    name = "objective" if "loss" in fields else "error"
-    value = watched.readouts(watched.values())[name]
-    assert f"{name} {value:.6g}" in capsys.readouterr().out.splitlines()[-1]
-
-
-def test_what_no_command_can_do_is_told_in_python_alone() -> None:
-    assert one_run({**CELLS, "nodes": "100", "ball": "2"}).again.command is None
 
 
 def test_an_upload_is_read_from_its_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pairgossip.watch.results import (
     _result_content,
     _ResultFile,
     _section_content,
+    find_chapters,
     find_results,
 )
 from pairgossip_paper.framework import Picture, Section
@@ -52,6 +54,13 @@ def test_files_and_folders(tmp_path: Path) -> None:
     assert list(found.reports.values()) == [tmp_path / "folder" / "report.html"]
     again = find_results([tmp_path / "alone.npz"], [tmp_path / "folder"])
     assert list(again.files) == list(found.files)  # a shared link finds the same
+
+
+def test_runs_are_shown_without_the_papers_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pairgossip_paper.framework.store", None)
+    assert find_chapters([tmp_path]) is None
 
 
 def test_a_run_is_read(tmp_path: Path) -> None:

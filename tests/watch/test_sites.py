@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import pairgossip as pg
-from pairgossip.cli import main
 from pairgossip.datasets import CATALOG
 from pairgossip.errors import InputError
 from pairgossip.watch.simulation.build import build_runs
@@ -158,13 +157,6 @@ def test_following_a_row_at_a_site(served: Served) -> None:
     )
     assert served.control(key, "follow", "999").status_code == 200
     assert "rows are 0 to 999" in served.control(key, "follow", "1000").json()["error"]
-
-
-def test_sites_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--data", "wine", "--column", "alcohol", "--kernel", "gini", "--graph", "path"]
-    assert main(["watch", "--text", *words, "--group-by", "class", "--iterations", "500"]) == 0
-    heading, *_ = capsys.readouterr().out.splitlines()
-    assert heading == "gosta (sync) on path, 178 rows at 3 sites, exact value 0.929749"
 
 
 def test_sites_in_the_page(page: Page, served: Served) -> None:

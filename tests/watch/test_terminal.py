@@ -1,4 +1,4 @@
-"""Peers and simulations in a terminal."""
+"""Peers in a terminal."""
 
 from __future__ import annotations
 
@@ -18,19 +18,13 @@ import pytest
 from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
-import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.peer.reading import DOWN, PeerReading
 from pairgossip.peer.service.errors import Errors
-from pairgossip.watch import terminal
 from pairgossip.watch.peers import Swarm
-from pairgossip.watch.simulation.build import build_runs
-from pairgossip.watch.simulation.observations import Uploads
-from pairgossip.watch.simulation.settings import Settings
 from pairgossip.watch.terminal import (
     _ASCII_BLOCKS,
     _BLOCKS,
-    TextSimulation,
     TextSwarm,
     _curve,
     _line,
@@ -173,131 +167,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert told.err == "The swarm has ended.\n"
 
 
-FIELDS: dict[str, str | list[str]] = {
-    "data": "engel",
-    "column": ["income"],
-    "kernel": "gini",
-    "graph": "cycle",
-    "iterations": "3000",
-    "seed": "3",
-}
-OPTIONS = ["--data", "engel", "--column", "income", "--kernel", "gini", "--graph", "cycle"]
-
-
-def simulation(console: Console, speed: float | None = float("inf"), **more: str) -> TextSimulation:
-    (run,) = build_runs(Settings.read({**FIELDS, **more}), Uploads())
-    return TextSimulation(run, speed, console)
-
-
-def text_of(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
-def test_lines_tell_the_numbers_of_estimate() -> None:
-    console = Console(file=io.StringIO(), width=200)
-    assert simulation(console).run()
-    lines = text_of(console).splitlines()
-    income = pg.datasets.CATALOG["engel"]()["income"]
-    run = pg.estimate(
-        income, "gini", pg.graphs.cycle(len(income)), iterations=3000, trials=1, seed=3
-    )
-    assert lines[0] == f"gosta (sync) on cycle, 235 nodes, exact value {run.target:.6g}"
-    assert 5 < len(lines) < 20
-    for line in lines[1:]:
-        found = re.fullmatch(
-            r"iteration ([\d,]+) of 3,000: mean estimate (\S+), error (\S+), spread (\S+)", line
-        )
-        assert found is not None, line
-        at = run.iterations.tolist().index(int(found[1].replace(",", "")))
-        assert found[2] == f"{run.mean[at]:.6g}" and found[3] == f"{run.error[at]:.6g}"
-    assert lines[-1].startswith("iteration 3,000 of 3,000")
-
-
-def test_a_live_table_of_the_farthest_nodes() -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=90, height=20)
-    shown = simulation(console)
-    assert shown.run()
-    text = text_of(console)
-    assert "farthest nodes" in text and "error (log) █" in text and "and 224 nodes nearer" in text
-    last = Console(file=io.StringIO(), width=90)
-    last.print(shown.picture(90, 20))
-    rows = re.findall(r"^(\d+) +(\S+) +(\S+)$", text_of(last), re.MULTILINE)
-    off = [abs(float(row[2])) for row in rows]
-    assert len(rows) == 11 and off == sorted(off, reverse=True)
-    assert float(rows[0][1]) - float(rows[0][2]) == pytest.approx(500.705, rel=0.01)
-
-
-@pytest.mark.parametrize("size", [(20, 5), (60, 12), (300, 100)])
-def test_a_picture_fits_its_terminal(size: tuple[int, int]) -> None:
-    width, height = size
-    console = Console(file=io.StringIO(), width=width, height=height)
-    shown = simulation(console)
-    shown.run()
-    console.file = io.StringIO()
-    console.print(shown.picture(width, height))
-    lines = text_of(console).splitlines()
-    assert len(lines) <= max(height, 9) and max(map(len, lines)) <= width
-
-
-def test_a_speed_below_one_iteration_per_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "_FRAME_SECONDS", 0.01)
-    shown = simulation(Console(file=io.StringIO()), speed=30.0, iterations="6")
-    for _ in range(60):  # 0.3 iterations in each
-        shown._advance()
-    assert shown.summary().startswith("iteration 6 of 6")
-
-
-@pytest.mark.parametrize(
-    ("method", "iterations", "last"),
-    [
-        ("dual-averaging", "3000", "iteration 3,000 of 3,000: "),
-        # Rounds do not know how many there will be.
-        ("sketch", "", r"iteration [\d,]+: "),
-    ],
-)
-def test_learning(method: str, iterations: str, last: str) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    shown = simulation(
-        console,
-        kernel="",
-        loss="auc-logistic",
-        data="breast-cancer-wisconsin",
-        column="clump_thickness",
-        label="class",
-        nodes="40",
-        method=method,
-        iterations=iterations,
-    )
-    assert shown.run()
-    *_, line = text_of(console).splitlines()
-    told = r"spread \S+, objective 0\.\d+, of single nodes 0\.\d+"
-    assert re.fullmatch(last + told, line)
-
-
-def test_the_command_in_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["watch", "--text", *OPTIONS, "--iterations", "500"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("gosta (sync) on cycle, 235 nodes") and "\x1b" not in out
-    assert "iteration 500 of 500" in out
-
-
-def test_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.csv").write_text("x\n1\n2\n5\n9\n")
-    assert main(["watch", "--text", "--data", str(tmp_path / "a.csv"), "--kernel", "gini"]) == 0
-    assert "4 nodes" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--text", "--data", "nowhere.csv"], "There is no data 'nowhere.csv': give a CSV file"),
-        (["--text", *OPTIONS, "--k", "4"], "The family 'cycle' takes no --k: leave it out."),
+        (["--text"], "A terminal shows peers: give --swarm or --peers alone"),
+        (["--text", "--swarm", "a", "--kernel", "gini"], "A terminal shows peers"),
+        (["--graph", "cycle", "--k", "4"], "The family 'cycle' takes no --k: leave it out."),
         (["--text", "--swarm", "nowhere"], "There is no folder nowhere: check the path."),
         (["--kernel", "ginny"], "Unknown kernel 'ginny': did you mean 'gini'?"),
         (["--text", "a.npz"], "Saved runs are shown in the page: leave out --text"),
         (["--swarm", "a", "--peers", "b"], "Give --swarm or --peers, not both."),
-        (["--text", "--swarm", "a", "--kernel", "gini"], "leave out --kernel."),
         (
             ["--data", "mine.csv", "--kernel", "gini"],
             "The page opens files itself: leave out --data",
@@ -314,39 +193,39 @@ def test_bad_input(options: list[str], sentence: str, capsys: pytest.CaptureFixt
     assert sentence in told.err
 
 
+def test_a_sampling_error_under_privacy_is_a_bound() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=110)
+    private = Errors(gossip_error=0.12, sampling_error=0.062, privacy_error=0.2)
+    assert ">= 0.062" in shown(console, [Scripted("ann", [told(10, 1.25, errors=private)])])
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals as on Unix")
-def test_ctrl_c_in_a_real_terminal() -> None:
+def test_ctrl_c_in_a_real_terminal(tmp_path: Path) -> None:
+    folder = made_up_swarm(tmp_path / "swarm", ["ann", "bob"])
     ours, theirs = pty.openpty()
     command = "import sys; from pairgossip.cli import main; sys.exit(main())"
-    options = ["watch", "--text", *OPTIONS, "--speed", "100"]
     with subprocess.Popen(
-        [sys.executable, "-c", command, *options],
+        [sys.executable, "-c", command, "watch", "--text", "--swarm", str(folder)],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "24"},
     ) as process:
         os.close(theirs)
-        text = _read_until(ours, "farthest nodes")
+        text = _read_until(ours, "gossip error")
         process.send_signal(signal.SIGINT)
-        text += _read_until(ours, "Ended at iteration")
+        text += _read_until(ours, "\x1b[?25h")
         assert process.wait(60) == 0
     os.close(ours)
     assert "Traceback" not in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
 
 
-def _read_until(descriptor: int, wanted: str) -> str:
+def _read_until(descriptor: int, awaited: str) -> str:
     text, end = "", time.monotonic() + 120
-    while wanted not in text:
+    while awaited not in text:
         assert time.monotonic() < end, text
         if select.select([descriptor], [], [], 1.0)[0]:
             text += os.read(descriptor, 65536).decode(errors="replace")
     return text
-
-
-def test_a_sampling_error_under_privacy_is_a_bound() -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=110)
-    private = Errors(gossip_error=0.12, sampling_error=0.062, privacy_error=0.2)
-    assert ">= 0.062" in shown(console, [Scripted("ann", [told(10, 1.25, errors=private)])])

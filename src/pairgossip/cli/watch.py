@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,12 +34,10 @@ from pairgossip.cli.options import (
 )
 from pairgossip.errors import InputError, SlowSchedule, canonical
 from pairgossip.families import FAMILIES
-from pairgossip.files import read_bytes
 
 if TYPE_CHECKING:
     from pairgossip.watch.peers import Swarm
     from pairgossip.watch.server.requests import View
-    from pairgossip.watch.simulation.observations import Uploads
 
 
 _FIRST_LOOK: dict[str, str | list[str]] = {
@@ -63,7 +62,7 @@ class _WatchedOptions:
     results: list[Path] | None = None
     """A folder of saved runs, such as `pairgossip reproduce` makes; repeat it for several."""
     text: Flag = False
-    """Show it here in the terminal, without a browser."""
+    """Show the peers here in the terminal, without a browser."""
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -72,7 +71,7 @@ class SimulatedOptions:
     """What is simulated."""
 
     data: str | None = None
-    """An embedded data set, see `pairgossip dataset`, or with --text a CSV file."""
+    """An embedded data set, see `pairgossip dataset`."""
     nodes: Whole | None = None
     """How many rows to take, one per node; all unless given."""
     column: list[str] | None = None
@@ -108,7 +107,7 @@ class PaceOptions:
     seed: Seed | None = None
     """Seed of all randomness; 0 unless given."""
     speed: str | None = None
-    """Iterations per second, or max; with --text half a minute for the whole run unless given."""
+    """Iterations per second, or max."""
 
 
 _ON_PAGE = [
@@ -185,15 +184,16 @@ def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated:
     table = next((str(file) for file in files if file.suffix.lower() != ".npz"), None)
     if table is not None and "data" in simulated:
         raise InputError(one_table("pairgossip watch", [table]))
-    has_peers = watched.swarm is not None or bool(watched.peers)
     if watched.text and (files or watched.results):
         raise InputError(
             "Saved runs are shown in the page: leave out --text, or use 'pairgossip plot'."
         )
-    if watched.text and has_peers and simulated:
-        name = next(iter(simulated))
-        raise InputError(f"A terminal shows peers or a simulation: leave out --{name}.")
-    if simulated and not watched.text:
+    if watched.text and (simulated or not (watched.swarm or watched.peers)):
+        raise InputError(
+            "A terminal shows peers: give --swarm or --peers alone, or leave out --text; "
+            "'pairgossip estimate' prints how a simulation goes."
+        )
+    if simulated:
         _check_for_page(simulated)
 
 
@@ -207,8 +207,7 @@ def _check_for_page(simulated: Fields) -> None:
     datasets = [*CATALOG, TWO_NORMALS]
     if str(simulated.get("data", datasets[0])) not in datasets:
         raise InputError(
-            f"The page opens files itself: leave out --data, or give one of {', '.join(datasets)}; "
-            "a file goes with --text."
+            f"The page opens files itself: leave out --data, or give one of {', '.join(datasets)}."
         )
 
 
@@ -228,13 +227,12 @@ def watch_command(
     all settings: whoever opens the same address sees the same run. Ctrl-C ends it.
 
     The same page shows real peers with --swarm or --peers, and saved runs where files or --results
-    are given. With --text a simulation or peers are shown in the terminal instead.
+    are given. With --text peers are shown in the terminal instead.
 
     For example:
 
         pairgossip watch
         pairgossip watch --data wine --column alcohol --kernel variance
-        pairgossip watch --text --data engel --column income --kernel gini
 
     Parameters
     ----------
@@ -248,14 +246,18 @@ def watch_command(
     warnings.simplefilter("ignore", SlowSchedule)  # it is said beside the run
     simulated = simulation_fields(what, family, how, arguments)
     _check_watched(watched, files, simulated)
-    if watched.text:
-        _show_text(watched, simulated)
+    swarm = _find_peers(watched)
+    if watched.text and swarm is not None:
+        from pairgossip.watch.terminal import TextSwarm
+
+        if TextSwarm(swarm, output()).run():
+            tell("The swarm has ended.")
         return
     with needed_for("The page", "pairgossip[watch]"):
         from pairgossip.watch.server.server import ServerAddress, Service
     place = ServerAddress(server.host, server.port or 0, server.certificate, server.key)
     place.check()
-    service = Service(place, _views(watched, files))
+    service = Service(place, _views(swarm, files, watched.results or ()))
     address = service.address
     if simulated:
         address += f"{'&' if '?' in address else '?'}{urlencode(simulated, doseq=True)}"
@@ -269,14 +271,13 @@ def watch_command(
     service.run(announce)
 
 
-def _views(watched: _WatchedOptions, files: tuple[Path, ...]) -> list[View]:
+def _views(swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path]) -> list[View]:
     """Make the views that were asked for besides the simulation."""
     views: list[View] = []
-    swarm = _find_peers(watched)
-    if files or watched.results:
+    if files or folders:
         from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
-        results = find_results(files, watched.results or ())
+        results = find_results(files, folders)
         views.append(ResultsView(results, find_chapters(results.reproductions)))
     if swarm is not None:  # last, for it starts to look at once
         from pairgossip.watch.peers_view import SwarmView
@@ -292,18 +293,6 @@ def _has_screen() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _show_text(watched: _WatchedOptions, simulated: Fields) -> None:
-    """Show peers or a simulation in the terminal until it ends, or until Ctrl-C."""
-    swarm = _find_peers(watched)
-    if swarm is None:
-        _show_simulation(simulated or dict(_FIRST_LOOK))
-        return
-    from pairgossip.watch.terminal import TextSwarm
-
-    if TextSwarm(swarm, output()).run():
-        tell("The swarm has ended.")
-
-
 def _find_peers(watched: _WatchedOptions) -> Swarm | None:
     """Find the peers to look at, if any were named."""
     from pairgossip.watch.peers import peers_at, swarm_in
@@ -311,39 +300,3 @@ def _find_peers(watched: _WatchedOptions) -> Swarm | None:
     if watched.swarm is not None:
         return swarm_in(watched.swarm)
     return peers_at(watched.peers) if watched.peers else None
-
-
-def _show_simulation(fields: Fields) -> None:
-    from pairgossip.watch.simulation.build import build_runs
-    from pairgossip.watch.simulation.observations import Uploads
-    from pairgossip.watch.simulation.settings import Settings
-    from pairgossip.watch.terminal import TextSimulation
-
-    uploads = Uploads()
-    settings = Settings.read(_with_file(fields, uploads))
-    (run,) = build_runs(settings, uploads)
-    if run.remark:
-        tell(run.remark)
-    shown = TextSimulation(run, settings.speed if "speed" in fields else None, output())
-    if not shown.run():
-        tell(f"Ended at {shown.summary()}")
-
-
-def _with_file(fields: Fields, uploads: Uploads) -> Fields:
-    """Read a CSV file where the data is one."""
-    from pairgossip.datasets import CATALOG
-    from pairgossip.watch.simulation.observations import LARGEST_UPLOAD, TWO_NORMALS
-
-    name = str(fields.get("data", ""))
-    if not name or name in (*CATALOG, TWO_NORMALS):
-        return fields
-    path = Path(name)
-    if not path.exists():
-        raise InputError(
-            f"There is no data '{name}': give a CSV file, or one of "
-            f"{', '.join([*CATALOG, TWO_NORMALS])}."
-        )
-    if path.is_file() and path.stat().st_size > LARGEST_UPLOAD:
-        raise InputError(f"{path} is larger than {LARGEST_UPLOAD >> 20} MiB: give fewer rows.")
-    key, _ = uploads.add(read_bytes(path), path.name)
-    return {**fields, "data": key}

@@ -22,7 +22,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError, PairgossipError
+from pairgossip.errors import InputError, MissingExtra, PairgossipError
 from pairgossip.results import Fit, Run
 from pairgossip.results.charts import CHARTS, make_charts
 from pairgossip.results.curves import Chart, axis_label, describe, wall
@@ -216,11 +216,13 @@ def _chart_content(chart: Chart) -> dict[str, Any]:
 
 
 def find_chapters(folders: Sequence[Path]) -> _Chapters | None:
-    """Return what makes the chapters of these reproductions; None if there are none."""
+    """Return what makes the chapters of these reproductions; None if there are none to make."""
     if not folders:
         return None
-    from pairgossip.experiments import Store
-
+    try:
+        from pairgossip.experiments import Store
+    except MissingExtra:  # the runs can be looked into without the paper's package
+        return None
     stores = [Store(folder) for folder in folders]
     plans = [store.saved_plan() for store in stores]  # damaged settings are refused at once
 

@@ -1,4 +1,4 @@
-"""Peers and simulations on a terminal: a table that fits it, and a curve of blocks."""
+"""Peers on a terminal: a table that fits it, and a curve of blocks."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pairgossip.files import interrupts_later
 from pairgossip.peer.reading import DOWN, EVICTED, FROZEN, UNCLEAR, UP, PeerReading, SwarmReading
 from pairgossip.peer.sums.results import rounded_bracket
 
-if TYPE_CHECKING:  # whoever watches peers does without the engines, and the other way round
+if TYPE_CHECKING:
     from pairgossip.watch.peers import Swarm
-    from pairgossip.watch.simulation.runs import WatchedRun
 
 _BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*#@"
-_FRAME_SECONDS = 1 / 8
 _LINES_AROUND_TABLE = 9
 """What is watched, the curve, the table's head, what was left out."""
 _SECONDS_BETWEEN_READINGS = 1.0
@@ -43,17 +39,6 @@ _SUMS_COLUMNS = (
     *("result", "sampling error", "certainly", "round", "has", "waits for", "refused"),
     *("generation", "last heard"),
 )
-_USUAL_SECONDS = 30.0
-"""The length of a run on a terminal unless a speed is given."""
-_CHECKPOINTS_PER_LINE = 4
-"""Where no table is redrawn: this makes about three lines for every factor of ten."""
-_READOUTS = {
-    "mean": "mean estimate",
-    "error": "error",
-    "spread": "spread",
-    "objective": "objective",
-    "of_nodes": "of single nodes",
-}
 _Picture = Callable[[int, int], RenderableType]
 """Draws what is to be seen, given the columns and lines of the terminal."""
 
@@ -304,116 +289,3 @@ def _sums_texts(peer: PeerReading) -> list[str]:
     waits = ", ".join(rounds.awaited[:_MOST_AWAITED])
     more = ", ..." if len(rounds.awaited) > _MOST_AWAITED else ""
     return [*found, certain, str(rounds.round), has, f"{waits}{more}" or "-"]
-
-
-class TextSimulation:
-    """One run to its end, or until Ctrl-C."""
-
-    def __init__(self, run: WatchedRun, speed: float | None, console: Console) -> None:
-        from pairgossip.watch.simulation.runs import Pace
-
-        self._run, self._console = run, console
-        is_long = console.is_terminal and run.iterations > 0  # a run of rounds does not know yet
-        usual = run.iterations / _USUAL_SECONDS if is_long else math.inf
-        self._speed = usual if speed is None else speed
-        self._pace, self._owed = Pace([run], _FRAME_SECONDS), 0.0
-
-    def run(self) -> bool:
-        """Show the run; return whether it came to its end."""
-        try:
-            if self._console.is_terminal:
-                self._run_live()
-            else:
-                self._run_in_lines()
-        except KeyboardInterrupt:
-            return False
-        return True
-
-    def summary(self) -> str:
-        """Say in one line where the run is."""
-        return f"iteration {self._done()}: {', '.join(self._readouts())}"
-
-    def _done(self) -> str:
-        """Say how many iterations are done, and of how many where that is known."""
-        run = self._run
-        return f"{run.done:,} of {run.iterations:,}" if len(run.checkpoints) else f"{run.done:,}"
-
-    def _readouts(self) -> list[str]:
-        """Return the numbers that a terminal shows, each after its name."""
-        numbers = self._run.readouts(self._run.values())
-        return [
-            f"{_READOUTS[key]} {'not yet' if math.isnan(numbers[key]) else _number(numbers[key])}"
-            for key in _READOUTS
-            if key in numbers
-        ]
-
-    def _run_live(self) -> None:
-        with show_live(self._console, self.picture) as redraw:
-            redraw()
-            while not self._run.is_over:
-                self._advance()
-                redraw()
-
-    def _run_in_lines(self) -> None:
-        run = self._run
-        self._console.print(self._heading(), soft_wrap=True)
-        written = 0
-        while not run.is_over:
-            self._advance(stop_at_checkpoint=True)
-            is_due = len(run.curves) >= written + _CHECKPOINTS_PER_LINE
-            if is_due or run.is_over:
-                written = len(run.curves)
-                self._console.print(self.summary(), soft_wrap=True)
-
-    def _advance(self, *, stop_at_checkpoint: bool = False) -> None:
-        """Advance for a frame at the chosen speed; what is too fast is not made up for.
-
-        A speed below one iteration per frame saves up for the next one.
-        """
-        run, end = self._run, time.monotonic() + _FRAME_SECONDS
-        due, passed = self._speed * _FRAME_SECONDS, len(run.curves)
-        self._owed = min(self._owed + due, due + 1)
-        while self._owed >= 1 and not run.is_over and time.monotonic() < end:
-            most = self._owed
-            if stop_at_checkpoint and len(run.checkpoints):
-                most = min(most, int(run.checkpoints[passed]) - run.done)
-            with interrupts_later():  # compiling swallows an exception
-                self._owed -= self._pace.advance(most)
-            if stop_at_checkpoint and len(run.curves) > passed:
-                break
-        rest = end - time.monotonic()
-        if math.isfinite(self._speed) and rest > 0 and not run.is_over:
-            time.sleep(rest)
-
-    def picture(self, width: int, height: int) -> RenderableType:
-        """Draw the state of the moment."""
-        run = self._run
-        measured = [point[0] for point in run.curves]
-        span = f"{_number(measured[0], 3)} to {_number(measured[-1], 3)}" if measured else ""
-        bar = f"[{'=' * round(20 * run.share):20}]"
-        return Group(
-            _line(self._heading(), width, "bold"),
-            _line(f"{bar} {self._done()} iterations", width),
-            _line("  ".join(self._readouts()), width),
-            _curve(self._console, run.curve_names[0], measured, width, span),
-            self._farthest(run.values(), _rows_that_fit(height)),
-        )
-
-    def _heading(self) -> str:
-        run = self._run
-        exact = run.describe()["exact"]
-        known = "" if exact is None else f", exact value {_number(exact)}"
-        of = "" if run.positive is None else f", positive: {run.positive}"
-        return f"{run.title}, {run.places.describe()}{known}{of}"
-
-    def _farthest(self, values: Any, rows: int) -> RenderableType:
-        run, places = self._run, self._run.places
-        deviations, values = places.means(run.deviations(values)[0]), places.means(values)
-        known = np.where(np.isnan(deviations), -1.0, np.abs(deviations))
-        worst = np.argsort(-known, kind="stable")[:rows]
-        kind = "nodes" if places.sizes is None else "sites"
-        table = _new_table([f"farthest {kind}"], [str(run.describe()["colored"]), "off by"])
-        for place in worst.tolist():
-            table.add_row(places.name(place), _number(values[place]), _number(deviations[place], 3))
-        more = places.network.n - len(worst)
-        return Group(table, *([_line(f"and {more:,} {kind} nearer", 60, "dim")] if more else []))

@@ -138,12 +138,13 @@ def _text(value: Any) -> str:
 def _command(
     settings: Settings, run: RunChoice, rows: Observations, how: dict[str, Any]
 ) -> str | None:
-    is_whole = len(rows.values) == rows.of and settings.data != TWO_NORMALS
-    if not is_whole and settings.ball is not None:
-        return None  # only the page draws rows and has balls as well
+    if len(rows.values) < rows.of or settings.data == TWO_NORMALS:
+        return None  # only the page draws rows, and makes up data
     if any("," in name for name in rows.columns):
         return None  # which separates columns
     compares = settings.loss or settings.kernel
+    # Where a model is trained, --radius is the model's.
+    spelled = {"radius": "graph-radius"} if settings.loss else {}
     options: dict[str, Any] = {
         "column": ",".join(rows.columns),
         "label": settings.label if compares else None,
@@ -151,37 +152,21 @@ def _command(
         "kernel": settings.kernel,
         "loss": settings.loss,
         "graph": run.graph,
-        **_graph_options(run, is_training=is_whole and settings.loss is not None),
+        **{
+            spelled.get(name, name.replace("_", "-")): run.parameters[name]
+            for name in run.parameters
+        },
         "group-by": settings.group_by,
         **how,
         "step": settings.step,
         **({} if settings.ball is None else {"radius": settings.ball}),
+        **({"model": "model.json"} if settings.loss else {"trials": 1}),
     }
-    if is_whole:
-        options |= {"model": "model.json"} if settings.loss else {"trials": 1}
-    words = _file_words(settings, rows) if is_whole else _watch_words(settings, rows)
+    is_embedded = settings.data in CATALOG
+    file = f"{settings.data}.csv" if is_embedded else rows.file
+    words = ["pairgossip", "train" if settings.loss else "estimate", file]
     for name, value in options.items():
         if value is not None:
             words += [f"--{name}", str(value)]
-    command = shlex.join(["pairgossip", *words])
-    if is_whole and settings.data in CATALOG:
-        return f"pairgossip dataset {settings.data} --out {settings.data}.csv\n{command}"
-    return command
-
-
-def _graph_options(run: RunChoice, *, is_training: bool) -> dict[str, float]:
-    """Return the parameters of the graph; --radius is the model's where one is trained."""
-    names = {"radius": "graph-radius"} if is_training else {}
-    return {
-        names.get(name, name.replace("_", "-")): value for name, value in run.parameters.items()
-    }
-
-
-def _file_words(settings: Settings, rows: Observations) -> list[str]:
-    file = f"{settings.data}.csv" if settings.data in CATALOG else rows.file
-    return ["train" if settings.loss else "estimate", file]
-
-
-def _watch_words(settings: Settings, rows: Observations) -> list[str]:
-    data = settings.data if settings.data in (*CATALOG, TWO_NORMALS) else rows.file
-    return ["watch", "--text", "--speed", "max", "--data", data, "--nodes", str(len(rows.values))]
+    command = shlex.join(words)
+    return f"pairgossip dataset {settings.data} --out {file}\n{command}" if is_embedded else command

@@ -191,7 +191,6 @@ def _positive(settings: Settings, rows: Observations) -> Any:
 
 def _remark_positive(watched: WatchedRun, request: Request) -> WatchedRun:
     """Say which class is the positive one, where there is one."""
-    watched.positive = request.positive_class
     if request.positive_class is not None:
         watched.remark = f"{watched.remark} Positive class: {request.positive_class}.".strip()
     return watched

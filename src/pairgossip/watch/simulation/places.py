@@ -61,17 +61,6 @@ class Places:
         """Return the first node of the run that is at a place."""
         return place if self._site_of is None else int(np.argmax(self._site_of == place))
 
-    def name(self, place: int) -> str:
-        """Return what a place is called."""
-        return str(place) if self.names is None else self.names[place]
-
-    def describe(self) -> str:
-        """Say how many places there are, and how many rows at them."""
-        count = f"{self.network.n:,}"
-        if self.sizes is None:
-            return f"{count} nodes"
-        return f"{self.sizes.sum():,} rows at {count} sites"
-
 
 class Follower:
     """Knows who holds whose observation, which an engine keeps to itself, and follows one."""

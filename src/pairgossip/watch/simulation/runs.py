@@ -43,8 +43,6 @@ class WatchedRun(ABC):
     """None where no observations travel."""
     remark = ""
     """What a viewer should know of the run besides."""
-    positive: str | None = None
-    """The positive one of two classes, where there is one."""
     again: Recipe
     """The same run without the page."""
     _swaps = True
