@@ -15,10 +15,11 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from pairgossip.errors import InputError
 
+_T = TypeVar("_T")
 LARGEST_TOML = 1 << 18
 """Bytes of a TOML file; a longer one is refused."""
 _MOST_KEY_PARTS = 8
@@ -57,6 +58,16 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
             f"{path} is longer than {largest:,} bytes: check that it is the right one."
         )
     return content
+
+
+def read_struct(path: Path, largest: int, kind: type[_T], description: str) -> _T:
+    """Read a JSON file of this kind, or say that it is not ``description``, and what to do."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(read_bytes(path, largest), type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(f"{path} is not {description}.") from None
 
 
 def unreadable(path: Path, problem: OSError) -> InputError:

@@ -19,7 +19,7 @@ from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialRes
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.protocol.summation import read_next
-from pairgossip.peer.service.sums_runtime import RoundsRuntime
+from pairgossip.peer.service.sums_service import RoundsRuntime
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, SealedContext, name_of
 from tests.peer.disk import Disk

@@ -20,7 +20,7 @@ from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Send
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.service.errors import errors_of, fewest_exchanges, population_error
+from pairgossip.peer.service.errors import errors_of, fewest_exchanges, population_error, readout_of
 from tests.peer.contexts import make_context, name_of
 from tests.peer.homes import GINI, Pair, make_pair
 
@@ -54,6 +54,11 @@ def network(
     return peers
 
 
+def total_error(peer: Exchange) -> float | None:
+    readout = readout_of(peer.context, peer.state)
+    return population_error(peer.context, peer.state, readout)
+
+
 def run(peers: list[Exchange], exchanges: int) -> None:
     """Let pairs of peers exchange; nothing is lost."""
     chance = random.Random(3)
@@ -76,10 +81,10 @@ def test_peers_know_their_sampling_error(kernel: str) -> None:
         interval=0.95,
     )
     peers = network(data, kernel, WeightedMixing)
-    assert population_error(peers[0].context, peers[0].state) is None
+    assert total_error(peers[0]) is None
     run(peers, 1_200)
     for peer in peers:
-        found = population_error(peer.context, peer.state)
+        found = total_error(peer)
         assert found == pytest.approx(answer.error, rel=0.1)
 
 
@@ -87,7 +92,7 @@ def test_paper_mixing_knows_it_too() -> None:
     data = sample("gini")
     peers = network(data, "gini", PaperMixing)
     run(peers, 1_200)
-    found = population_error(peers[0].context, peers[0].state)
+    found = total_error(peers[0])
     assert found == pytest.approx(pg.exact(data, "gini", interval=0.95).error, rel=0.15)
 
 
@@ -95,7 +100,7 @@ def test_where_all_rows_add_the_same_there_is_no_error_to_tell() -> None:
     peers = network(np.ones(sum(SIZES)), "gini", WeightedMixing)
     run(peers, 800)
     assert peers[0].state.exchanges >= fewest_exchanges(SIZES)
-    assert population_error(peers[0].context, peers[0].state) is None
+    assert total_error(peers[0]) is None
 
 
 def test_a_status_tells_the_interval_on_the_kernels_scale(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from pairgossip.peer.protocol.summation import Halt
-from pairgossip.peer.service.halts import explain_halt
+from pairgossip.peer.protocol.summation import Halt, explain_halt
 
 NAMES = {"1": "clinic-a", "2": "clinic-b"}
 

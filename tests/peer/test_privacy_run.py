@@ -19,7 +19,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.cli import main
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.service.errors import errors_of, population_error
+from pairgossip.peer.service.errors import errors_of, population_error, readout_of
 from pairgossip.peer.service.privacy_noise import _largest_variances, _noise_bound
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec, parse_spec
@@ -103,7 +103,7 @@ def test_two_peers_find_the_value_of_the_reports(
         with monkeypatch.context() as patch:
             patch.setattr(moments, "MOST_NOISE", 1.0)
             errors = errors_of(seen.context, seen.state, None, seen.members.names())
-        total = population_error(seen.context, seen.state)
+        total = population_error(seen.context, seen.state, readout_of(seen.context, seen.state))
         assert total is not None
         # Reports are drawn anew each time, and two thousand exchanges tell their spread roughly.
         assert total == pytest.approx(spread_of_reports(spec, homes), rel=0.25)

@@ -319,8 +319,9 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
     reporter = ExchangeReporter(parts, exchange, Log("ann"))
     actions = exchange.evict([load_identity(homes[1].folder).id])
     (save,) = (action for action in actions if isinstance(action, Save))
-    reporter.before_save(save)  # and killed here
     parts.close()
+    with pytest.raises(InputError):  # as if killed before the journal has it
+        reporter.save(save)
     assert homes[0].ended.exists()
     assert read_snapshot(homes[0]).status().ended == ()
     parts = assemble(homes[0])

@@ -17,8 +17,7 @@ from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import NEVER_AGAIN
 from pairgossip.peer.service.service import EXIT_FAILED
-from pairgossip.peer.service.sums_reporter import SumsReporter
-from pairgossip.peer.service.sums_runtime import RoundsRuntime
+from pairgossip.peer.service.sums_service import RoundsRuntime, SumsReporter
 
 from .homes import introduce
 from .test_service import Running, Switchboard, running
@@ -91,7 +90,7 @@ def test_each_member_is_named_with_what_is_known_about_it(waiting: Waiting) -> N
 def test_members_that_are_only_counted_are_no_news(
     waiting: Waiting, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.sums_reporter.MOST_NAMED", 1)
+    monkeypatch.setattr("pairgossip.peer.service.sums_service.MOST_NAMED", 1)
     first, *others = sorted(("clinic-1", "clinic-2", "clinic-3"), key=waiting.ids.__getitem__)
     assert " and 2 more for 12 s" in waiting.says(first, *others)
     assert f"'{first}' and 1 more for 12 s" in waiting.says(first, others[0])
@@ -113,7 +112,7 @@ def test_an_operator_may_have_to_agree_to_a_change(waiting: Waiting) -> None:
 def test_members_that_are_not_there_are_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.sums_reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.sums_service.UNANSWERED", 0.0)
     homes = make_homes(tmp_path)
     with running(*homes[:2], board=Switchboard()) as (first, _):
         # Until the other one is there, both are waited for.
@@ -154,7 +153,7 @@ def test_a_wait_is_counted_from_the_start_although_nothing_could_be_saved(
 def test_a_peer_that_ends_on_a_full_disk_blames_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.sums_reporter.UNANSWERED", -1.0)
+    monkeypatch.setattr("pairgossip.peer.service.sums_service.UNANSWERED", -1.0)
     monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", -1.0)
     full = Running(make_homes(tmp_path)[0], Switchboard(), fails_after=0)
     assert full.wait() == EXIT_FAILED

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, write_json_file
+from pairgossip.files import read_struct, write_json_file
 from pairgossip.peer.identity.certificates import (
     id_of_certificate,
     is_signed,
@@ -29,7 +29,7 @@ from pairgossip.peer.identity.members import PeerContext
 from pairgossip.peer.protocol.messages import MOST_ROUNDS, Contribution, signed_payload
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
+from pairgossip.peer.protocol.summation import MOST_NAMED, explain_halt
 from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
 from pairgossip.peer.spec.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
@@ -163,12 +163,8 @@ def check_signed(path: Path) -> Checked:
 
 def read_signed(path: Path) -> SignedResult:
     """Read a signed result; no signature is checked."""
-    try:
-        signed = msgspec.json.decode(read_bytes(path, _LARGEST), type=SignedResult)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(
-            f"{path} is not a signed result: give a file that peer result --json has written."
-        ) from None
+    remedy = "a signed result: give a file that peer result --json has written"
+    signed = read_struct(path, _LARGEST, SignedResult, remedy)
     if signed.format != FORMAT or not FIRST_VERSION <= signed.version <= _VERSION:
         raise InputError(
             f"{path} is no signed result of version {FIRST_VERSION} to {_VERSION}: check it with "

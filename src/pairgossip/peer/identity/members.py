@@ -226,7 +226,11 @@ class PeerContext(Context):
 
     def name_member(self, member: str) -> str:
         """Return the name of a member, or its id if it is not listed any more."""
-        return {**self.members.names(), self.me: self.identity.name}.get(member, member)
+        return self._names.get(member, member)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {**self.members.names(), self.me: self.identity.name}
 
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing to a sum over too few."""

@@ -193,27 +193,21 @@ def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -
         early[_MOST_EARLY:] = [Problem(rest, ("more early certificates",))]
     own = context.identity.certificate
     if is_early(own):
-        early.insert(0, _own_early(own))
+        sentence = (
+            f"This peer's own certificate is valid from {start(own):%Y-%m-%d %H:%M} UTC, and this "
+            f"machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine. "
+            "Nothing is lost, and the peer goes on by itself once the clock is right."
+        )
+        early.insert(0, Problem(sentence, ("own early certificate",)))
     return early + [
-        _expired(one.name, one.certificate) for one in listed if is_expired(one.certificate)
+        Problem(
+            f"The certificate of '{one.name}' expired on {expiry(one.certificate):%Y-%m-%d}, and "
+            f"this machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is "
+            f"right, let '{one.name}' join again from a new folder."
+        )
+        for one in listed
+        if is_expired(one.certificate)
     ]
-
-
-def _expired(name: str, certificate: str) -> Problem:
-    return Problem(
-        f"The certificate of '{name}' expired on {expiry(certificate):%Y-%m-%d}, and this "
-        f"machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is right, let "
-        f"'{name}' join again from a new folder."
-    )
-
-
-def _own_early(certificate: str) -> Problem:
-    return Problem(
-        f"This peer's own certificate is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
-        f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine. "
-        "Nothing is lost, and the peer goes on by itself once the clock is right.",
-        ("own early certificate",),
-    )
 
 
 def _early(name: str, certificate: str) -> Problem:

@@ -72,10 +72,13 @@ def errors_of(
     rule = context.rule
     if not isinstance(rule, StatisticRule):
         return UNKNOWN
-    averages, total = readout_of(context, state), None
-    privacy = _privacy_error(context, averages)
+    averages, total, privacy = readout_of(context, state), None, None
+    if context.agreed.privacy is not None:  # else nothing of privacy is loaded into a small device
+        from pairgossip.peer.service.privacy_noise import noise_of
+
+        privacy = noise_of(context, averages)
     if have_met(rows_of_others(context), met):
-        total = _total_error(context, state, averages)
+        total = population_error(context, state, averages)
     errors: dict[str, Any] = {"privacy_error": privacy}
     if seen is not None:
         errors |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
@@ -87,16 +90,13 @@ def errors_of(
     return Errors(**errors)
 
 
-def population_error(context: Context, state: State) -> float | None:
+def population_error(context: Context, state: State, averages: FloatArray) -> float | None:
     """Return the standard error of the value over all rows as one of the population.
 
-    Under privacy rows are reports, and their noise is in it. None before `fewest_exchanges`, and
-    where rows do not differ in what they add to the statistic.
+    ``averages`` are the peer's `readout_of`. Under privacy rows are reports, and their noise is in
+    it. None before `fewest_exchanges`, and where rows do not differ in what they add to the
+    statistic.
     """
-    return _total_error(context, state, readout_of(context, state))
-
-
-def _total_error(context: Context, state: State, averages: FloatArray) -> float | None:
     rule, rows = context.rule, sum(context.present_rows.values())
     if not isinstance(rule, StatisticRule) or rows < 2:
         return None
@@ -157,11 +157,3 @@ def _interval(
         scale = choose_scale(mechanism, rows, scale)
     ends = interval(value, error, _LEVEL, scale, Law(rows - 1))
     return ends if all(map(math.isfinite, ends)) else None
-
-
-def _privacy_error(context: PeerContext, averages: FloatArray) -> float | None:
-    if context.agreed.privacy is None:
-        return None  # and nothing of privacy is loaded into a small device
-    from pairgossip.peer.service.privacy_noise import noise_of
-
-    return noise_of(context, averages)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import is_early, is_expired
-from pairgossip.peer.identity.members import PeerContext
+from pairgossip.peer.identity.members import Member, PeerContext
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, SaveSums, Standing
@@ -61,7 +61,6 @@ class Reporter(ABC):
         self._parts = parts
         self._protocol = protocol
         self._log = log
-        self._names = parts.members.names()
         self._generation = parts.saved.generation
         self._ended = read_ended(parts.home.ended, generation_ordinal(self._generation))
         self._heard_at: dict[str, float] = {}
@@ -74,6 +73,8 @@ class Reporter(ABC):
         self._agreed: set[str] = set()
         self._refused = 0
         self._connected: set[str] = set()
+        self._versions: Mapping[str, int] = {}
+        """The neighbors that speak another version of the messages, and which."""
         self._lookup = NameLookup()
         self._unresolved: dict[str, str] = {}
         """The names that do not resolve, by the neighbors in whose addresses they are."""
@@ -95,13 +96,11 @@ class Reporter(ABC):
         """Describe the peer as it was before the last change."""
 
     @abstractmethod
-    def _after_save(self, change: Any) -> None:
-        """Take note of what was written down."""
+    def _after_save(self, change: Any, is_new: bool) -> None:
+        """Take note of what was written down, and whether that began a generation."""
 
     @abstractmethod
-    def _silences(
-        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
-    ) -> list[Problem]:
+    def _silences(self, now: float, waiting: Mapping[str, float]) -> list[Problem]:
         """Say who does not answer or has gone, and what that means."""
 
     @property
@@ -115,11 +114,19 @@ class Reporter(ABC):
         assert isinstance(context, PeerContext)
         return context
 
+    def _name(self, member: str) -> str:
+        return self._context.name_member(member)
+
     def save(self, change: Save | SaveSums) -> None:
         """Write a change to the peer's journal, and take note of it, as a `runtime.Journal`."""
-        self.before_save(change)
+        is_new = change.state.generation != self._generation
+        if is_new:
+            self._keep_ended()
         self._parts.journal.save(change)
-        self._after_save(change)
+        if is_new:
+            self._generation = change.state.generation
+            self._log_generation(change.state)
+        self._after_save(change, is_new)
 
     def serve(self, place: str | None) -> None:
         """Serve metrics, if that is asked for."""
@@ -143,10 +150,8 @@ class Reporter(ABC):
         """Note that a neighbor was heard."""
         self._heard_at[sender] = now
 
-    def before_save(self, change: Save | SaveSums) -> None:
+    def _keep_ended(self) -> None:
         """Keep the result of a generation that is about to end."""
-        if change.state.generation == self._generation:
-            return
         ended = ended_generation(self._status_before())
         if ended is not None:
             self._ended = keep_ended(self._parts.home.ended, ended)
@@ -177,13 +182,16 @@ class Reporter(ABC):
         messages; the runtime, for how many seconds others have not answered.
         """
         now = time.monotonic()
-        self._connected = connected
+        self._connected, self._versions = connected, versions
         self._unresolved = self._find_unresolved()
-        problems = self._problems(now, versions, waiting)
+        problems = self._problems(now, waiting)
         all_counts = {**self._protocol.counts, **counts}
         self.status = self._describe(
             name=self._parts.settings.name,
-            neighbors=self._neighbors(connected, versions, now),
+            neighbors={
+                member.name: self._neighbor(member, now)
+                for member in self._parts.members.neighbors()
+            },
             staleness=None if self._changed_at is None else now - self._changed_at,
             counts={name: count for name, count in all_counts.items() if count},
             problems=tuple(problem.sentence for problem in problems),
@@ -207,46 +215,41 @@ class Reporter(ABC):
         else:
             self._unwritten, self._written = None, status.updated
 
-    def _neighbors(
-        self, connected: set[str], versions: Mapping[str, int], now: float
-    ) -> dict[str, NeighborStatus]:
-        return {
-            member.name: NeighborStatus(
-                agreed=member.id in self._protocol.agreed,
-                connected=member.id in connected,
-                heard=now - self._heard_at[member.id] if member.id in self._heard_at else None,
-                address=member.address,
-                evicted=member.id in self._protocol.state.evicted,
-                other_version=versions.get(member.id),
-                away=member.id in self._protocol.away,
-            )
-            for member in self._parts.members.neighbors()
-        }
+    def _neighbor(self, member: Member, now: float) -> NeighborStatus:
+        heard_at = self._heard_at.get(member.id)
+        return NeighborStatus(
+            agreed=member.id in self._protocol.agreed,
+            connected=member.id in self._connected,
+            heard=None if heard_at is None else now - heard_at,
+            address=member.address,
+            evicted=member.id in self._protocol.state.evicted,
+            other_version=self._versions.get(member.id),
+            away=member.id in self._protocol.away,
+        )
 
     def _log_generation(self, state: Standing) -> None:
         """A new generation: with fewer members, or more rows, or both."""
-        names = {**self._names, self._parts.identity.id: self._parts.settings.name}
-        gone = ", ".join(names.get(member, member) for member in state.evicted)
-        rows = [f"{names.get(one.member, one.member)} has {one.rows}" for one in state.grown]
         notice = decode(state.notice)
         assert isinstance(notice, Notice)
-        announcer = names.get(notice.announcer, notice.announcer)
-        fields = {"announced_by": announcer, "without": gone, "rows": ", ".join(rows)}
+        fields = {
+            "announced_by": self._name(notice.announcer),
+            "without": ", ".join(map(self._name, state.evicted)),
+            "rows": ", ".join(f"{self._name(one.member)} has {one.rows}" for one in state.grown),
+        }
         self._log.warning(
             "began a new generation",
             generation=generation_ordinal(state.generation),
             **{name: text for name, text in fields.items() if text},
         )
 
-    def _problems(
-        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
-    ) -> list[Problem]:
+    def _problems(self, now: float, waiting: Mapping[str, float]) -> list[Problem]:
+        versions = self._versions
         problems = [Problem(sentence) for sentence in self._parts.problems]
         problems += untimely_certificates(self._context, self._protocol.state.evicted)
         problems += self._unresolved_names()
         problems += [Problem(self._other_version(*one)) for one in sorted(versions.items())]
         # A peer that ends on its own account waits for nobody.
-        silences = [] if self._fatal is not None else self._silences(now, versions, waiting)
+        silences = [] if self._fatal is not None else self._silences(now, waiting)
         problems += silences[:_MOST_UNANSWERED]
         if (more := len(silences) - _MOST_UNANSWERED) > 0:
             rest = f"And {more} more neighbors do not answer: see the table of neighbors."
@@ -281,7 +284,7 @@ class Reporter(ABC):
     def _unresolved_names(self) -> list[Problem]:
         problems = [
             Problem(
-                f"The name {name} in the address of '{self._names.get(one, one)}' does not resolve "
+                f"The name {name} in the address of '{self._name(one)}' does not resolve "
                 "on this machine: check the name in members.json, or this machine's name service."
             )
             for one, name in self._unresolved.items()
@@ -291,9 +294,9 @@ class Reporter(ABC):
             problems[_MOST_UNANSWERED:] = [Problem(rest, ("more names",))]
         return problems
 
-    def _cause(self, member: str, versions: Mapping[str, int]) -> str:
+    def _cause(self, member: str) -> str:
         """Say in a few words what is known about a member that is waited for."""
-        if member in versions:
+        if member in self._versions:
             return "it speaks another version of the messages"
         if member not in self._protocol.context.neighbors:
             return "not a neighbor of this peer"
@@ -313,7 +316,7 @@ class Reporter(ABC):
         return "connected"
 
     def _other_version(self, neighbor: str, theirs: int) -> str:
-        name = self._names.get(neighbor, neighbor)
+        name = self._name(neighbor)
         older = "this peer" if theirs > VERSION else f"'{name}'"
         return (
             f"Neighbor '{name}' speaks version {theirs} of the messages and this peer version "
@@ -322,7 +325,7 @@ class Reporter(ABC):
 
     def _unlisted(self, neighbor: str, evicted: str) -> str:
         """Say that a neighbor has evicted somebody who is not on this peer's list."""
-        name, gone = self._names.get(neighbor, neighbor), clean_text(evicted, 64)
+        name, gone = self._name(neighbor), clean_text(evicted, 64)
         return (
             f"Neighbor '{name}' is in a generation without {gone}, which is not on this peer's "
             "list: if that was a member, join it here as well (peer join --not-a-neighbor) and "
@@ -335,13 +338,13 @@ class Reporter(ABC):
             reasons = differences(self._protocol.context.text, text)[:_MOST_DIFFERENCES]
         except Exception:  # its text may be anything
             reasons = ["its text cannot be read."]
-        name, why = self._names.get(neighbor, neighbor), clean_text(" ".join(reasons), 1000)
+        name, why = self._name(neighbor), clean_text(" ".join(reasons), 1000)
         return f"Neighbor '{name}' runs another specification: {why}"
 
     def _log_news(self, problems: list[Problem], counts: Mapping[str, int]) -> None:
         """Log what is new since the last report."""
         for neighbor in self._protocol.agreed - self._agreed:
-            name = self._names.get(neighbor, neighbor)
+            name = self._name(neighbor)
             self._log.info("neighbor has the same specification", neighbor=name)
         self._agreed = set(self._protocol.agreed)
         sentences = {problem.key: problem.sentence for problem in problems}

@@ -181,11 +181,6 @@ class ExchangeRuntime(Runtime[Exchange]):
         wait = max(_FIRST_WAIT, _WAIT_PER_ROUND_TRIP * self._round_trip(to))
         self._greets_again_at[to] = now + wait
 
-    def repeat_now(self, now: float) -> None:
-        """Repeat all offers at the next occasion."""
-        for asked in self._asked.values():
-            asked.repeats_at = now
-
     def waiting(self, now: float) -> dict[str, float]:
         """Return how many seconds each neighbor has left an offer unanswered."""
         return {to: now - asked.at for to, asked in self._asked.items()}
@@ -203,7 +198,8 @@ class ExchangeRuntime(Runtime[Exchange]):
     def finish(self, now: float) -> None:
         """Stop ringing, and repeat offers at once: the neighbors may be about to stop as well."""
         self.stop_ringing()
-        self.repeat_now(now)
+        for asked in self._asked.values():
+            asked.repeats_at = now
 
     @property
     def in_flight(self) -> set[str]:

@@ -38,8 +38,6 @@ from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, 
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
-    forget_agreement,
-    forget_request,
     note_eviction,
     read_eviction,
     requested_agreements,
@@ -150,8 +148,7 @@ class PeerService:
         if isinstance(parts.saved, SumsState):
             # Only here, so that a device whose rows travel loads nothing of sums.
             from pairgossip.peer.protocol.rounds import Rounds
-            from pairgossip.peer.service.sums_reporter import SumsReporter
-            from pairgossip.peer.service.sums_runtime import RoundsRuntime
+            from pairgossip.peer.service.sums_service import RoundsRuntime, SumsReporter
 
             rounds = self._protocol = Rounds(parts.context, parts.saved)
             self._reporter = SumsReporter(parts, rounds, self._log)
@@ -195,7 +192,11 @@ class PeerService:
         except InputError as problem:
             return self._fail(str(problem), EXIT_FAILED)
         except OSError as problem:
-            return self._fail(_explain_refusal(problem), EXIT_FAILED)
+            sentence = f"The system refused something: {problem}."
+            if is_full(problem):
+                file = Path(problem.filename or "a file of this peer")
+                sentence = str(unwritable(file, problem))
+            return self._fail(sentence, EXIT_FAILED)
         self._report(is_last=True)
         self._log.info("stopped", **self._reporter.progress())
         return 0
@@ -211,8 +212,10 @@ class PeerService:
             self._runtime.received(sender, frame, now)
         if now >= self._runtime.due():
             self._runtime.advance(now)
-        if self._protocol.evicted_by is not None:
-            raise _Unfit(self._note_eviction(self._protocol.evicted_by))
+        if (by := self._protocol.evicted_by) is not None:
+            evicted = Evicted(by, self._parts.context.name_member(by), time.time())
+            note_eviction(self._parts.home, evicted)
+            raise _Unfit(evicted.sentence())
         if now >= self._tick_at:
             self._tick_at = now + _TICK
             self._clear_out(now)
@@ -268,11 +271,6 @@ class PeerService:
         speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
         self._protocol.agreed &= speaking
 
-    def _note_eviction(self, by: str) -> str:
-        evicted = Evicted(by, self._parts.members.names().get(by, by), time.time())
-        note_eviction(self._parts.home, evicted)
-        return evicted.sentence()
-
     def _evict(self, now: float) -> None:
         """Carry out requests since the last tick."""
         asked = requested_evictions(self._parts.home)
@@ -283,7 +281,7 @@ class PeerService:
             for member in new:
                 self._log.warning("evicted a member", member=members[member])
         for member in asked:
-            forget_request(self._parts.home, member)
+            (self._parts.home.evictions / member).unlink(missing_ok=True)
 
     def _grow(self, now: float) -> None:
         """Take up rows that were added since the last tick."""
@@ -303,7 +301,7 @@ class PeerService:
                 )
             else:
                 self._log.warning("nothing was agreed to: another generation has begun since")
-            forget_agreement(self._parts.home, generation)
+            (self._parts.home.agreements / generation).unlink(missing_ok=True)
 
     def _report(self, *, is_last: bool = False) -> None:
         counts = {
@@ -326,32 +324,18 @@ class PeerService:
         return code
 
     def _restored_backup(self, problem: RestoredBackup) -> str:
-        neighbor = str(problem)
-        name = self._parts.members.names().get(neighbor, neighbor)
+        evidence = "has seen later offers of this peer than its own state knows"
         if isinstance(problem, ForgottenRows):
-            reason = (
-                f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
-                "knows of: "
-            )
+            evidence = "holds a claim signed by this peer of more rows than this peer knows of"
         elif self._parts.spec.is_sums:
-            reason = (
-                f"Neighbor '{name}' holds a contribution signed by this peer that is not the one "
-                "this peer makes: "
-            )
-        else:
-            reason = (
-                f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
+            evidence = (
+                "holds a contribution signed by this peer that is not the one this peer makes"
             )
         return (
-            f"{reason}the state is a restored backup or a copy. Have the others run peer evict "
+            f"Neighbor '{self._parts.context.name_member(str(problem))}' {evidence}: the state is "
+            "a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
-
-
-def _explain_refusal(problem: OSError) -> str:
-    if is_full(problem):
-        return str(unwritable(Path(problem.filename or "a file of this peer"), problem))
-    return f"The system refused something: {problem}."
 
 
 @contextlib.contextmanager

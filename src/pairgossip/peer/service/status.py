@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from pairgossip import files
-from pairgossip.errors import InputError
-from pairgossip.files import read_bytes
 from pairgossip.peer.protocol.messages import generation_ordinal
+from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.errors import Errors, errors_of, readout_of, rows_of_others
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.rounds import Rounds
-    from pairgossip.peer.protocol.state import State, SumsState
     from pairgossip.peer.spec.spec import Spec
 
 
@@ -194,84 +192,67 @@ def status_of(
     **more: Any,
 ) -> Status:
     """Describe a peer by its durable state, and by what else is known if it runs."""
-    spec, names = context.agreed, context.members.names()
-    heard_of = sorted({*met, *(node.record.origin for node in state.nodes)})
-    fields = {
-        "name": context.identity.name,
-        "staleness": None,
-        "neighbors": {
-            one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
-            for one in context.members.neighbors()
-        },
-        "counts": {},
-    }
-    return Status(
-        id=context.me,
-        measure=spec.kernel or spec.loss or "",
-        generation=generation_ordinal(state.generation),
-        evicted=tuple(names.get(member, member) for member in state.evicted),
-        exchanges=state.exchanges,
-        estimate=estimate_of(context, state),
-        covers=coverage(context, heard_of),
-        pending=len(state.pending),
-        heard_of=tuple(heard_of),
-        privacy=guarantee_of(spec),
+    heard_of = tuple(sorted({*met, *(node.record.origin for node in state.nodes)}))
+    facts = {
+        "exchanges": state.exchanges,
+        "estimate": estimate_of(context, state),
+        "covers": coverage(context, heard_of),
+        "pending": len(state.pending),
+        "heard_of": heard_of,
         **errors_of(context, state, seen, heard_of).as_fields(),
-        **{**fields, **more},
-    )
+    }
+    return _make_status(context, state, {**facts, **more})
 
 
 def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
     """Describe a peer that computes sums by how far its rounds are."""
-    spec, names, state = context.agreed, context.members.names(), rounds.state
-    names = {**names, context.me: context.identity.name}
     awaited, partial = rounds.awaited, rounds.program.partial_result
     is_stated = rounds.ask is None and rounds.halt is None
     here = [one for one in rounds.members if one not in awaited]
-    covered = coverage(context, rounds.members if partial is not None else here)
-    fields: dict[str, Any] = {
+    facts: dict[str, Any] = {"estimate": None, "covers": coverage(context, here)}
+    if partial is not None:
+        facts = {
+            "estimate": partial.estimate,
+            "covers": coverage(context, rounds.members),
+            "sampling_error": partial.sampling_error,
+            "sampling_interval": partial.sampling_interval,
+            "privacy_error": partial.privacy_error,
+        }
+    facts["rounds"] = RoundsStatus(
+        rounds.round,
+        rounds.program.most_rounds,
+        len(here),
+        tuple(map(context.name_member, awaited)),
+        is_stated,
+        None if partial is None else partial.bracket,
+        "" if rounds.ask is None else rounds.ask.kind.value,
+    )
+    facts |= {"exchanges": 0, "pending": 0, "done": is_stated}
+    return _make_status(context, rounds.state, {**facts, **more})
+
+
+def _make_status(context: PeerContext, state: Standing, facts: Mapping[str, Any]) -> Status:
+    """Describe a peer by facts, and by those that all have, whether they run or not."""
+    spec = context.agreed
+    common = {
         "name": context.identity.name,
+        "id": context.me,
+        "measure": spec.kernel or spec.loss or "",
+        "generation": generation_ordinal(state.generation),
+        "evicted": tuple(map(context.name_member, state.evicted)),
         "staleness": None,
         "neighbors": {
             one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
             for one in context.members.neighbors()
         },
         "counts": {},
+        "privacy": guarantee_of(spec),
     }
-    if partial is not None:
-        fields |= {
-            "sampling_error": partial.sampling_error,
-            "sampling_interval": partial.sampling_interval,
-            "privacy_error": partial.privacy_error,
-        }
-    return Status(
-        id=context.me,
-        measure=spec.kernel or spec.loss or "",
-        generation=generation_ordinal(state.generation),
-        evicted=tuple(names.get(member, member) for member in state.evicted),
-        exchanges=0,
-        estimate=None if partial is None else partial.estimate,
-        covers=covered,
-        pending=0,
-        done=is_stated,
-        privacy=guarantee_of(spec),
-        rounds=RoundsStatus(
-            rounds.round,
-            rounds.program.most_rounds,
-            len(here),
-            tuple(names.get(one, one) for one in awaited),
-            is_stated,
-            None if partial is None else partial.bracket,
-            "" if rounds.ask is None else rounds.ask.kind.value,
-        ),
-        **{**fields, **more},
-    )
+    return Status(**{**common, **facts})
 
 
 def describe(context: PeerContext, state: State | SumsState) -> Status:
     """Describe a peer by its disk alone."""
-    from pairgossip.peer.protocol.state import SumsState
-
     if isinstance(state, SumsState):
         from pairgossip.peer.protocol.rounds import Rounds
 
@@ -308,13 +289,8 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
     """
     if not path.exists():
         return ()
-    try:
-        kept = msgspec.json.decode(read_bytes(path, _LARGEST_ENDED), type=tuple[Ended, ...])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(
-            f"{path} is not what a peer keeps of generations that have ended: put the right file "
-            f"back, or remove it."
-        ) from None
+    said = "what a peer keeps of generations that have ended: put the right file back, or remove it"
+    kept = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], said)
     return tuple(one for one in kept if one.generation < generation)
 
 
@@ -327,7 +303,4 @@ def read_status(path: Path) -> Status | None:
     """Return the status last written, None if there is none."""
     if not path.exists():
         return None
-    try:
-        return msgspec.json.decode(read_bytes(path, _LARGEST_STATUS), type=Status)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"{path} is not a peer's status: remove it.") from None
+    return files.read_struct(path, _LARGEST_STATUS, Status, "a peer's status: remove it")

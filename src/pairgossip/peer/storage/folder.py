@@ -276,11 +276,6 @@ def requested_evictions(home: Home) -> tuple[str, ...]:
     return _list_requests(home.evictions, is_id)
 
 
-def forget_request(home: Home, member: str) -> None:
-    """Remove a request that was carried out."""
-    (home.evictions / member).unlink(missing_ok=True)
-
-
 def request_agreement(home: Home, generation: str) -> Path:
     """Agree to all changes of a generation; return the file that goes away once it is done."""
     return _write_request(home.agreements / generation)
@@ -289,11 +284,6 @@ def request_agreement(home: Home, generation: str) -> Path:
 def requested_agreements(home: Home) -> tuple[str, ...]:
     """Return the generations that were agreed to."""
     return _list_requests(home.agreements, is_generation)
-
-
-def forget_agreement(home: Home, generation: str) -> None:
-    """Remove a request that was taken up, or came too late."""
-    (home.agreements / generation).unlink(missing_ok=True)
 
 
 def _write_request(file: Path) -> Path:

@@ -129,10 +129,8 @@ class _Ledgers(msgspec.Struct, forbid_unknown_fields=True):
 def _noted_ledgers(home: Home) -> tuple[str, ...]:
     if not home.ledgers.exists():
         return ()
-    try:
-        return msgspec.json.decode(read_bytes(home.ledgers, _LARGEST_LIST), type=_Ledgers).ledgers
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"{home.ledgers} is not a list of ledgers: remove it.") from None
+    remedy = "a list of ledgers: remove it"
+    return files.read_struct(home.ledgers, _LARGEST_LIST, _Ledgers, remedy).ledgers
 
 
 def create_home(
