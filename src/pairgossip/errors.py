@@ -111,13 +111,9 @@ class SlowSchedule(Notice, UserWarning):
 def notify(notice: Warning) -> None:
     """Warn the line that called this package, through however many of its functions."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
     warnings.warn(notice, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == _PACKAGE
 
 
 def canonical(name: str) -> str:

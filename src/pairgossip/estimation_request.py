@@ -91,7 +91,9 @@ class EstimationRequest(EstimateArguments, Request):
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
             keep_history = self.record == "nodes"
-        target, by_site = self._exact(problem), self._learns_of_sites(problem)
+        target = self._exact(problem)
+        # Nodes that swap whole sets learn the error of drawing sites.
+        by_site = problem.set_sizes is not None and self._method.tracks_rows
         freedom = float(problem.n - 1) if by_site else rows.freedom
         if self.interval is not None:
             self._check_errors(rows, by_site, target, freedom)
@@ -186,7 +188,7 @@ class EstimationRequest(EstimateArguments, Request):
         is_cheap = all(part.row_totals is not None for part in pairs.parts)
         if not (method.collects or (method.sketches and is_cheap)):
             return float("nan")
-        return sampling_error(pairs, project(pairs), None)
+        return sampling_error(project(pairs))
 
     def _law(self, rows: Problem, problem: Problem, freedom: float) -> Law:
         """Return the law of the statistic over its error: more of it where nodes know rows."""
@@ -196,10 +198,6 @@ class EstimationRequest(EstimateArguments, Request):
         if self._method.collects and pairs is not None:
             return project(pairs).law()
         return problem.limit_law(freedom) or Law(freedom)
-
-    def _learns_of_sites(self, problem: Problem) -> bool:
-        """Return whether nodes learn the error of drawing sites: those that swap whole sets do."""
-        return problem.set_sizes is not None and self._method.tracks_rows
 
     def _check_errors(
         self, rows: Problem, by_site: bool, target: float | FloatArray, freedom: float

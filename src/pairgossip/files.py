@@ -219,7 +219,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     with interrupts_later(), _explain_failure(path):
         descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with _write_draft(descriptor, Path(draft), path, _usual_mode()) as file:
+        mask = os.umask(0)  # which leaves the permissions of a new file
+        os.umask(mask)
+        with _write_draft(descriptor, Path(draft), path, 0o666 & ~mask) as file:
             yield file
 
 
@@ -322,10 +324,3 @@ def _write_draft(
         with contextlib.suppress(OSError):
             os.unlink(draft)
         raise
-
-
-def _usual_mode() -> int:
-    """Return the permissions that the umask leaves to a new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

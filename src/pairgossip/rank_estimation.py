@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arrays import FloatArray, IntArray
@@ -272,19 +270,12 @@ class _OrderRequest:
         self._bins = whole("The number of bins", self.bins, default=_BINS)
         self._declared = None if self.range is None else check_range(self.range)
 
-    @property
-    def _needs_bins(self) -> bool:
-        """Whether something was given that only bins can do."""
-        gives_level = self.interval is not None and self.interval is not _USUAL_LEVEL
-        return gives_level or self.bins is not None or self.range is not None
-
     def answer(self, statistic: Statistic) -> float | Run:
         """Return a statistic of all rows, or what a network finds."""
         sample = self.sample.distribution
         if self.level is not None:
-            _check_spread(sample.low)
+            self._check_interval(sample.low)
             statistic.check(sample)
-            _check_frequencies(self._weights)
         if self.on_graph:
             return self.run(statistic)
         value = float(statistic.value(sample))
@@ -292,6 +283,20 @@ class _OrderRequest:
             return value
         error, low, high = map(float, statistic.sampling(sample, self.level)[:3])
         return Answer(value, error, low, high, self.level, "plain", self._rows.positive)
+
+    def _check_interval(self, points: FloatArray) -> None:
+        """Raise `InputError` unless the rows tell an interval; points are their values."""
+        if len(points) == 1:
+            raise InputError(
+                f"All rows are {points[0]:g}, which says nothing about how far others may be: "
+                "give interval=None for the number alone."
+            )
+        if not are_frequencies(self._weights):
+            raise InputError(
+                "Weights that are not whole numbers are no frequencies of rows, which intervals "
+                "need: give interval=None."
+            )
+        warn_of_frequencies(self._weights)
 
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
@@ -313,7 +318,8 @@ class _OrderRequest:
             raise InputError(
                 f"Method '{name}' needs a network: give {{argument}}.", "graph", "complete"
             )
-        if self._weights is not None or self._needs_bins:
+        level = None if self.interval is _USUAL_LEVEL else self.interval
+        if any(given is not None for given in (level, self._weights, self.bins, self.range)):
             raise InputError(
                 f"Method '{name}' has no bins, tells no interval and takes no weights: leave them "
                 "out."
@@ -411,14 +417,6 @@ def check_options(options: Collection[str], on_graph: bool) -> None:
         )
 
 
-def _check_spread(points: FloatArray) -> None:
-    if len(points) == 1:
-        raise InputError(
-            f"All rows are {points[0]:g}, which says nothing about how far others may be: "
-            "give interval=None for the number alone."
-        )
-
-
 def _check_rows(x: Any, labels: Any) -> FloatArray:
     data = check_data(x, labels, "x")
     dimensions = 1 if labels is None else 2
@@ -434,13 +432,4 @@ def _count_rows(weights: FloatArray | None) -> FloatArray | None:
     """Return how many rows each stands for: in proportion, as many as there are, unless whole."""
     if weights is None or are_frequencies(weights):
         return weights
-    return np.asarray(weights * (len(weights) / weights.sum()))
-
-
-def _check_frequencies(weights: FloatArray | None) -> None:
-    if not are_frequencies(weights):
-        raise InputError(
-            "Weights that are not whole numbers are no frequencies of rows, which intervals need: "
-            "give interval=None."
-        )
-    warn_of_frequencies(weights)
+    return weights * (len(weights) / weights.sum())

@@ -173,7 +173,7 @@ def _test_kernel(request: SignificanceRequest, on_graph: dict[str, Any]) -> Run:
     """Let every node test a kernel, with the sampling error that it learns."""
     measured = as_kernel(request.kernel)
     without = find_null(measured, request.null)
-    if isinstance(measured, Combination) and measured.contrast is not None:
+    if measured.contrast is not None:
         raise _needs_all_rows(measured.name)
     if "target" in on_graph:
         raise InputError("The target of a test is its kind: leave {argument} out.", "target")
@@ -274,7 +274,7 @@ class _KernelRequest(EstimationRequest):
         if pairs is not None and has_null_law(pairs, self.null):
             self._pairs = pairs
             try:
-                sampling_error(pairs, project(pairs), None)
+                sampling_error(project(pairs))
             except InputError:  # rows in one order have a p, and no interval
                 self.interval = None
         return rows

@@ -158,16 +158,14 @@ class Table:
 
     def with_columns(self, names: Sequence[str]) -> Table:
         """Return the table with these columns read as numbers; anything else is an error."""
-        columns = {name: self._convert(name) for name in names}
+        columns = {}
+        for name in names:
+            parsed = (parse_number(text) for _, text in self._entries(name))
+            columns[name] = np.array([math.nan if one is None else one for one in parsed])
         if not all(np.isfinite(column).all() for column in columns.values()):
             self.refuse_gaps(names)
             raise _not_numbers(self.path, [cell for name in names for cell in self._bad(name)])
         return replace(self, columns=columns)
-
-    def _convert(self, name: str) -> FloatArray:
-        """Return a column as numbers, with NaN for entries that are not numbers."""
-        parsed = (parse_number(text) for _, text in self._entries(name))
-        return np.array([math.nan if number is None else number for number in parsed])
 
     def _gaps(self, name: str) -> list[int]:
         """Return the lines on which a column has no entry."""

@@ -193,13 +193,6 @@ def test_numbers_alone_have_no_interval() -> None:
         pg.ranks(SAMPLES["normal"], "complete", until="enough")
 
 
-def test_an_interval_without_rows_beyond_is_open() -> None:
-    run = pg.quantile(SAMPLES["normal"], 0.995, "complete", **on_a_tree)
-    assert np.isposinf(run.interval[1]).all()
-    assert np.isfinite(run.interval[0]).all()
-    assert np.isfinite(run.sampling_error).all()
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -251,11 +244,6 @@ def test_rows_with_gaps_are_refused_or_left_out(name: str) -> None:
     assert run.target == pytest.approx(float(ask(x[whole], **kept)), rel=1e-12)
 
 
-def test_ranks_are_those_of_the_rows_that_are_left() -> None:
-    with pytest.warns(pg.RowsDropped):
-        assert pg.ranks([2.0, np.nan, 1.0], missing="drop").tolist() == [2.0, 1.0]
-
-
 def test_declared_classes_say_which_way_a_shift_goes() -> None:
     x, text = SAMPLES["normal"], np.where(LABELS == 1, "yes", "no")
     shift = pg.hodges_lehmann(x, labels=LABELS)
@@ -266,18 +254,10 @@ def test_declared_classes_say_which_way_a_shift_goes() -> None:
         pg.hodges_lehmann(x, classes=["no", "yes"])
 
 
-@pytest.mark.parametrize("how", [{"interval": 0.95}, {"interval": 0.9}, {"bins": 64}])
-def test_what_gotrim_cannot_tell_is_refused(how: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {"method": "gotrim", "iterations": 10}
-    pg.trimmed_mean(SAMPLES["normal"], 0.1, "complete", interval=None, **asked)
-    with pytest.raises(pg.InputError, match="'gotrim' has no bins, tells no interval"):
-        pg.trimmed_mean(SAMPLES["normal"], 0.1, "complete", **asked, **how)
-
-
 def test_nodes_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     x = SAMPLES["normal"]
     one, ranks = pg.quantile(x, 0.5, "complete", **on_a_tree), pg.ranks(x, "complete", **on_a_tree)
-    monkeypatch.setattr("pairgossip.sketches.samples._READ_AT_ONCE", 7)
+    monkeypatch.setattr(SketchedSample, "nodes_at_once", 7)
     again = pg.quantile(x, 0.5, "complete", **on_a_tree)
     assert again.sampling_error.tolist() == one.sampling_error.tolist()
     assert pg.ranks(x, "complete", **on_a_tree).estimates.tolist() == ranks.estimates.tolist()

@@ -77,7 +77,7 @@ class _ExactOptions:
 
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
-        from pairgossip.kernels import Combination, as_kernel
+        from pairgossip.kernels import as_kernel
         from pairgossip.kernels.named_tests import NAMED_TESTS
         from pairgossip.kernels.weighing import are_frequencies
 
@@ -86,7 +86,7 @@ class _ExactOptions:
             return [None]
         if self.group_by is None:  # files are together one sample where a test draws no sites
             kernel = None if canonical(self.kernel) in NAMED_TESTS else as_kernel(self.kernel)
-            if kernel is None or (isinstance(kernel, Combination) and kernel.contrast is not None):
+            if kernel is None or kernel.contrast is not None:
                 return [None]
         by_row = are_frequencies(observations.factors.get("weights"))
         return [None, groups] if by_row else [groups]

@@ -168,7 +168,7 @@ def intervals(
     Estimates may lie outside of what the scale allows: about these, intervals are plain.
     """
     level = check_level(level)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
         middle, spread, bend = _rescale(values, errors, scale)
         steps = [spread * end for end in law.quantiles(level, bend)]
         if scale == "logit":
@@ -188,7 +188,7 @@ def judge(
     values: FloatArray, errors: FloatArray, null: float, scale: Scale, law: Law
 ) -> tuple[FloatArray, FloatArray]:
     """Return z on the scale of intervals, and 1 less the level at which they reach the null."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
         middle, spread, bend = _rescale(values, errors, scale)
         z = (middle - _rescale(np.array(null), np.array(0.0), scale)[0]) / spread
     outside = ~np.isfinite(z)

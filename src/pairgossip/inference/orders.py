@@ -16,7 +16,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels import AnyKernel, Pairs
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import BOTH_APART, FIRST_APART, KENDALL, SECOND_APART
 from pairgossip.kernels.orders import order_both, order_column
@@ -50,7 +50,7 @@ _WHOLE = 0.01
 """Rows by which the counts of cells that a node knows may be off whole numbers."""
 
 
-def is_of_order(kernel: Kernel | Combination) -> bool:
+def is_of_order(kernel: AnyKernel) -> bool:
     """Tell whether a statistic has a law under the null that only depends on ties."""
     formulas = tuple(part.formula for part in kernel.components)
     return formulas == ORDER_KERNELS.get(kernel.name)
@@ -136,7 +136,7 @@ class NodeTest:
     ties only where they average cells.
     """
 
-    kernel: Kernel | Combination
+    kernel: AnyKernel
     """The kernel of bare rows."""
     alternative: str
     n: float
@@ -222,16 +222,12 @@ class NodeTest:
         self, estimate: float, error: float, first: FloatArray, second: FloatArray
     ) -> NullTest:
         if self.sizes is not None:
-            return judge_auc(_snap(estimate, self.sizes), self.sizes, first, self.alternative)
+            halves = 2 * float(np.prod(self.sizes))
+            auc = round(estimate * halves) / halves  # without what rounding added
+            return judge_auc(auc, self.sizes, first, self.alternative)
         score = round(estimate / error * math.sqrt(order_variance(first, second)))
         return judge_order(score, first, second, self.alternative)
 
 
 def _are_whole(counts: FloatArray) -> bool:
     return bool((np.abs(counts - np.round(counts)) < _WHOLE).all())
-
-
-def _snap(auc: float, sizes: FloatArray) -> float:
-    """Return the AUC without what rounding added: a whole number of half pairs."""
-    halves = 2 * float(np.prod(sizes))
-    return round(auc * halves) / halves

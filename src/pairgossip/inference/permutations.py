@@ -12,7 +12,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels import AnyKernel, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import euclidean_distance
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION
@@ -29,7 +29,7 @@ _AT_ONCE = 128
 def permute_labels(pairs: Pairs, seed: int | None) -> TestResult:
     """Test whether two samples differ: how often are labels dealt out anew as far apart?"""
     kernel = pairs.kernel
-    assert isinstance(kernel, Combination) and kernel.contrast is not None
+    assert kernel.contrast is not None
     if pairs.n > _MOST_ROWS:
         raise InputError(
             f"A test of '{kernel.name}' keeps the values of all pairs, which is done up to "
@@ -100,10 +100,10 @@ def _center_distances(rows: FloatArray) -> FloatArray:
     kernel = Kernel(euclidean_distance, name="distance", symmetric=True)
     table = Pairs(rows[:, 0] if rows.shape[1] == 1 else rows, kernel).matrix()
     means = table.mean(axis=0)
-    return np.asarray(table - means - means[:, None] + means.mean())
+    return table - means - means[:, None] + means.mean()
 
 
-def _statistics(kernel: Combination, table: FloatArray, labels: FloatArray) -> FloatArray:
+def _statistics(kernel: AnyKernel, table: FloatArray, labels: FloatArray) -> FloatArray:
     """Return the statistic for each column of labels."""
     n, high = len(table), labels.sum(axis=0)
     low = n - high

@@ -23,7 +23,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction, root_mean_square
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
-from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels import AnyKernel, Kernel, Pairs
 from pairgossip.kernels.blocks import blocked_rows
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.kernels.orders import sharing_orders
@@ -38,27 +38,16 @@ part of the error."""
 class Projection(NamedTuple):
     """A statistic, and what each row adds to it."""
 
+    pairs: Pairs
+    clusters: IntArray | None
+    """The cluster of every row, where rows of one may depend on each other; None without any."""
     value: float
     influence: FloatArray
     """psi, one number per row; its mean is 0."""
-    classes: IntArray | None = None
-    """Where rows of several classes are samples of their own, the class of every row."""
-    weights: FloatArray | None = None
-    """How often each row counts; once if None."""
-    size: float = 0.0
+    size: float
     """How large the averages are that the statistic is a function of, in its units."""
-    bias: float = 0.0
+    bias: float
     """How far samples' statistics are from the population's on average."""
-
-    @property
-    def rows(self) -> float:
-        """How many rows there are, each as often as it counts."""
-        return float(self._weights.sum())
-
-    @property
-    def freedom(self) -> float:
-        """How many degrees of freedom the error has: those of the smallest class."""
-        return float(self._sizes.min() - 1)
 
     @property
     def is_degenerate(self) -> bool:
@@ -66,49 +55,47 @@ class Projection(NamedTuple):
         added = root_mean_square(self.influence)
         return added <= max(_DEGENERATE * abs(self.value), ROUNDING * self.size)
 
-    def error(self, clusters: IntArray | None = None) -> float:
-        """Return the standard error; rows of one cluster may depend on each other."""
-        if clusters is not None:
-            return self._cluster_error(clusters)
+    def error(self) -> float:
+        """Return the standard error, that of drawing whole clusters if there are any."""
+        if self.clusters is not None:  # sums over clusters vary, not rows
+            sums = self._cluster_sums(self.clusters)
+            count = len(sums)
+            return (
+                math.sqrt(count * count / (count - 1)) * root_mean_square(sums) / self.pairs.count
+            )
         # Squares of very large or small numbers would leave the floating range.
         largest = float(np.abs(self.influence).max()) or 1.0
-        squares = np.bincount(self._classes, self._weights * (self.influence / largest) ** 2)
-        spread = float(np.sqrt(squares @ (self._sizes / (self._sizes - 1.0))))
-        return largest * (spread / self.rows)
+        pairs, shares = self.pairs, self._weights * (self.influence / largest) ** 2
+        classes = np.zeros(pairs.n, dtype=np.intp) if pairs.classes is None else pairs.classes
+        sizes = np.bincount(classes, pairs.weights)
+        spread = float(np.sqrt(np.bincount(classes, shares) @ (sizes / (sizes - 1.0))))
+        return largest * (spread / pairs.count)
 
-    def _cluster_error(self, clusters: IntArray) -> float:
-        """Return the error if whole clusters are drawn: sums over clusters vary, not rows."""
-        sums = np.bincount(clusters, self._weights * self.influence).astype(np.float64)
-        count = len(sums)
-        return math.sqrt(count * count / (count - 1)) * root_mean_square(sums) / self.rows
-
-    def law(self, clusters: IntArray | None = None) -> Law:
+    def law(self) -> Law:
         """Return the law of the statistic over its error, if rows or whole clusters are drawn."""
-        error = self.error(clusters)
+        error = self.error()
         shift = self.bias / error if error > 0 else 0.0
-        if clusters is None:
-            return Law.of(self.influence, self._weights, self.freedom, shift)
-        sums = np.bincount(clusters, self._weights * self.influence).astype(np.float64)
+        if self.clusters is None:
+            return Law.of(self.influence, self._weights, self.pairs.freedom, shift)
+        sums = self._cluster_sums(self.clusters)
         return Law.of(sums, np.ones(len(sums)), len(sums) - 1.0, shift)
+
+    def _cluster_sums(self, clusters: IntArray) -> FloatArray:
+        return np.bincount(clusters, self._weights * self.influence).astype(np.float64)
 
     @property
     def _weights(self) -> FloatArray:
-        return np.ones(len(self.influence)) if self.weights is None else self.weights
+        return _row_weights(self.pairs)
 
-    @property
-    def _classes(self) -> IntArray:
-        alike = np.zeros(len(self.influence), dtype=np.intp)
-        return alike if self.classes is None else self.classes
 
-    @property
-    def _sizes(self) -> FloatArray:
-        return np.bincount(self._classes, self.weights).astype(np.float64)
+def _row_weights(pairs: Pairs) -> FloatArray:
+    return np.ones(pairs.n) if pairs.weights is None else pairs.weights
 
 
 def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
-    """Compute a statistic of all pairs, and what each row adds to it; its bias by clusters."""
+    """Compute a statistic of all pairs, and what each row adds to it."""
     kernel, data = pairs.unweighted
-    weights = np.ones(pairs.n) if pairs.weights is None else pairs.weights
+    weights = _row_weights(pairs)
     with sharing_orders():
         means = np.stack(
             [_both_ways(part, data, weights, pairs.target) for part in kernel.components], axis=1
@@ -120,8 +107,8 @@ def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
     slopes = kernel.slopes(averages)
     influence = (means - 2 * averages) @ slopes
     size = float(np.abs(averages * slopes).sum())
-    projection = Projection(value, influence, pairs.classes, pairs.weights, size)
-    return projection._replace(bias=_find_bias(pairs, weights, means, averages, clusters))
+    bias = _find_bias(pairs, weights, means, averages, clusters)
+    return Projection(pairs, clusters, value, influence, size, bias)
 
 
 def _find_bias(
@@ -146,7 +133,7 @@ def _find_bias(
 
 
 def jackknife_bias(
-    kernel: Kernel | Combination,
+    kernel: AnyKernel,
     averages: FloatArray,
     sums: FloatArray,
     inner: FloatArray | float,
@@ -199,8 +186,8 @@ def _both_ways(kernel: Kernel, data: FloatArray, weights: FloatArray, target: st
         mirrored = replace(kernel, function=partial(_mirror, kernel.function))
         both = rows + _weigh_rows(mirrored, kernel.column_totals, data, weights)
     if target == "v":
-        return np.asarray(both / weights.sum())
-    return np.asarray((both - 2 * _own(kernel, data)) / (weights.sum() - 1))
+        return both / weights.sum()
+    return (both - 2 * _own(kernel, data)) / (weights.sum() - 1)
 
 
 def _weigh_rows(

@@ -23,7 +23,7 @@ from pairgossip.inference.orders import (
 )
 from pairgossip.inference.permutations import permute_labels, permute_rows
 from pairgossip.inference.projection import ROUNDING, Projection, project
-from pairgossip.kernels import Combination, Kernel, Pairs, check_data
+from pairgossip.kernels import AnyKernel, Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.data import class_example, two_texts, unknown_positive
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
@@ -192,8 +192,7 @@ class _ExactRequest(ExactArguments, _StatisticRequest):
         with sharing_orders(rows_follow=True):
             value = pairs.exact(self.progress)
             projected = project(pairs, clusters)._replace(value=value)
-        error = sampling_error(pairs, projected, clusters)
-        return answer(pairs, projected, error, level, clusters)
+        return answer(projected, level)
 
 
 @dataclass(kw_only=True)
@@ -251,18 +250,34 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
 
     def _judge_pairs(self, pairs: Pairs, clusters: IntArray | None, without: float) -> TestResult:
         level = self.level
-        if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
+        if pairs.kernel.contrast is not None:
             self.refuse_options(pairs.kernel.name, _FACTORS)
-            return _add_interval(permute_labels(pairs, self.seed), pairs, project(pairs), level)
+            return _add_interval(permute_labels(pairs, self.seed), project(pairs), level)
         if clusters is None and has_null_law(pairs, self.null):
             with sharing_orders(rows_follow=True):
                 value = pairs.exact()  # separated classes are exactly so
                 error, z, p, law = judge_rows(pairs, value, self.alternative)
                 projected = project(pairs)._replace(value=value)
             result = TestResult(value, math.nan, z, p, law, error)
-            return _add_interval(result, pairs, projected, level)
-        projected = project(pairs, clusters)
-        return _test_by_sampling_error(pairs, projected, clusters, without, self.alternative, level)
+            return _add_interval(result, projected, level)
+        return self._judge_by_error(project(pairs, clusters), without)
+
+    def _judge_by_error(self, projection: Projection, null: float) -> TestResult:
+        """Return Wald's test: of statistics of order as their interval says, of others by z."""
+        statistic = answer(projection, self.level)
+        value, error = statistic.value, statistic.error
+        clusters, kernel = projection.clusters, projection.pairs.kernel
+        freedom = math.inf if clusters is None else float(clusters.max())
+        z = (value - null) / error
+        p = probability(z, self.alternative, freedom)
+        if kernel.name in ORDER_KERNELS:
+            on_scale = judge(
+                np.array(value), np.array(error), null, kernel.interval_scale, projection.law()
+            )
+            z, either_side = map(float, on_scale)
+            p = choose_side(either_side, z, self.alternative)
+        ends = (statistic.low, statistic.high)
+        return TestResult(value, error, z, p, SAMPLING_ERROR, interval=ends, level=self.level)
 
 
 def name_tested_class(name: str, table: FloatArray, rows: Rows) -> str | None:
@@ -271,43 +286,17 @@ def name_tested_class(name: str, table: FloatArray, rows: Rows) -> str | None:
     return name_positive(NAMED_TESTS[name], table, rows.positive, has_labels=has_labels)
 
 
-def _add_interval(
-    result: TestResult, pairs: Pairs, projected: Projection, level: float
-) -> TestResult:
+def _add_interval(result: TestResult, projected: Projection, level: float) -> TestResult:
     """Return the result of a test with the interval, or with the reason why there is none."""
     try:
-        statistic = answer(pairs, projected, sampling_error(pairs, projected, None), level)
+        statistic = answer(projected, level)
     except InputError as why:
         return replace(result, reason=str(why))
     error = statistic.error if math.isnan(result.error) else result.error
     return replace(result, error=error, interval=(statistic.low, statistic.high), level=level)
 
 
-def _test_by_sampling_error(
-    pairs: Pairs,
-    projection: Projection,
-    clusters: IntArray | None,
-    null: float,
-    side: str,
-    level: float,
-) -> TestResult:
-    """Return Wald's test: of statistics of order as their interval says, of others by plain z."""
-    error = sampling_error(pairs, projection, clusters)
-    freedom = math.inf if clusters is None else float(clusters.max())
-    z = (projection.value - null) / error
-    p = probability(z, side, freedom)
-    if pairs.kernel.name in ORDER_KERNELS:
-        scale, law = pairs.kernel.interval_scale, projection.law(clusters)
-        z, either_side = map(
-            float, judge(np.array(projection.value), np.array(error), null, scale, law)
-        )
-        p = choose_side(either_side, z, side)
-    statistic = answer(pairs, projection, error, level, clusters)
-    ends = (statistic.low, statistic.high)
-    return TestResult(projection.value, error, z, p, SAMPLING_ERROR, interval=ends, level=level)
-
-
-def find_null(kernel: Kernel | Combination, null: float | None) -> float:
+def find_null(kernel: AnyKernel, null: float | None) -> float:
     """Return what a statistic is without an effect; raise `InputError` if nobody says."""
     without = kernel.null if null is None else real("The null value", null, -1e300, 1e300)
     if without is None:
@@ -359,22 +348,18 @@ def check_groups(groups: Any, n: int) -> IntArray | None:
     return numbers
 
 
-def answer(
-    pairs: Pairs,
-    projection: Projection,
-    error: float,
-    level: float,
-    clusters: IntArray | None = None,
-) -> Answer:
+def answer(projection: Projection, level: float) -> Answer:
     """Return a statistic with the interval that its kernel's scale asks for."""
+    value, error, pairs = projection.value, sampling_error(projection), projection.pairs
     scale = pairs.kernel.interval_scale
-    low, high = interval(projection.value, error, level, scale, projection.law(clusters))
-    return Answer(projection.value, error, low, high, level, scale, pairs.positive)
+    ends = interval(value, error, level, scale, projection.law())
+    return Answer(value, error, *ends, level, scale, pairs.positive)
 
 
-def sampling_error(pairs: Pairs, projection: Projection, clusters: IntArray | None) -> float:
+def sampling_error(projection: Projection) -> float:
     """Return the standard error; raise `InputError` where it would be no statement."""
-    if clusters is None:
+    pairs, is_clustered = projection.pairs, projection.clusters is not None
+    if not is_clustered:
         if not are_frequencies(pairs.weights):
             raise InputError(
                 "Weights that are not whole numbers are no frequencies of rows: give {argument}, "
@@ -382,20 +367,18 @@ def sampling_error(pairs: Pairs, projection: Projection, clusters: IntArray | No
                 "groups",
             )
         warn_of_frequencies(pairs.weights)
-        if projection.freedom < 1:
+        if pairs.freedom < 1:
             what = "row" if pairs.classes is None else "row of each class"
             raise InputError(f"A sampling error needs more than one {what}: add rows.")
     if pairs.kernel.interval_scale == "logit" and projection.value in (0.0, 1.0):
-        raise degenerate_error(
-            pairs, projection.value, projection.freedom if clusters is None else None
-        )
+        raise degenerate_error(pairs, projection.value, None if is_clustered else pairs.freedom)
     if projection.is_degenerate:
         raise InputError(
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
             "same to it, as where all are tied or in one order, or where a kernel is degenerate."
         )
-    error = projection.error(clusters)
-    if clusters is not None and error <= ROUNDING * projection.size:
+    error = projection.error()
+    if is_clustered and error <= ROUNDING * projection.size:
         raise InputError(
             f"Every group adds the same to '{pairs.kernel.name}', as where all hold the same rows, "
             "so that they do not tell how sure it is: leave {argument} out.",

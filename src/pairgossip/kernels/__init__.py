@@ -15,6 +15,7 @@ from pairgossip.kernels.kernel import (
     as_kernel,
     register,
 )
+from pairgossip.kernels.kernel import AnyKernel as AnyKernel
 from pairgossip.kernels.pairs import Pairs, WholeSets, exact, row_means
 from pairgossip.kernels.problem import Averages, Means, Problem
 

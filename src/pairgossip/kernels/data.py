@@ -235,7 +235,9 @@ def name_higher(labels: Any) -> str | None:
     low, high = array.min(), array.max()
     if low == high or not np.all((array == low) | (array == high)):
         return None
-    return format_label(high.item() if codes is None else _categories(labels)[high])
+    if codes is not None:
+        return format_label(getattr(labels, "cat", labels).categories[high])
+    return format_label(high.item())
 
 
 def format_label(label: Any) -> str:
@@ -355,10 +357,6 @@ def ordered_codes(labels: Any) -> Any:
     if not getattr(getattr(labels, "dtype", None), "ordered", False):
         return None
     return getattr(labels, "cat", labels).codes
-
-
-def _categories(labels: Any) -> Any:
-    return getattr(labels, "cat", labels).categories
 
 
 def _are_numerals(classes: set[Any]) -> bool:

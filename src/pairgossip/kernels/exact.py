@@ -18,7 +18,7 @@ from pairgossip.kernels.blocks import (
     diagonal_total,
     infinite_value,
 )
-from pairgossip.kernels.kernel import CATALOG, Combination, Formula, Kernel, evaluate
+from pairgossip.kernels.kernel import CATALOG, AnyKernel, Combination, Formula, Kernel, evaluate
 from pairgossip.kernels.orders import sharing_orders
 
 # The table of built-in kernels.
@@ -96,7 +96,7 @@ def check_alone(owner: str, in_block: FloatArray, alone: FloatArray) -> None:
         )
 
 
-def probe(kernel: Kernel | Combination, data: FloatArray) -> None:
+def probe(kernel: AnyKernel, data: FloatArray) -> None:
     """Raise `InputError` unless the kernel keeps its promises on a few pairs of the data.
 
     It must return one finite value per pair, depend on nothing but the pair, and be symmetric
@@ -106,7 +106,7 @@ def probe(kernel: Kernel | Combination, data: FloatArray) -> None:
     nodes, held = sample_pairs(data)
     for component in kernel.components:
         owner = f"Kernel '{component.name}'"
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with np.errstate(all="ignore"):
             values = evaluate(component, data[nodes], data[held])
             mirrored = evaluate(component, data[held], data[nodes])
             alone = evaluate(component, data[nodes[-1:]], data[held[-1:]])
@@ -160,12 +160,10 @@ def _check_closed_forms(kernel: Kernel, rows: FloatArray) -> None:
         return
     nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
     table = evaluate(kernel, rows[nodes], rows[held]).reshape(len(rows), -1)
-    if kernel.total is not None:
-        _check_closed_form(kernel, "total", kernel.total, rows, table.reshape(1, -1))
-    if kernel.row_totals is not None:
-        _check_closed_form(kernel, "row_totals", kernel.row_totals, rows, table)
-    if kernel.column_totals is not None:
-        _check_closed_form(kernel, "column_totals", kernel.column_totals, rows, table.T)
+    tables = {"total": table.reshape(1, -1), "row_totals": table, "column_totals": table.T}
+    for role, values in tables.items():
+        if (form := getattr(kernel, role)) is not None:
+            _check_closed_form(kernel, role, form, rows, values)
 
 
 def _check_closed_form(
@@ -177,7 +175,7 @@ def _check_closed_form(
 ) -> None:
     """Compare a closed form with the sums of the rows of a table of values."""
     owner = f"Kernel '{kernel.name}' has a closed form {role}="
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         try:
             claimed = np.asarray(form(rows.copy()), dtype=np.float64)
         except Exception as failure:
@@ -210,7 +208,7 @@ def check_kind(kind: str, n: int) -> str:
     return kind
 
 
-def single_kernel(kernel: Kernel | Combination) -> Kernel:
+def single_kernel(kernel: AnyKernel) -> Kernel:
     """Insist on one kernel, for what is not defined for several."""
     if isinstance(kernel, Combination):
         raise InputError(
@@ -222,7 +220,7 @@ def single_kernel(kernel: Kernel | Combination) -> Kernel:
 
 def statistic(
     data: FloatArray,
-    kernel: Kernel | Combination,
+    kernel: AnyKernel,
     kind: str,
     progress: Progress | None = None,
     own_share: FloatArray | float = 0.0,
@@ -250,28 +248,27 @@ def checked_row_means(data: FloatArray, kernel: Kernel) -> FloatArray:
         return blocked_rows(kernel, data) / len(data)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = kernel.row_totals(data)
-    if not np.isfinite(rows).all():
-        raise _overflow(kernel)
+    _refuse_overflow(kernel, rows)
     return rows / len(data)
 
 
 def _total(data: FloatArray, kernel: Kernel, progress: Progress | None) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
-        if kernel.total is not None:
-            total = float(kernel.total(data))
-        else:
+        if kernel.total is None:
             total = blocked_total(kernel, data, progress)
-    if not np.isfinite(total):
-        raise _overflow(kernel)
-    if progress is not None and kernel.total is not None:
-        progress(1.0)
+        else:
+            total = float(kernel.total(data))
+            if progress is not None:
+                progress(1.0)
+    _refuse_overflow(kernel, total)
     return total
 
 
-def _overflow(kernel: Kernel) -> InputError:
-    return InputError(
-        f"The sum of kernel '{kernel.name}' over all pairs overflows: rescale the data first."
-    )
+def _refuse_overflow(kernel: Kernel, sums: FloatArray | float) -> None:
+    if not np.all(np.isfinite(sums)):
+        raise InputError(
+            f"The sum of kernel '{kernel.name}' over all pairs overflows: rescale the data first."
+        )
 
 
 def _share(progress: Progress | None, index: int, count: int) -> Progress | None:

@@ -94,15 +94,39 @@ FORMULAS: dict[str, Formula] = {}
 """All formulas by name; each enters itself."""
 
 
-def _no_value(first: FloatArray, second: FloatArray) -> FloatArray:
-    raise AssertionError("this stands for functions that are not built in")
+Formula.NONE = Formula("NONE", -1, np.subtract, is_bounded=False)  # which is never called
 
 
-Formula.NONE = Formula("NONE", -1, _no_value, is_bounded=False)
+class _Measure:
+    """What a kernel and a function of several kernels' averages have in common."""
+
+    name: str
+    contrast: Kernel | None = None
+
+    @property
+    def components(self) -> tuple[Kernel, ...]:
+        """The kernels whose averages make the statistic."""
+        raise NotImplementedError
+
+    def check(self, data: FloatArray, labels: Any = None) -> None:
+        """Raise `InputError` unless the data has the columns that the kernels are about.
+
+        Labels as they were given tell whether the last column was text.
+        """
+        # Which of two classes is called the first makes no difference to a contrast of them.
+        labels = None if self.contrast is not None else labels
+        owner = f"Kernel '{self.name}'"
+        for kernel in self.components:
+            check_columns(owner, kernel.columns, data)
+        for kernel in self.components:
+            check_label_sizes(owner, kernel.label_sizes, labels, data, partial(evaluate, kernel))
+        for kernel in self.components:
+            if kernel.validate is not None:
+                kernel.validate(data)
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(_Measure):
     """A function of two observations, and what is known about it.
 
     Parameters
@@ -193,20 +217,9 @@ class Kernel:
         """Return the derivative of the statistic by its average, one, for averages (..., 1)."""
         return np.ones(np.shape(averages))
 
-    def check(self, data: FloatArray, labels: Any = None) -> None:
-        """Raise `InputError` unless the data has the columns this kernel is about.
-
-        Labels as they were given tell whether the last column was text.
-        """
-        _check_components(self.name, self.components, data, labels)
-
-
-MOST_KERNELS = 8
-"""How many averages a statistic may be a function of: all of them travel with every message."""
-
 
 @dataclass(frozen=True)
-class Combination:
+class Combination(_Measure):
     """A function of several kernels' averages over the same pairs, such as Kendall's tau-b.
 
     Parameters
@@ -229,7 +242,8 @@ class Combination:
         kernel: it is degenerate without an effect, and tested by permuting the labels.
     """
 
-    most_kernels: ClassVar[int] = MOST_KERNELS
+    most_kernels: ClassVar[int] = 8
+    """How many averages it may be a function of: all of them travel with every message."""
 
     kernels: tuple[Any, ...]
     function: Callable[[FloatArray], Any]
@@ -246,14 +260,20 @@ class Combination:
         given = tuple(self.kernels)
         if not 1 <= len(given) <= self.most_kernels:
             raise InputError(
-                f"A combination is of 1 to {MOST_KERNELS} kernels, not of {len(given)}."
+                f"A combination is of 1 to {self.most_kernels} kernels, not of {len(given)}."
             )
         if not callable(self.function):
             raise InputError(
                 f"A combination needs a function of its kernels' averages, but got "
                 f"{type(self.function).__name__}."
             )
-        chosen = tuple(_single_kernel(one, self._role(place)) for place, one in enumerate(given))
+        chosen = tuple(map(as_kernel, given))
+        for place, one in enumerate(chosen):
+            if isinstance(one, Combination):
+                raise InputError(
+                    f"The {self._role(place)} must be a single kernel, but '{one.name}' is made of "
+                    f"{len(one.components)}: use one of its components."
+                )
         object.__setattr__(self, "kernels", chosen)
 
     def _role(self, place: int) -> str:
@@ -320,19 +340,13 @@ class Combination:
         steps = 1e-6 * np.maximum(np.abs(averages), np.maximum(1e-3 * largest, 1e-12))
         apart = steps[..., None] * np.eye(averages.shape[-1])
         ahead, behind = (self.combine(averages[..., None, :] + s * apart) for s in (1.0, -1.0))
-        return np.asarray((ahead - behind) / (2 * steps))
+        return (ahead - behind) / (2 * steps)
 
     def with_kernels(self, kernels: Sequence[Kernel]) -> Self:
         """Return the same function of other kernels' averages."""
         other = copy(self)
         object.__setattr__(other, "kernels", tuple(kernels))
         return other
-
-    def check(self, data: FloatArray, labels: Any = None) -> None:
-        """Raise `InputError` unless the data has the columns all kernels are about."""
-        # Which of two classes is called the first makes no difference to a contrast of them.
-        given = None if self.contrast is not None else labels
-        _check_components(self.name, self.components, data, given)
 
 
 class Ratio(Combination):
@@ -342,10 +356,8 @@ class Ratio(Combination):
     ----------
     numerator, denominator
         Kernels, names of built-in kernels, or plain functions of two blocks of observations.
-    name, expression, description, same_as
-        How messages call it, its formula as text, what it means, and what other software calls it.
-    interval_scale, null
-        On which scale its intervals are computed, and what it is without an effect, if known.
+    name, expression, description, same_as, interval_scale, null
+        As for `Combination`.
     """
 
     def __init__(
@@ -360,7 +372,7 @@ class Ratio(Combination):
         null: float | None = None,
     ) -> None:
         parts, texts = (numerator, denominator), (name, expression, description, same_as)
-        super().__init__(parts, _quotient, _quotient_slopes, *texts, interval_scale, null)
+        super().__init__(parts, _quotient, quotient_slopes, *texts, interval_scale, null)
 
     def _role(self, place: int) -> str:
         return ("numerator", "denominator")[place]
@@ -384,15 +396,17 @@ def _quotient(averages: FloatArray) -> FloatArray:
     return quotient
 
 
-def _quotient_slopes(averages: FloatArray) -> FloatArray:
+def quotient_slopes(averages: FloatArray) -> FloatArray:
+    """Return the derivatives of the first average over the second, by either."""
     top, bottom = averages[..., 0], averages[..., 1]
     # The square of a very large or small denominator would leave the floating range.
     return np.stack([1 / bottom, -(top / bottom) / bottom], axis=-1)
 
 
-CATALOG: dict[str, Callable[[], Kernel | Combination]] = {}
+AnyKernel = Kernel | Combination
+CATALOG: dict[str, Callable[[], AnyKernel]] = {}
 """All kernels by name; `register` enters them."""
-Factory = TypeVar("Factory", bound=Callable[..., "Kernel | Combination"])
+Factory = TypeVar("Factory", bound=Callable[..., AnyKernel])
 
 
 def register(factory: Factory) -> Factory:
@@ -405,9 +419,9 @@ def register(factory: Factory) -> Factory:
     return factory
 
 
-def as_kernel(kernel: Any) -> Kernel | Combination:
+def as_kernel(kernel: Any) -> AnyKernel:
     """Make a kernel of a kernel, a ratio, a built-in kernel's name, or a plain function."""
-    if isinstance(kernel, Kernel | Combination):
+    if isinstance(kernel, AnyKernel):
         return kernel
     if isinstance(kernel, str):
         refuse_test(kernel)
@@ -430,29 +444,6 @@ def evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArra
     return value_per_pair(f"Kernel '{kernel.name}'", kernel.function, first, second)
 
 
-def _check_components(
-    name: str, components: tuple[Kernel, ...], data: FloatArray, labels: Any
-) -> None:
-    for kernel in components:
-        check_columns(f"Kernel '{name}'", kernel.columns, data)
-    for kernel in components:
-        values = partial(evaluate, kernel)
-        check_label_sizes(f"Kernel '{name}'", kernel.label_sizes, labels, data, values)
-    for kernel in components:
-        if kernel.validate is not None:
-            kernel.validate(data)
-
-
 def _function_name(function: Any) -> str:
     name = getattr(function, "__name__", "custom")
     return "custom" if name == "<lambda>" else str(name)
-
-
-def _single_kernel(kernel: Kernel | PairFunction | str, role: str) -> Kernel:
-    single = as_kernel(kernel)
-    if isinstance(single, Combination):
-        raise InputError(
-            f"The {role} must be a single kernel, but '{single.name}' is made of "
-            f"{len(single.components)}: use one of its components."
-        )
-    return single

@@ -120,14 +120,9 @@ def _lay_out(first: Numbers, second: Numbers) -> tuple[IntArray, IntArray]:
         order, ranks = counts.lay_out(*order_column(first), *order_column(second))
         return order, ranks
     order = np.lexsort((-second, first))
-    return order, _tie_broken_ranks(second[order])
-
-
-def _tie_broken_ranks(values: Numbers) -> IntArray:
-    """Rank values from 0 to n - 1; of equal values the later one ranks lower."""
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[np.argsort(values[::-1], kind="stable")] = np.arange(len(values))
-    return ranks[::-1]
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[np.argsort(second[order][::-1], kind="stable")] = np.arange(len(order))
+    return order, ranks[::-1]
 
 
 # Counting in O(n log n), without a Python loop over rows.

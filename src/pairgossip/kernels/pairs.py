@@ -20,7 +20,7 @@ from pairgossip.kernels.blocks import (
 )
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
-from pairgossip.kernels.kernel import Combination, Kernel, as_kernel, evaluate
+from pairgossip.kernels.kernel import AnyKernel, Combination, Kernel, as_kernel, evaluate
 from pairgossip.kernels.problem import Problem
 from pairgossip.kernels.rows import name_positive
 from pairgossip.kernels.weighing import add_strata, add_weights, check_weights
@@ -69,7 +69,7 @@ class Pairs(Problem):
         Whether compiled code knows every component; the scale is applied afterward.
     """
 
-    kernel: Kernel | Combination
+    kernel: AnyKernel
 
     def __init__(
         self,

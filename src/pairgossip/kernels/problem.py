@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.data import check_data
-from pairgossip.kernels.kernel import Combination, Kernel, Scale
+from pairgossip.kernels.kernel import AnyKernel, Kernel, Scale
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
@@ -47,7 +47,7 @@ class Problem:
 
     n: int
     data: FloatArray
-    kernel: Kernel | Combination | None = None
+    kernel: AnyKernel | None = None
     components: int
     target: str
     scale: float

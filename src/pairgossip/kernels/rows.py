@@ -20,7 +20,7 @@ from pairgossip.kernels.data import (
     name_higher,
     ordered_codes,
 )
-from pairgossip.kernels.kernel import Combination, Kernel, evaluate
+from pairgossip.kernels.kernel import AnyKernel, evaluate
 from pairgossip.kernels.named_tests import NamedTest
 from pairgossip.text import MOST_NAMED, format_rows, join_first, join_names
 
@@ -135,7 +135,7 @@ def order_classes(positive: Any, labels: Any, classes: Any = None) -> list[Any]:
 
 
 def name_positive(
-    measure: Kernel | Combination | NamedTest,
+    measure: AnyKernel | NamedTest,
     data: FloatArray,
     name: str | None,
     *,
@@ -160,7 +160,7 @@ def name_positive(
     found = name or name_higher(data[:, -1])
     if isinstance(measure, NamedTest):
         return found if measure.favors else None
-    if found is None or getattr(measure, "contrast", None) is not None:
+    if found is None or measure.contrast is not None:
         return None
     parts = (partial(evaluate, part) for part in measure.components)
     return found if any(minds_numbering(data, values) for values in parts) else None

@@ -17,7 +17,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError, ManyRows, notify
 from pairgossip.kernels.data import as_array, check_data
-from pairgossip.kernels.kernel import MOST_KERNELS, Combination, Formula, Kernel
+from pairgossip.kernels.kernel import AnyKernel, Combination, Formula, Kernel
 from pairgossip.text import format_count, format_rows
 
 _USUAL_FREQUENCY = 5.0
@@ -67,15 +67,15 @@ _BETWEEN = _Factor("between", np.not_equal, _rows_between, own=False)
 
 
 def add_weights(
-    kernel: Kernel | Combination, data: FloatArray, weights: FloatArray
+    kernel: AnyKernel, data: FloatArray, weights: FloatArray
 ) -> tuple[Combination, FloatArray]:
     """Return the statistic in which row k counts w_k times, and its rows with their weights."""
-    return _multiply(kernel, _WEIGHT), _append(data, weights)
+    return _multiply(kernel, _WEIGHT), np.column_stack((data, weights))
 
 
 def add_strata(
-    kernel: Kernel | Combination, data: FloatArray, within: Any, between: Any
-) -> tuple[Kernel | Combination, FloatArray]:
+    kernel: AnyKernel, data: FloatArray, within: Any, between: Any
+) -> tuple[AnyKernel, FloatArray]:
     """Return the statistic over pairs within strata, or between them, and its rows with strata."""
     if within is None and between is None:
         return kernel, data
@@ -98,7 +98,7 @@ def add_strata(
             "or join strata."
         )
     factor = _WITHIN if between is None else _BETWEEN
-    return _multiply(kernel, factor), _append(data, strata.astype(np.float64))
+    return _multiply(kernel, factor), np.column_stack((data, strata.astype(np.float64)))
 
 
 def check_weights(weights: Any, n: int) -> FloatArray | None:
@@ -153,10 +153,6 @@ def number_labels(given: Any, n: int, name: str, what: str) -> IntArray:
     return np.unique(labels, return_inverse=True)[1]
 
 
-def _append(data: FloatArray, column: FloatArray) -> FloatArray:
-    return np.column_stack((data, column))
-
-
 def _bare(block: FloatArray) -> FloatArray:
     """Return rows without the last column, as kernels take them."""
     return block[:, 0] if block.shape[1] == 2 else block[:, :-1]
@@ -165,10 +161,10 @@ def _bare(block: FloatArray) -> FloatArray:
 class _Counted(Combination):
     """A statistic with the shares of pairs that count, by weights, by strata or by both."""
 
-    most_kernels = MOST_KERNELS + 2
+    most_kernels = Combination.most_kernels + 2
 
 
-def _multiply(kernel: Kernel | Combination, factor: _Factor) -> Combination:
+def _multiply(kernel: AnyKernel, factor: _Factor) -> Combination:
     """Return the same function of averages that count pairs by the factor."""
     ones = Kernel(
         _one, name="pairs", symmetric=True, row_totals=_count_rows, weighs=True, label_sizes=False
@@ -184,7 +180,7 @@ def _multiply(kernel: Kernel | Combination, factor: _Factor) -> Combination:
         same_as=kernel.same_as,
         interval_scale=kernel.interval_scale,
         null=kernel.null,
-        contrast=kernel.contrast if isinstance(kernel, Combination) else None,
+        contrast=kernel.contrast,
     )
 
 
@@ -232,11 +228,11 @@ def _count_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArr
     return np.full(len(data), float(len(data)) if weights is None else weights.sum())
 
 
-def _of_quotients(kernel: Kernel | Combination, averages: FloatArray) -> FloatArray:
+def _of_quotients(kernel: AnyKernel, averages: FloatArray) -> FloatArray:
     return kernel.combine(averages[..., :-1] / averages[..., -1:])
 
 
-def _slopes_of_quotients(kernel: Kernel | Combination, averages: FloatArray) -> FloatArray:
+def _slopes_of_quotients(kernel: AnyKernel, averages: FloatArray) -> FloatArray:
     counted = averages[..., -1:]
     quotients = averages[..., :-1] / counted
     slopes = kernel.slopes(quotients) / counted

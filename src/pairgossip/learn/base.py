@@ -18,7 +18,7 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import group_labels
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.questions import exact
-from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels import AnyKernel
 from pairgossip.losses import L1, Ball, Loss, Proximal, SquaredL2, as_proximal, inverse_sqrt
 from pairgossip.minimization import minimize
 from pairgossip.results.fit import Fit
@@ -122,7 +122,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         """Return what results call the positive class; None where there is none."""
         return None
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         """Return rows of what is predicted and the label, and what is counted over their pairs."""
         raise NotImplementedError
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Kernel, as_kernel
+from pairgossip.kernels import AnyKernel, as_kernel
 from pairgossip.kernels.data import format_label
 from pairgossip.learn.base import refuse_one_class
 from pairgossip.learn.scorer import GossipScorer, weigh_rows
@@ -150,7 +150,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         """Return the scores of rows, positive where the second class is predicted."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+        return X @ self.coef_[0] + self.intercept_[0]
 
     def predict(self, X: Any) -> Any:
         """Return the predicted classes of rows, which are as important as each other.
@@ -185,7 +185,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
     def _positive(self) -> str:
         return format_label(self.classes_[1])
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         scores, labels = self.decision_function(X), column_or_1d(y, warn=True)
         check_consistent_length(scores, labels)
         unknown = [label for label in np.unique(labels) if label not in self.classes_]

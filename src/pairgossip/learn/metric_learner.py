@@ -21,7 +21,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.inference.questions import exact
-from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels import AnyKernel, Kernel
 from pairgossip.learn.base import GossipEstimator, refuse_one_class
 from pairgossip.losses import PSD, Box, metric_loss
 
@@ -99,14 +99,19 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         refuse_one_class(self.classes_)
-        self._learn_metric(X, codes, groups)
+        diagonal = choice("kind of metric", self.kind, ("full", "diagonal")) == "diagonal"
+        loss = metric_loss(self.phi, self.threshold, diagonal)
+        constraint = self._constraint(diagonal)
+        method = self._dual_averaging(len(X), constraint)
+        models, scale = self._train(X, codes, loss, constraint, groups, method)
+        self._keep(models, scale, diagonal)
         return self
 
     def transform(self, X: Any) -> FloatArray:
         """Return X @ L, whose Euclidean distances are those of the learned metric."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(X @ self.components_)
+        return X @ self.components_
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of pairs of rows that the threshold tells right.
@@ -115,7 +120,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         """
         return exact(*self._judged(X, y), "u")
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         places, labels = self.transform(X), column_or_1d(y, warn=True)
         check_consistent_length(places, labels)
         if len(places) < 2:
@@ -136,15 +141,6 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         if projection == "last" or (projection == "auto" and self.l1):
             return self._ball()
         return PSD(self.radius)
-
-    def _learn_metric(self, X: FloatArray, codes: Any, groups: Any) -> None:
-        """Train, and set the learned matrices."""
-        diagonal = choice("kind of metric", self.kind, ("full", "diagonal")) == "diagonal"
-        loss = metric_loss(self.phi, self.threshold, diagonal)
-        constraint = self._constraint(diagonal)
-        method = self._dual_averaging(len(X), constraint)
-        models, scale = self._train(X, codes, loss, constraint, groups, method)
-        self._keep(models, scale, diagonal)
 
     def _keep(self, models: FloatArray, scale: FloatArray, diagonal: bool) -> None:
         """Set the learned matrices, in the features' own units."""
@@ -175,4 +171,4 @@ def _is_told_right(threshold: float, first: FloatArray, second: FloatArray) -> F
 def _square_root(matrix: FloatArray) -> FloatArray:
     """Return the symmetric root of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -19,7 +19,7 @@ from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.inference.questions import exact
-from pairgossip.kernels import Combination, Kernel, as_kernel
+from pairgossip.kernels import AnyKernel, as_kernel
 from pairgossip.kernels.data import class_example, ordered_codes
 from pairgossip.learn.base import refuse_one_class
 from pairgossip.learn.scorer import AUTO, GossipScorer, weigh_rows
@@ -82,7 +82,7 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
         """Return the scores of rows."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(X @ self.coef_)
+        return X @ self.coef_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of pairs of different labels that are ordered well, ties half."""
@@ -93,7 +93,7 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
             )
         return exact(data, kernel, "u", weights=sample_weight)
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         scores, labels = self.predict(X), _grades(y)
         check_consistent_length(scores, labels)
         return np.column_stack((scores, labels)), as_kernel("concordance")

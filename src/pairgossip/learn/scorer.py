@@ -75,7 +75,7 @@ class GossipScorer(GossipEstimator):
         )
         own_units = different(models) / scale
         self.models_ = np.broadcast_to(own_units, models.shape)
-        return np.asarray(own_units.mean(axis=0))
+        return own_units.mean(axis=0)
 
     def _sketch(self, rows: Rows) -> dict[str, Any]:
         """Return the arguments of `minimize` for sketched gradients."""

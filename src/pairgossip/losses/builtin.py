@@ -39,7 +39,7 @@ def _signed_outer_product(first: FloatArray, second: FloatArray) -> FloatArray:
 
 def _signed_squares(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return -s (x - x')^2 coordinate by coordinate."""
-    return np.asarray(-_alike(first, second)[:, None] * difference(first, second) ** 2)
+    return -_alike(first, second)[:, None] * difference(first, second) ** 2
 
 
 def _signed_threshold(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
@@ -297,7 +297,7 @@ def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatA
     """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`."""
     if _few(len(above), above.shape[1] * below.shape[1]):
         margins = above[:, :, None] - below[:, None, :]
-        return np.asarray(phi.value(margins).sum(axis=(1, 2)))
+        return phi.value(margins).sum(axis=(1, 2))
     if phi.pair_sums is not None:
         return phi.pair_sums(above, below)
     step = max(1, _NUMBERS_PER_CHUNK // below.size)
@@ -311,7 +311,7 @@ def _few(models: int, pairs: int) -> bool:
 
 def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
     higher, lower = np.nonzero(labels[:, None] > labels[None, :])
-    return np.asarray(phi.value(scores[:, higher] - scores[:, lower]).sum(axis=1))
+    return phi.value(scores[:, higher] - scores[:, lower]).sum(axis=1)
 
 
 def boundary(labels: FloatArray, start: int, end: int) -> int:

@@ -83,7 +83,7 @@ def probe(loss: Any, parts_at: PairFunction, data: FloatArray, labels: Any) -> F
     if loss.validate is not None:
         loss.validate(data)
     nodes, held = sample_pairs(data)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         parts = parts_at(data[nodes], data[held])
         alone = parts_at(data[nodes[-1:]], data[held[-1:]])
     check_finite(owner, parts, nodes, held)
@@ -126,7 +126,7 @@ def _check_gradient(
     for _ in range(3):
         theta, direction = rng.normal(size=(2, dimension))
         step = 1e-4 * direction
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with np.errstate(all="ignore"):
             slope = (value(theta + step) - value(theta - step)) / 2e-4
             claimed = gradient(theta) @ direction
         scale = np.maximum(np.abs(slope), np.abs(claimed)) + 1e-6
@@ -232,7 +232,7 @@ class GeneralLoss:
 
     def _check_batched(self, dimension: int, first: FloatArray, second: FloatArray) -> None:
         models = np.cos(np.arange(1.0, len(first) * dimension + 1.0)).reshape(len(first), -1)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with np.errstate(all="ignore"):
             together = self._parts(models, first, second)
             last = self._parts(models[-1], first[-1:], second[-1:])
         if not np.allclose(together[-1:], last, rtol=1e-5, atol=1e-9, equal_nan=True):

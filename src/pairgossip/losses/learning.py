@@ -267,19 +267,20 @@ class LearningProblem(PairwiseLearning):
     def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return features a, weights w and offsets b of nodes and the observations they hold."""
         assert isinstance(self.loss, Loss)
-        return self.loss.pairs(self.data.take(nodes, axis=0), self.data.take(held, axis=0))
+        return self.loss.pairs(*self._rows(nodes, held))
+
+    def _rows(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray]:
+        return self.data.take(nodes, axis=0), self.data.take(held, axis=0)
 
     def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
         """Return each node's gradient at its own model, shape (m, p)."""
-        first, second = self.data.take(nodes, axis=0), self.data.take(held, axis=0)
-        return self.loss.gradient(theta, first, second)
+        return self.loss.gradient(theta, *self._rows(nodes, held))
 
     def pull(
         self, theta: FloatArray, nodes: IntArray, held: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return gradients at the pairs in both orders, halved, and squared features: (m, p)."""
-        first, second = self.data.take(nodes, axis=0), self.data.take(held, axis=0)
-        return both_orders(self.loss, theta, first, second)
+        return both_orders(self.loss, theta, *self._rows(nodes, held))
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model: the mean of f over all ordered pairs, shape (r,)."""

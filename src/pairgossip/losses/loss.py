@@ -138,7 +138,7 @@ class Loss:
     def gradient(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the gradient of f in theta at m pairs, shape (m, p)."""
         a, w, b = self.pairs(first, second)
-        return np.asarray((w * self.phi.derivative(self._margins(theta, a) + b))[:, None] * a)
+        return (w * self.phi.derivative(self._margins(theta, a) + b))[:, None] * a
 
     def lipschitz(self, data: FloatArray, radius: float = math.inf) -> float:
         """Return a bound on the norm of the gradient over all pairs of the data.
@@ -203,7 +203,7 @@ class Loss:
     def _margins(self, theta: FloatArray, a: FloatArray) -> FloatArray:
         models = np.asarray(theta, dtype=np.float64)
         check_models(self.name, models, a.shape[-1], len(a))
-        return np.asarray(a @ models if models.ndim == 1 else np.einsum("ij,ij->i", a, models))
+        return a @ models if models.ndim == 1 else np.einsum("ij,ij->i", a, models)
 
 
 def _measured_dimension(features: PairFunction, name: str, columns: int) -> int:

@@ -120,17 +120,17 @@ class Margin:
 
 def _logistic(u: FloatArray) -> FloatArray:
     # Only exponentials of negative numbers: they may vanish but never overflow.
-    return np.asarray(np.log1p(np.exp(-np.abs(u))) + np.maximum(np.negative(u), 0.0))
+    return np.log1p(np.exp(-np.abs(u))) + np.maximum(np.negative(u), 0.0)
 
 
 def _logistic_slope(u: FloatArray) -> FloatArray:
     shrunk = np.exp(-np.abs(u))
-    return np.asarray(-np.where(np.asarray(u) >= 0, shrunk, 1.0) / (1.0 + shrunk))
+    return -np.where(np.asarray(u) >= 0, shrunk, 1.0) / (1.0 + shrunk)
 
 
 def _logistic_curvature(u: FloatArray) -> FloatArray:
     slopes = _logistic_slope(u)
-    return np.asarray(-slopes * (1.0 + slopes))
+    return -slopes * (1.0 + slopes)
 
 
 def _largest_logistic_slopes(heights: FloatArray) -> FloatArray:
@@ -138,41 +138,41 @@ def _largest_logistic_slopes(heights: FloatArray) -> FloatArray:
 
 
 def _hinge(u: FloatArray) -> FloatArray:
-    return np.asarray(np.maximum(0.0, 1.0 - np.asarray(u)))
+    return np.maximum(0.0, 1.0 - np.asarray(u))
 
 
 def _hinge_slope(u: FloatArray) -> FloatArray:
-    return np.asarray(np.where(np.asarray(u) < 1.0, -1.0, 0.0))
+    return np.where(np.asarray(u) < 1.0, -1.0, 0.0)
 
 
 def _squared_hinge(u: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
-        return np.asarray(np.square(_hinge(u)))
+        return np.square(_hinge(u))
 
 
 def _squared_hinge_slope(u: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
-        return np.asarray(-2.0 * _hinge(u))
+        return -2.0 * _hinge(u)
 
 
 def _smoothed_hinge(u: FloatArray) -> FloatArray:
     short = _hinge(u)
     bent = np.minimum(short, 1.0)
-    return np.asarray(bent * (short - 0.5 * bent))
+    return bent * (short - 0.5 * bent)
 
 
 def _smoothed_hinge_slope(u: FloatArray) -> FloatArray:
-    return np.asarray(-np.minimum(_hinge(u), 1.0))
+    return -np.minimum(_hinge(u), 1.0)
 
 
 def _squared(u: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
-        return np.asarray(np.square(1.0 - np.asarray(u)))
+        return np.square(1.0 - np.asarray(u))
 
 
 def _squared_slope(u: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
-        return np.asarray(2.0 * (np.asarray(u) - 1.0))
+        return 2.0 * (np.asarray(u) - 1.0)
 
 
 def _squared_curvature(u: FloatArray) -> FloatArray:

@@ -28,19 +28,19 @@ def _norms(theta: FloatArray) -> FloatArray:
         return np.asarray(plain)
     # Squares overflowed: take the largest coordinate out first.
     largest = np.maximum(np.abs(theta).max(axis=-1), 1.0)
-    return np.asarray(largest * np.sqrt(np.square(theta / largest[..., None]).sum(axis=-1)))
+    return largest * np.sqrt(np.square(theta / largest[..., None]).sum(axis=-1))
 
 
 def _onto_ball(theta: FloatArray, radius: float) -> FloatArray:
     """Scale models down to a norm of at most the radius."""
-    return np.asarray(theta * (radius / np.maximum(_norms(theta), radius))[..., None])
+    return theta * (radius / np.maximum(_norms(theta), radius))[..., None]
 
 
 def _onto_cone(theta: FloatArray) -> FloatArray:
     """Return the nearest positive semidefinite matrices, flattened row by row."""
     values, vectors = np.linalg.eigh(symmetric(theta))
     kept = vectors * np.maximum(values, 0.0)[..., None, :]
-    return np.asarray((kept @ np.swapaxes(vectors, -1, -2)).reshape(np.shape(theta)))
+    return (kept @ np.swapaxes(vectors, -1, -2)).reshape(np.shape(theta))
 
 
 def symmetric(theta: FloatArray) -> FloatArray:
@@ -52,7 +52,7 @@ def symmetric(theta: FloatArray) -> FloatArray:
             f"use it with a loss of full matrices, such as 'metric-hinge'."
         )
     square = np.asarray(theta).reshape(*np.shape(theta)[:-1], side, side)
-    return np.asarray(0.5 * (square + np.swapaxes(square, -1, -2)))
+    return 0.5 * (square + np.swapaxes(square, -1, -2))
 
 
 _MOST_STEPS = 100
@@ -64,7 +64,7 @@ def _inside_metric(z: FloatArray, metric: FloatArray) -> FloatArray:
 
     There z is 0 as well, or so small that squares vanish.
     """
-    return np.asarray(np.divide(-z, metric, out=np.zeros_like(z), where=metric > 0))
+    return np.divide(-z, metric, out=np.zeros_like(z), where=metric > 0)
 
 
 def _onto_ball_in_metric(z: FloatArray, metric: FloatArray, radius: float) -> FloatArray:
@@ -125,17 +125,21 @@ class Proximal(ABC):
     high: float = math.inf
     is_cone: bool = False
     """Whether models are matrices that stay positive semidefinite."""
+    curvature: float = 0.0
+    """The second derivative of the penalty."""
 
     def map(self, z: FloatArray, gamma: Any, t: Any) -> FloatArray:
         """Return T(z; gamma, t) for z (..., p); gamma and t broadcast over the leading axes."""
         sums = np.asarray(z, dtype=np.float64)
         # Numbers per model get an axis for the model's coordinates.
         sizes, times = (np.asarray(each, dtype=np.float64)[..., None] for each in (gamma, t))
-        return self._map(sums, sizes, times)
+        shrunk = -sizes / (1.0 + self.curvature * times * sizes)
+        return self.project(shrunk * self._soften(sums, times))
 
     def map_in_metric(self, z: FloatArray, metric: FloatArray, t: FloatArray) -> FloatArray:
         """Return the minimum of z . theta + sum_q h_q theta_q^2 / 2 + t psi(theta), row by row."""
-        return self._constrain(*self._penalize(z, metric, np.asarray(t)[..., None]))
+        times = np.asarray(t)[..., None]
+        return self._constrain(self._soften(z, times), metric + self.curvature * times)
 
     def psi(self, theta: FloatArray) -> FloatArray:
         """Return the penalty of models (..., p), infinite outside the constraint, shape (...)."""
@@ -145,14 +149,9 @@ class Proximal(ABC):
         """Return the nearest models that obey the constraint, if there is one."""
         return np.asarray(theta, dtype=np.float64)
 
-    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
-        return self.project(-gamma * z)
-
-    def _penalize(
-        self, z: FloatArray, metric: FloatArray, t: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return z and the metric of the same problem without the penalty."""
-        return z, metric
+    def _soften(self, z: FloatArray, t: FloatArray) -> FloatArray:
+        """Return z of the same problem without the kink of the penalty, if it has one."""
+        return z
 
     def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
         """Return the minimum in the metric under the constraint, if there is one."""
@@ -208,7 +207,7 @@ class Box(Proximal):
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return the nearest models of the box."""
-        return np.asarray(np.clip(theta, self.low, self.high))
+        return np.clip(theta, self.low, self.high)
 
     def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
         return self.project(_inside_metric(z, metric))
@@ -227,19 +226,11 @@ class L1(Proximal):
     def __post_init__(self) -> None:
         _check_strength(self.strength)
 
-    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
-        return np.asarray(-gamma * self._soften(z, t))
-
     def _soften(self, z: FloatArray, t: FloatArray) -> FloatArray:
-        return np.asarray(np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0))
-
-    def _penalize(
-        self, z: FloatArray, metric: FloatArray, t: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        return self._soften(z, t), metric
+        return np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0)
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
-        return np.asarray(self.strength * np.abs(theta).sum(axis=-1))
+        return self.strength * np.abs(theta).sum(axis=-1)
 
 
 @dataclass(frozen=True)
@@ -250,17 +241,10 @@ class SquaredL2(Proximal):
 
     def __post_init__(self) -> None:
         _check_strength(self.strength)
-
-    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
-        return np.asarray(-gamma / (1.0 + 2.0 * self.strength * t * gamma) * z)
-
-    def _penalize(
-        self, z: FloatArray, metric: FloatArray, t: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        return z, metric + 2.0 * self.strength * t
+        object.__setattr__(self, "curvature", 2.0 * self.strength)
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
-        return np.asarray(self.strength * np.square(theta).sum(axis=-1))
+        return self.strength * np.square(theta).sum(axis=-1)
 
 
 @dataclass(frozen=True, init=False)
@@ -320,7 +304,8 @@ class Combined(Proximal):
                 f"combine SquaredL2 or L1 with Ball, L1 with Box, or SquaredL2 with PSD."
             )
         object.__setattr__(self, "on_line", self.penalty.on_line and self.constraint.on_line)
-        object.__setattr__(self, "strength", self.penalty.strength)
+        for name in ("strength", "curvature"):
+            object.__setattr__(self, name, getattr(self.penalty, name))
         for name in ("radius", "low", "high", "is_cone"):
             object.__setattr__(self, name, getattr(self.constraint, name))
 
@@ -328,13 +313,8 @@ class Combined(Proximal):
         """Return the nearest models that obey the constraint."""
         return self.constraint.project(theta)
 
-    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
-        return self.constraint.project(self.penalty._map(z, gamma, t))
-
-    def _penalize(
-        self, z: FloatArray, metric: FloatArray, t: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        return self.penalty._penalize(z, metric, t)
+    def _soften(self, z: FloatArray, t: FloatArray) -> FloatArray:
+        return self.penalty._soften(z, t)
 
     def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
         return self.constraint._constrain(z, metric)

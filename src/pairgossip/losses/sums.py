@@ -99,7 +99,7 @@ def _gaps(*cuts: FloatArray) -> tuple[FloatArray, IntArray]:
 def _doubled_means(gaps: FloatArray, passed: FloatArray) -> FloatArray:
     """Return twice the mean over each gap of N1, the number of x passed, integrated."""
     rises = gaps * passed
-    return np.asarray(2.0 * np.cumsum(rises, axis=1) - rises)
+    return 2.0 * np.cumsum(rises, axis=1) - rises
 
 
 # Scores laid out in panels of width 2, and their Chebyshev moments panel by panel.
@@ -143,7 +143,7 @@ class _Panels:
         sums = np.cumsum(values)
         starts = np.flatnonzero(np.diff(self.row, prepend=-1))
         before = np.concatenate(([0.0], sums))[starts]
-        return np.asarray(sums - np.repeat(before, np.diff(starts, append=len(sums))))
+        return sums - np.repeat(before, np.diff(starts, append=len(sums)))
 
     def spread(self, at: _IndexArray, values: FloatArray) -> FloatArray:
         """Write a side's values, one per panel of its own, among zeros for the other panels."""
@@ -254,7 +254,7 @@ def _forms() -> FloatArray:
 def _exponentials(sign: float) -> FloatArray:
     """Return the Chebyshev coefficients of e^(sign rate t) on [-1, 1], one column per rate."""
     points, to_coefficients = _polynomials()
-    return np.asarray(to_coefficients @ np.exp(sign * np.outer(points, RATES)))
+    return to_coefficients @ np.exp(sign * np.outer(points, RATES))
 
 
 def tables() -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -326,7 +326,7 @@ def _wrong_order(
     reached = _last_far_below(panels)
     places = other[:, 1] * up_to[reached] - other[:, 0] * panels.up_to(held[:, 1])[reached]
     same_row = (reached >= 0) & (panels.row[reached] == panels.row)
-    return np.asarray(sums + np.where(same_row, places, 0.0))
+    return sums + np.where(same_row, places, 0.0)
 
 
 def _last_far_below(panels: _Panels) -> _IndexArray:

@@ -93,6 +93,16 @@ class Comparison(NamedTuple):
     z: FloatArray
     p: FloatArray
 
+    def result(self) -> TestResult:
+        """Return what it finds in a single sample."""
+        value, error, z, p = map(float, self)
+        return TestResult(value, error, z, p)
+
+    def sampling(self) -> Sampling:
+        """Return the standard error and p; a test has no interval."""
+        unknown = np.full_like(self.error, np.nan)
+        return Sampling(self.error, unknown, unknown, self.p)
+
 
 def _test_classes(name: str, data: FloatArray) -> TestResult:
     """Test the first column of all rows by the classes in the last."""
@@ -115,8 +125,7 @@ def _test_classes(name: str, data: FloatArray) -> TestResult:
             f"Test '{name}' cannot judge classes that are separated throughout, whose numbers show "
             "no spread: use 'mann-whitney'."
         )
-    value, error, z, p = map(float, found)
-    return TestResult(value, error, z, p)
+    return found.result()
 
 
 def _refuse_constant(name: str, points: FloatArray) -> None:
@@ -130,12 +139,12 @@ def _refuse_constant(name: str, points: FloatArray) -> None:
 def _superiority(sample: Distribution) -> FloatArray:
     """Return the share of pairs in which the higher class has the larger number, ties half."""
     higher, placed = sample.of_class(1), _below(sample.of_class(0))
-    return np.asarray((higher.weights * placed).sum(axis=-1) / sample.size.prod(axis=-1))
+    return (higher.weights * placed).sum(axis=-1) / sample.size.prod(axis=-1)
 
 
 def _below(sample: Distribution) -> FloatArray:
     """Return how many rows are below each point, those at it counting half."""
-    return np.asarray(sample.ends - sample.weights / 2)
+    return sample.ends - sample.weights / 2
 
 
 def _chance_error(sample: Distribution) -> FloatArray:
@@ -191,7 +200,7 @@ def _placed_spread(sample: Distribution, own: int) -> FloatArray:
     rows, placed = sample.of_class(own), _below(sample.of_class(1 - own))
     mean = (rows.weights * placed).sum(axis=-1) / rows.size
     squares = (rows.weights * (placed - mean[..., None]) ** 2).sum(axis=-1)
-    return np.asarray(squares / ((rows.size - 1) * rows.size * sample.size[..., 1 - own] ** 2))
+    return squares / ((rows.size - 1) * rows.size * sample.size[..., 1 - own] ** 2)
 
 
 def _kolmogorov_smirnov(sample: Distribution) -> Comparison:
@@ -230,9 +239,7 @@ class ClassTest:
 
     def sampling(self, sample: Distribution, level: float) -> Sampling:
         """Return its standard error and p; a test has no interval."""
-        found = OF_CLASSES[self.name](sample)
-        unknown = np.full_like(found.error, np.nan)
-        return Sampling(found.error, unknown, unknown, found.p)
+        return OF_CLASSES[self.name](sample).sampling()
 
 
 def _spearman(data: FloatArray) -> TestResult:
@@ -258,8 +265,7 @@ def _spearman(data: FloatArray) -> TestResult:
             "The two columns of test 'spearman' are in the same or the opposite order throughout, "
             "so that their correlation has no error: there is nothing to test."
         )
-    value, error, z, p = map(float, found)
-    return TestResult(value, error, z, p)
+    return found.result()
 
 
 def correlate(
@@ -281,9 +287,8 @@ def correlate(
 
 def _centered_ranks(column: FloatArray) -> FloatArray:
     """Return mid-ranks from -1/2 to 1/2."""
-    return Distribution.of(column).middle_ranks(column) / len(column) - (len(column) + 1) / (
-        2 * len(column)
-    )
+    n = len(column)
+    return Distribution.of(column).middle_ranks(column) / n - (n + 1) / (2 * n)
 
 
 def _product(
@@ -303,7 +308,7 @@ def _mean_above(column: FloatArray, numbers: FloatArray) -> FloatArray:
     cells = np.unique(column, return_inverse=True)[1]
     sums = np.bincount(cells, numbers)
     above = sums.sum() - np.cumsum(sums) + sums / 2
-    return np.asarray(above[cells] / len(column))
+    return above[cells] / len(column)
 
 
 TESTS: dict[str, Callable[[FloatArray], TestResult]] = {

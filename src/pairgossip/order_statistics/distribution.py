@@ -21,14 +21,14 @@ class Part(NamedTuple):
 
     def total(self) -> FloatArray:
         """Return the sum of the numbers in it."""
-        return np.asarray((self.weights * self.centers).sum(axis=-1))
+        return (self.weights * self.centers).sum(axis=-1)
 
     def squares_about(self, center: FloatArray, unit: FloatArray) -> FloatArray:
         """Return the sum of squared distances from a center, in squares of a unit."""
         center, unit = center[..., None], unit[..., None]
         # Squares of numbers beyond, which count for nothing, could leave the floating range.
         away = (np.where(self.weights > 0, self.centers, center) - center) / unit
-        return np.asarray((self.weights * (away**2 + (self.lengths / unit) ** 2 / 12)).sum(axis=-1))
+        return (self.weights * (away**2 + (self.lengths / unit) ** 2 / 12)).sum(axis=-1)
 
 
 class Distribution(NamedTuple):
@@ -90,7 +90,7 @@ class Distribution(NamedTuple):
         """
         whole = np.floor(index)
         first, second = self._reach(whole + 0.5), self._reach(whole + 1.5)
-        return np.asarray(first + (index - whole) * (second - first))
+        return first + (index - whole) * (second - first)
 
     def _reach(self, position: FloatArray) -> FloatArray:
         """Return the number at positions from 0 to the size: row k reaches from k to k + 1."""
@@ -98,13 +98,13 @@ class Distribution(NamedTuple):
         ends = self.ends
         cell = np.minimum((ends <= position).sum(axis=-1), len(self.low) - 1)
         if self.is_exact:
-            return np.asarray(self.low[cell])
+            return self.low[cell]
         weight, end = (
             np.take_along_axis(numbers, cell[..., None], axis=-1)
             for numbers in (self.weights, ends)
         )
         inside = 1 - np.clip((end - position) / np.maximum(weight, 1e-300), 0.0, 1.0)[..., 0]
-        return np.asarray(self.low[cell] + inside * (self.high - self.low)[cell])
+        return self.low[cell] + inside * (self.high - self.low)[cell]
 
     def between(self, start: FloatArray, stop: FloatArray) -> Part:
         """Return what lies between two positions; of a cell that is cut, the part inside."""
@@ -128,4 +128,4 @@ class Distribution(NamedTuple):
         inside = np.clip((values - self.low[cell]) / widths, 0.0, 1.0)
         inside = np.where(self.high[cell] > self.low[cell], inside, 0.5)
         where = cell if self.weights.ndim == 1 else (np.arange(len(cell)), cell)
-        return np.asarray(self.ends[where] - (1 - inside) * self.weights[where] + 0.5)
+        return self.ends[where] - (1 - inside) * self.weights[where] + 0.5

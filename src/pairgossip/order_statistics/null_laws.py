@@ -103,7 +103,7 @@ def auc_error(sizes: FloatArray, ties: FloatArray) -> FloatArray:
     """
     n = sizes.sum(axis=-1)
     correction = np.maximum(ties**3 - ties, 0.0).sum(axis=-1) / (n * (n - 1))
-    return np.asarray(np.sqrt((n + 1 - correction) / (12 * sizes.prod(axis=-1))))
+    return np.sqrt((n + 1 - correction) / (12 * sizes.prod(axis=-1)))
 
 
 def order_variance(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -113,7 +113,7 @@ def order_variance(first: FloatArray, second: FloatArray) -> FloatArray:
     variance = (n * (n - 1) * (2 * n + 5) - spread[0] - spread[1]) / 18
     variance = variance + pairs[0] * pairs[1] / (2 * n * (n - 1))
     triples_of_all = 9 * n * (n - 1) * np.maximum(n - 2, 1.0)  # with two rows there are none
-    return np.asarray(variance + triples[0] * triples[1] / triples_of_all)
+    return variance + triples[0] * triples[1] / triples_of_all
 
 
 def _count_ties(sizes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -134,7 +134,8 @@ def normal_p(away: float, error: float, alternative: str, half_step: float = 0.0
 def order_law(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the values that S can take, from the lowest, and the share of orders of each."""
     if first.max() > 1 and second.max() > 1:
-        ways = _count_tables(*sorted((first, second), key=_count_states))
+        # There are as many states as parts of the rows, from none of them to all.
+        ways = _count_tables(*sorted((first, second), key=lambda sizes: float(np.prod(sizes + 1))))
         scores = np.arange(len(ways)) - len(ways) // 2
     else:
         ways = _count_inversions(second if first.max() == 1 else first)
@@ -170,7 +171,7 @@ def _multiply(ways: FloatArray, step: int) -> FloatArray:
 def _divide(ways: FloatArray, step: int) -> FloatArray:
     """Return the coefficients of a polynomial over 1 - q^step."""
     padded = np.concatenate([ways, np.zeros(-len(ways) % step)])
-    return np.asarray(padded.reshape(-1, step).cumsum(axis=0).ravel()[: len(ways)])
+    return padded.reshape(-1, step).cumsum(axis=0).ravel()[: len(ways)]
 
 
 def _count_tables(states: FloatArray, steps: FloatArray) -> FloatArray:
@@ -219,15 +220,10 @@ def _is_countable_order(first: FloatArray, second: FloatArray) -> bool:
     return bool(first.sum() <= few and _are_whole(first, second))
 
 
-def _count_states(sizes: FloatArray) -> float:
-    """Return how many parts of tied rows differ, from none of them to all."""
-    return float(np.prod(sizes + 1))
-
-
 def _as_counts(sizes: Any) -> FloatArray:
     """Return the sizes of what is not empty."""
     counts = np.asarray(sizes, dtype=np.float64)
-    return np.asarray(counts[counts > 0])
+    return counts[counts > 0]
 
 
 def _are_whole(*counts: FloatArray) -> bool:

@@ -30,7 +30,7 @@ def rank_kernel(n: int) -> Kernel:
 
 
 def _rank_value(first: FloatArray, second: FloatArray, n: int) -> FloatArray:
-    return np.asarray(n * ((first > second) + 0.5 * (first == second)) + 0.5)
+    return n * ((first > second) + 0.5 * (first == second)) + 0.5
 
 
 def _rank_totals(data: FloatArray, n: int) -> FloatArray:
@@ -60,7 +60,7 @@ class Window(NamedTuple):
     def counted(self, nodes: IntArray, ranks: FloatArray) -> FloatArray:
         """Return what nodes of these ranks, shape (m, 1), count for."""
         inside = (self.low <= ranks) & (ranks < self.high)
-        return np.asarray(self.weight * self.values[nodes, None] * inside)
+        return self.weight * self.values[nodes, None] * inside
 
 
 class TrimmedPairs(Pairs):

@@ -6,7 +6,7 @@ Every statistic is a function of a `Distribution`, so that rows and averaged bin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -48,19 +48,26 @@ class Statistic(Protocol):
         """Return its sampling error and interval."""
 
 
-def _check_rows(sample: Distribution, what: str) -> None:
-    rows = float(sample.size.sum())
-    if rows < 2:
-        raise InputError(
-            f"The interval of {what} needs at least 2 rows, not {rows:g}: add rows, or give "
-            "interval=None."
-        )
+class _OfOrder:
+    """A statistic whose interval lies between two order statistics."""
+
+    noun: ClassVar[str]
+
+    def check(self, sample: Distribution) -> None:
+        """Raise `InputError` if there are no two rows."""
+        rows = float(sample.size.sum())
+        if rows < 2:
+            raise InputError(
+                f"The interval of {self.noun} needs at least 2 rows, not {rows:g}: add rows, or "
+                "give interval=None."
+            )
 
 
 @dataclass(frozen=True)
-class Quantile:
+class Quantile(_OfOrder):
     """The number below which this share of the rows lies; between two rows in proportion."""
 
+    noun = "a quantile"
     share: float
 
     def __post_init__(self) -> None:
@@ -76,10 +83,6 @@ class Quantile:
     def name(self) -> str:
         """What it is called."""
         return "median" if self.share == 0.5 else f"quantile {self.share:g}"
-
-    def check(self, sample: Distribution) -> None:
-        """Raise `InputError` if there are no two rows."""
-        _check_rows(sample, "a quantile")
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the quantile."""
@@ -152,7 +155,7 @@ class _Cut:
         """Return the mean after the rows that are cut are moved to the next that is left."""
         n, cut = sample.size, self._cut(sample)
         ends = sample.at(cut) + sample.at(n - 1 - cut)
-        return np.asarray((sample.between(cut, n - cut).total() + cut * ends) / n)
+        return (sample.between(cut, n - cut).total() + cut * ends) / n
 
     def _spread(
         self, sample: Distribution, below: FloatArray | float = 0.0, above: FloatArray | float = 0.0
@@ -169,7 +172,7 @@ class _Cut:
         unit = np.where(high > low, high - low, 1.0)
         ends = ((low - mean) / unit) ** 2 + ((high - mean) / unit) ** 2
         squares = sample.between(cut, n - cut).squares_about(mean, unit) + cut * ends
-        return np.asarray(unit * np.sqrt(squares))
+        return unit * np.sqrt(squares)
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the mean."""
@@ -198,7 +201,7 @@ class TrimmedMean(_Cut):
     def value(self, sample: Distribution) -> FloatArray:
         """Return the mean."""
         n, cut = sample.size, self._cut(sample)
-        return np.asarray(sample.between(cut, n - cut).total() / (n - 2 * cut))
+        return sample.between(cut, n - cut).total() / (n - 2 * cut)
 
     def error(self, sample: Distribution) -> FloatArray:
         """Return its standard error (Yuen 1974)."""
@@ -236,72 +239,42 @@ class WinsorizedMean(_Cut):
         return self._spread(sample, *moved) / np.sqrt(n * (n - 1))
 
 
-@dataclass(frozen=True)
-class HodgesLehmann:
-    """The median of the means of all pairs of rows, own pairs included.
+class _MedianOfPairs(_OfOrder):
+    """The median of the numbers of all pairs."""
 
-    Its interval is the one that the signed-rank test of Wilcoxon does not reject.
-    """
-
-    name: str = "Hodges-Lehmann"
-
-    def check(self, sample: Distribution) -> None:
-        """Raise `InputError` if there are no two rows."""
-        _check_rows(sample, "the Hodges-Lehmann estimate")
+    numbers: ClassVar[Any]
+    """The class of these numbers, made of a sample."""
 
     def value(self, sample: Distribution) -> FloatArray:
-        """Return the estimate."""
-        return _Means(sample).median()
+        """Return the median."""
+        median: FloatArray = self.numbers(sample).median()
+        return median
 
     def sampling(self, sample: Distribution, level: float) -> Sampling:
-        """Return the interval between two order statistics of the pairs' means."""
-        n, wide = sample.size, normal_quantile(level)
-        pairs, spread = n * (n + 1) / 2, np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        means = _Means(sample)
-        return _order_interval(means.at, pairs / 2 - 0.5, wide * spread, pairs - 1, wide)
-
-
-@dataclass(frozen=True)
-class Shift:
-    """By how much the rows of the higher class are larger: the median of all differences.
-
-    Its interval is the one that the test of Mann and Whitney does not reject.
-    """
-
-    name: str = "Hodges-Lehmann shift"
-
-    def check(self, sample: Distribution) -> None:
-        """Raise `InputError` if there are no two rows."""
-        _check_rows(sample, "a shift")
-
-    def value(self, sample: Distribution) -> FloatArray:
-        """Return the shift."""
-        return _Differences(sample).median()
-
-    def sampling(self, sample: Distribution, level: float) -> Sampling:
-        """Return the interval between two order statistics of the differences."""
-        wide, pairs = normal_quantile(level), np.asarray(sample.size.prod(axis=-1))
-        spread = np.sqrt(pairs * (sample.size.sum(axis=-1) + 1) / 12)
-        differences = _Differences(sample)
-        return _order_interval(differences.at, pairs / 2 - 0.5, wide * spread, pairs - 1, wide)
+        """Return the interval that the test of no shift, at its null spread, does not reject."""
+        numbers, wide = self.numbers(sample), normal_quantile(level)
+        half, total = wide * numbers.spread, numbers.total
+        return _order_interval(numbers.at, total / 2 - 0.5, half, total - 1, wide)
 
 
 class _PairNumbers:
     """Numbers of all pairs, found by how many are not larger: they are never written down.
 
-    ``total`` is how many there are, and they lie between the ``limits``. ``center`` is where
-    digits count most.
+    ``total`` is how many there are, and they lie between the ``limits``. ``spread`` is the standard
+    deviation, if there is no shift, of how many are positive. ``center`` is where digits count
+    most.
     """
 
     def __init__(
         self,
         rows: Distribution,
         total: FloatArray,
+        spread: FloatArray,
         limits: tuple[float, float],
         center: float = 0.0,
     ) -> None:
         self._rows, self._ends = rows, rows.ends
-        self._total, self._center = total, center
+        self.total, self.spread, self._center = total, spread, center
         # Whatever the numbers' unit, cells are halved alike; rows are found to the last bit.
         largest = float(np.abs(np.array(limits) - center).max())
         self._unit = 1.0 if rows.is_exact else 2.0 ** (np.frexp(largest)[1] - 1.0)
@@ -314,8 +287,8 @@ class _PairNumbers:
     def at(self, index: FloatArray) -> FloatArray:
         """Return order statistics, the smallest having index 0; between two, the nearer."""
         exact = self._rows.is_exact
-        least = np.minimum(0.5, self._total / 2)
-        position = np.clip((np.rint(index) if exact else index) + 0.5, least, self._total - least)
+        least = np.minimum(0.5, self.total / 2)
+        position = np.clip((np.rint(index) if exact else index) + 0.5, least, self.total - least)
         low = np.full(position.shape, self._limits[0] - 1)
         high = np.full(position.shape, self._limits[1])
         for _ in range(_HALVINGS if exact else _HALVINGS_OF_CELLS):
@@ -330,8 +303,8 @@ class _PairNumbers:
     def median(self) -> FloatArray:
         """Return the median."""
         if not self._rows.is_exact:
-            return self.at((self._total - 1) / 2)
-        middle = np.rint(self._total - 1) / 2  # averages are whole but for rounding
+            return self.at((self.total - 1) / 2)
+        middle = np.rint(self.total - 1) / 2  # averages are whole but for rounding
         below, above = np.floor(middle), np.ceil(middle)
         lower = self.at(below)
         return lower if (below == above).all() else np.asarray((lower + self.at(above)) / 2)
@@ -346,7 +319,7 @@ class _PairNumbers:
             return np.where(after > 0, ends, 0.0)
         widths = np.maximum(high - low, np.finfo(np.float64).tiny)[cell]
         left = np.clip((high[cell] - bounds) / widths, 0.0, 1.0)
-        return np.asarray(ends - left * _taken(weights, cell))
+        return ends - left * _taken(weights, cell)
 
 
 def _taken(table: FloatArray, places: IntArray) -> FloatArray:
@@ -359,7 +332,7 @@ def _taken(table: FloatArray, places: IntArray) -> FloatArray:
 def _keys(numbers: FloatArray) -> IntArray:
     """Return whole numbers in the same order, one for each float: halving them finds any float."""
     bits = numbers.view(np.int64)
-    return np.asarray(bits ^ (bits >> 63 & _ALL_BUT_SIGN))
+    return bits ^ (bits >> 63 & _ALL_BUT_SIGN)
 
 
 def _numbers(keys: IntArray) -> FloatArray:
@@ -374,13 +347,14 @@ class _Means(_PairNumbers):
         n, narrowest = sample.size, np.argmin(sample.high - sample.low)
         limits = float(sample.low[0]), float(sample.high[-1])
         center = 0.0 if sample.is_exact else float(sample.middles[narrowest])
-        super().__init__(sample, n * (n + 1) / 2, limits, center)
+        spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        super().__init__(sample, n * (n + 1) / 2, spread, limits, center)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
         """Return how many there are up to a bound."""
         others = self._rows_up_to(2 * bound[..., None] - self._rows.middles)
         own = self._rows_up_to(bound[..., None])[..., 0]
-        return np.asarray(((self._rows.weights * others).sum(axis=-1) + own) / 2)
+        return ((self._rows.weights * others).sum(axis=-1) + own) / 2
 
 
 class _Differences(_PairNumbers):
@@ -389,10 +363,35 @@ class _Differences(_PairNumbers):
     def __init__(self, sample: Distribution) -> None:
         reach = float(sample.high[-1] - sample.low[0])
         total = np.asarray(sample.size.prod(axis=-1))
-        super().__init__(sample.of_class(1), total, (-reach, reach))
+        spread = np.sqrt(total * (sample.size.sum(axis=-1) + 1) / 12)
+        super().__init__(sample.of_class(1), total, spread, (-reach, reach))
         self._lower = sample.of_class(0).weights
 
     def up_to(self, bound: FloatArray) -> FloatArray:
         """Return how many there are up to a bound."""
         higher = self._rows_up_to(bound[..., None] + self._rows.middles)
-        return np.asarray((self._lower * higher).sum(axis=-1))
+        return (self._lower * higher).sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class HodgesLehmann(_MedianOfPairs):
+    """The median of the means of all pairs of rows, own pairs included.
+
+    Its interval is the one that the signed-rank test of Wilcoxon does not reject.
+    """
+
+    name: str = "Hodges-Lehmann"
+    noun = "the Hodges-Lehmann estimate"
+    numbers = _Means
+
+
+@dataclass(frozen=True)
+class Shift(_MedianOfPairs):
+    """By how much the rows of the higher class are larger: the median of all differences.
+
+    Its interval is the one that the test of Mann and Whitney does not reject.
+    """
+
+    name: str = "Hodges-Lehmann shift"
+    noun = "a shift"
+    numbers = _Differences

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.kernels import AnyKernel, Formula
 from pairgossip.kernels.builtin.spread import DISTANCE, SCATTER_SQUARED, VARIANCE
 from pairgossip.sketches.bins import OF_ONE_COLUMN, OF_SCORES, Bins
 from pairgossip.sketches.moments import Moments
@@ -35,7 +35,7 @@ _DEFAULTS: tuple[tuple[frozenset[Formula], Recipe], ...] = (
 """The default sketch for each set of kernels."""
 
 
-def default_sketch(kernel: Kernel | Combination) -> Recipe:
+def default_sketch(kernel: AnyKernel) -> Recipe:
     """Return the sketch of a built-in kernel, or raise `InputError` naming the alternatives."""
     asked = set(formulas(kernel))
     known = next((recipe for told, recipe in _DEFAULTS if asked <= told), None)

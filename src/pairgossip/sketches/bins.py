@@ -10,10 +10,10 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
-from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels import AnyKernel, Formula, Pairs
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
-from pairgossip.sketches.grids import Grid, Labels, check_range, flooded_rows, lay_bins
+from pairgossip.sketches.grids import Axis, Grid, Labels, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,
     Sketch,
@@ -23,12 +23,143 @@ from pairgossip.sketches.sketch import (
     kernels_of,
     wrong_kernel,
 )
-from pairgossip.sketches.tables import AucPair, AucTable, JointAucPair
+from pairgossip.sketches.tables import ROUNDING, Table
 
 OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
 OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
+
+
+class AucTable(Table):
+    """The AUC: of the pairs of different labels, how many are in order."""
+
+    statistic = (AUC_ORDERED, AUC_COMPARED)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        cells = self.cells(mean)
+        compared = self._compared(cells)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(compared > 0, (1 + self.agreement(cells) / compared) / 2, np.nan)
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return an interval that holds the statistic."""
+        cells = self.cells(mean)
+        compared = self._compared(cells)
+        known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
+        return (1 + known - unknown) / 2, (1 + known + unknown) / 2
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of every bin and class, NaN where the classes may be separated."""
+        found = super().points(mean, wanted)
+        if self.x.ties_known:
+            return found
+        low, high = self.bracket(mean)
+        is_known = (low > ROUNDING) & (high < 1 - ROUNDING)
+        found = _center_in_bins(found, self.x.bins)
+        return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
+
+    def _compared(self, cells: FloatArray) -> FloatArray:
+        shares = cells[..., self.x.counts, :].sum(axis=-2)
+        return 2 * shares[..., 0] * shares[..., 1]
+
+
+@dataclass(frozen=True)
+class AucPair:
+    """Two scores of the same rows: a table of each, side by side."""
+
+    first: AucTable
+    second: AucTable
+    joint: tuple[Axis, ...] | None = None
+    """Bins of either score that are counted together, where it matters how they go together."""
+
+    statistic: ClassVar[tuple[Formula, ...]] = ()
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of both tables, and of both scores together, shape (m, r)."""
+        columns = ([0, 2], [1, 2])
+        tables = [
+            table.features(rows[:, held])
+            for table, held in zip((self.first, self.second), columns, strict=True)
+        ]
+        if self.joint is not None:
+            x, y = (axis.features(rows[:, at]) for at, axis in enumerate(self.joint))
+            together = np.einsum("mi,mj,mk->mijk", x, y, self.first.y.features(rows[:, 2]))
+            tables.append(together.reshape(len(rows), -1))
+        return np.hstack(tables)
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
+        held = self.split(mean)
+        return np.concatenate(
+            [
+                table.averages(held[at], (formula,))
+                for at, table, formula in map(self._table, wanted)
+            ],
+            axis=-1,
+        )
+
+    def _table(self, formula: Formula) -> tuple[int, AucTable, Formula]:
+        """Return which of the tables knows a kernel, and what the kernel is there."""
+        if formula is SECOND_AUC_ORDERED:
+            return 1, self.second, AUC_ORDERED
+        return 0, self.first, formula
+
+    def split(self, mean: FloatArray) -> list[FloatArray]:
+        """Return the means of the features of either table, and those of both scores together."""
+        sizes = [2 * len(table.x.signs) for table in (self.first, self.second)]
+        return np.split(mean, np.cumsum(sizes), axis=-1)
+
+
+class JointAucPair(AucPair):
+    """The same where both scores are counted together, which tells how sure the difference is."""
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of both scores and the class, and the row means of kernels there."""
+        assert self.joint is not None
+        held, classes = self.split(mean), self.first.y.point_features
+        inverse = [axis.point_inverse for axis in self.joint]
+        shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
+        weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
+        means = np.empty((*shape, len(wanted)))
+        for place, (at, table, formula) in enumerate(map(self._table, wanted)):
+            scores = _features_at(table.x, self.joint[at].points)
+            found = table.row_means(table.cells(held[at]), formula, scores, classes)
+            means[..., place] = np.expand_dims(found, 2 - at)
+        flat = (len(mean), -1)
+        return Points(
+            weights.reshape(flat),
+            means.reshape(*flat, len(wanted)),
+            classes=np.tile(np.arange(shape[3]), shape[1] * shape[2]),
+        )
+
+
+def _features_at(axis: Axis, points: FloatArray) -> FloatArray:
+    """Return the features at any numbers; between two known values those of both, by distance."""
+    if isinstance(axis, Grid):
+        return axis.features(points)
+    return np.array([np.interp(points, axis.values, one) for one in np.eye(axis.bins)]).T
+
+
+def _center_in_bins(points: Points, bins: int) -> Points:
+    """Return two points of equal weight per bin, about the mean of its rows.
+
+    They spread as far as the fixed points do, but are never heavier than all: where rows pile up at
+    the end of a bin, as tied ones do, fixed points would spread by less than nothing.
+    """
+    nodes, _, kernels = points.row_means.shape
+    weights = points.weights.reshape(nodes, bins, 2, -1)
+    total = weights.sum(axis=2, keepdims=True)
+    lean = (weights[:, :, 1:] - weights[:, :, :1]) / np.maximum(total, 1e-300)
+    spread = np.sqrt(np.maximum(1 - lean**2, 0.0))
+    offsets = np.concatenate([lean - spread, lean + spread], axis=2)[..., None]
+    below, above = np.split(points.row_means.reshape(*weights.shape, kernels), 2, axis=2)
+    means = (above + below) / 2 + offsets * (above - below) / 2
+    return points._replace(
+        weights=np.repeat(total / 2, 2, axis=2).reshape(nodes, -1),
+        row_means=means.reshape(nodes, -1, kernels),
+    )
 
 
 @dataclass(frozen=True)
@@ -73,7 +204,7 @@ class Bins:
             return sketch_scores(pairs.kernel, axes, classes, *size, joint)
         raise wrong_kernel("Bins", pairs.kernel, kernels_of(OF_ONE_COLUMN, OF_SCORES))
 
-    def _coarser(self, bins: Grid | Labels, column: FloatArray) -> Grid | Labels:
+    def _coarser(self, bins: Axis, column: FloatArray) -> Axis:
         if isinstance(bins, Labels):
             return bins
         return lay_bins(column, max(self.bins // 2, 1), self.range, 0, powers=2)
@@ -88,9 +219,7 @@ class Bins:
         return np.concatenate([flooded_rows(column, 2 * self.bins) for column in columns])
 
 
-def sketch_column(
-    kernel: Kernel | Combination, axis: Grid | Labels, n: float, scale: float
-) -> Sketch:
+def sketch_column(kernel: AnyKernel, axis: Axis, n: float, scale: float) -> Sketch:
     """Return the sketch of Gini's mean difference or coefficient on these bins of its column."""
     if isinstance(axis, Labels):
         return combine_averages(GiniLabels(axis, scale), kernel)
@@ -98,12 +227,12 @@ def sketch_column(
 
 
 def sketch_scores(
-    kernel: Kernel | Combination,
-    axes: Sequence[Grid | Labels],
+    kernel: AnyKernel,
+    axes: Sequence[Axis],
     classes: Labels,
     n: float,
     scale: float,
-    joint: tuple[Grid | Labels, ...] | None = None,
+    joint: tuple[Axis, ...] | None = None,
 ) -> Sketch:
     """Return the sketch of one or two AUCs on these bins of the scores."""
     check_half_ties(kernel)
@@ -182,14 +311,14 @@ class GiniBins:
         middles = self.grid.middles - self.grid.edges[0]
         sums = middles * share + self.grid.widths * parts[..., 1]
         below, sums_below = np.cumsum(share, axis=-1) - share, np.cumsum(sums, axis=-1) - sums
-        return np.asarray(2 * (sums * below - share * sums_below).sum(axis=-1))
+        return 2 * (sums * below - share * sums_below).sum(axis=-1)
 
     def _deviations(self, mean: FloatArray) -> FloatArray:
         """Return the standard deviations in the bins, as parts of their widths."""
         parts = self._parts(mean)
         share = np.maximum(parts[..., 0], _TINY)
         variance = parts[..., 2] / share - (parts[..., 1] / share) ** 2
-        return np.asarray(np.sqrt(np.clip(variance, 0.0, 0.25)))
+        return np.sqrt(np.clip(variance, 0.0, 0.25))
 
     def _parts(self, mean: FloatArray) -> FloatArray:
         return mean.reshape(*mean.shape[:-1], self.grid.bins, 3)

@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
 from pairgossip.inference.projection import jackknife_bias
-from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels import AnyKernel
 from pairgossip.sketches.sketch import Combined, Points, PointSketch, Sketch, formulas
 
 _AT_ONCE = 128
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 """Largest rounding error of a number of rows; a class of one row tells no error."""
 
 
-def find_points(sketch: Sketch, kernel: Kernel | Combination) -> PointSketch:
+def find_points(sketch: Sketch, kernel: AnyKernel) -> PointSketch:
     """Return what tells how rows differ; raise `InputError` if the sketch does not."""
     part = sketch.part if isinstance(sketch, Combined) else sketch
     if not isinstance(part, PointSketch):
@@ -37,7 +37,7 @@ def find_points(sketch: Sketch, kernel: Kernel | Combination) -> PointSketch:
 
 
 def sampling_errors(
-    sketch: Sketch, kernel: Kernel | Combination, target: str, means: FloatArray, n: float
+    sketch: Sketch, kernel: AnyKernel, target: str, means: FloatArray, n: float
 ) -> FloatArray:
     """Return the sampling error that each node's mean features tell.
 
@@ -63,7 +63,7 @@ def sampling_errors(
 
 
 def _errors(
-    part: PointSketch, kernel: Kernel | Combination, target: str, means: FloatArray, n: float
+    part: PointSketch, kernel: AnyKernel, target: str, means: FloatArray, n: float
 ) -> FloatArray:
     points, added = _added(part, kernel, target, means, n)
     influence = added - np.einsum("np,np->n", points.weights, added)[:, None]
@@ -77,7 +77,7 @@ def _errors(
 
 def sampling_law(
     sketch: Sketch,
-    kernel: Kernel | Combination,
+    kernel: AnyKernel,
     target: str,
     mean: FloatArray,
     n: float,
@@ -102,7 +102,7 @@ def sampling_law(
 
 
 def _added(
-    part: PointSketch, kernel: Kernel | Combination, target: str, means: FloatArray, n: float
+    part: PointSketch, kernel: AnyKernel, target: str, means: FloatArray, n: float
 ) -> tuple[Points, FloatArray]:
     """Return points, and what rows at each add to the statistic, up to a constant."""
     wanted = formulas(kernel)
@@ -116,7 +116,7 @@ def _row_means(points: Points, target: str, n: float) -> FloatArray:
     return means if target == "v" else (n * means - points.own) / (n - 1)
 
 
-def _classes(points: Points, kernel: Kernel | Combination) -> FloatArray:
+def _classes(points: Points, kernel: AnyKernel) -> FloatArray:
     """Tell which points are of which class, all of one if classes are no samples of their own."""
     if points.classes is None or not any(part.two_classes for part in kernel.components):
         return np.ones((points.weights.shape[1], 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,8 @@ PARTS = 4
 """Into how many cells a bin is cut, within which rows count as spread evenly."""
 
 Range = tuple[float, float]
+Axis: TypeAlias = "Grid | Labels"
+"""The bins of a column, or the few values that it has."""
 
 
 class Extent(NamedTuple):
@@ -160,18 +162,18 @@ class Grid:
     @property
     def point_inverse(self) -> FloatArray:
         """The inverse of the features of the points, bin by bin."""
-        return np.asarray(np.kron(np.eye(self.bins), np.linalg.inv(self._powers)))
+        return np.kron(np.eye(self.bins), np.linalg.inv(self._powers))
 
     def tied_shares(self, mean: FloatArray) -> FloatArray:
         """Return which part of the rows is in each cell of the bins: what is known of ties."""
         shares = np.maximum(mean[..., self.counts], 0.0)
         offsets = mean[..., 1 :: self.powers + 1] / np.maximum(shares, 1e-300)
-        return np.asarray((shares[..., None] * fill(offsets)).reshape(*shares.shape[:-1], -1))
+        return (shares[..., None] * fill(offsets)).reshape(*shares.shape[:-1], -1)
 
     @property
     def _powers(self) -> FloatArray:
         """The features of the points of one bin."""
-        return np.asarray(_POINTS[self.powers][:, None] ** np.arange(self.powers + 1))
+        return _POINTS[self.powers][:, None] ** np.arange(self.powers + 1)
 
     def features(self, values: FloatArray) -> FloatArray:
         """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
@@ -216,7 +218,7 @@ def lay_bins(
     most: int,
     argument: str = "range",
     powers: int = 1,
-) -> Grid | Labels:
+) -> Axis:
     """Lay bins over a declared range, or over where the numbers are.
 
     If there are at most so many different numbers that telling them apart takes no more features

@@ -114,11 +114,11 @@ class Scatter:
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
         if self.clusters is None:
-            return np.asarray(self.factor * (mean[..., 1] - mean[..., 0] ** 2))
+            return self.factor * (mean[..., 1] - mean[..., 0] ** 2)
         parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
         share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
         within = share * squares - (sums**2).sum(axis=-1)
-        return np.asarray(self.factor * within.sum(axis=-1))
+        return self.factor * within.sum(axis=-1)
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the statistic as often as wanted, shape (..., wanted)."""
@@ -130,7 +130,7 @@ class _Variance(Scatter):
 
     def features(self, rows: FloatArray) -> FloatArray:
         shifted = rows.reshape(len(rows), -1) - self.center
-        return np.asarray(shifted ** np.arange(1, 5))
+        return shifted ** np.arange(1, 5)
 
     def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
         """Return three points with the moments that the powers tell, and their row means."""

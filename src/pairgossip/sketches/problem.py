@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from pairgossip.inference.orders import NodeTest
 
 
-_READ_AT_ONCE = 1 << 14
-"""How many nodes' means are read at a time."""
-
-
 class SketchedPairs(Averages):
     """The features of every node's rows, and the statistic that their mean tells.
 
@@ -56,6 +53,9 @@ class SketchedPairs(Averages):
     limit
         What nodes agree on in the end: the statistic of the exact mean.
     """
+
+    nodes_at_once = 1 << 14
+    """How many nodes' means are read at a time: a readout makes several arrays of their size."""
 
     def __init__(
         self, pairs: Pairs, sketch: Any, site_of: IntArray | None, errors: bool = False
@@ -90,11 +90,13 @@ class SketchedPairs(Averages):
 
     def read(self, averaged: FloatArray) -> FloatArray:
         """Return each node's statistic, from the averages it has, shape (n, r)."""
-        # A few nodes at a time: a readout makes several arrays of the size of its means.
-        parts = range(0, len(averaged), _READ_AT_ONCE)
-        return np.concatenate(
-            [self.sketch.readout(self.means(averaged[at : at + _READ_AT_ONCE])) for at in parts]
-        )
+        return np.concatenate([self.sketch.readout(means) for _, means in self._parts(averaged)])
+
+    def _parts(self, averaged: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield some nodes after the other, and their means."""
+        for start in range(0, len(averaged), self.nodes_at_once):
+            at = slice(start, start + self.nodes_at_once)
+            yield at, self.means(averaged[at])
 
     def sampling(self, averaged: FloatArray, level: float) -> Sampling:
         """Return each node's sampling error, from the averages it has; NaN where there is none."""
@@ -105,13 +107,14 @@ class SketchedPairs(Averages):
 
     def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
         """Return each node's standard error without an effect, from the averages it has."""
-        table, found = self.table, []
+        table, wanted = self.table, formulas(self._rows.kernel)
         assert table is not None
-        for at in range(0, len(averaged), _READ_AT_ONCE):
-            means = self.means(averaged[at : at + _READ_AT_ONCE])
-            averages = table.averages(means, formulas(self._rows.kernel))
-            found.append(test.errors(averages, table.tie_sizes(means)))
-        return np.concatenate(found)
+        return np.concatenate(
+            [
+                test.errors(table.averages(means, wanted), table.tie_sizes(means))
+                for _, means in self._parts(averaged)
+            ]
+        )
 
     def tie_sizes(self, averaged: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many rows each node takes for tied with each other, in either column."""

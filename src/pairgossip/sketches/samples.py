@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +14,9 @@ from pairgossip.kernels.blocks import Progress
 from pairgossip.order_statistics.comparisons import TESTS, Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
-from pairgossip.sketches.grids import PARTS, Grid, Labels, Range, fill, flooded_rows, lay_bins
+from pairgossip.sketches.grids import PARTS, Axis, Grid, Labels, Range, fill, flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.tables import Table, point_weights
-
-_READ_AT_ONCE = 1 << 12
-"""How many nodes' means are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Sample:
         """How many rows there are, by weight."""
         return float(len(self.values) if self.weights is None else self.weights.sum())
 
-    def features(self, axis: Grid | Labels) -> FloatArray:
+    def features(self, axis: Axis) -> FloatArray:
         """Return the features of every row, for each class apart, times its weight."""
         features = axis.features(self.values)
         if self.labels is not None:
@@ -62,7 +58,7 @@ class SampleReadout:
     """What averages of a sample's bins tell."""
 
     statistic: Statistic | None
-    axis: Grid | Labels
+    axis: Axis
     classes: int
     size: float
 
@@ -132,6 +128,7 @@ class SketchedSample(SketchedPairs):
 
     kernel = None
     target = "sample"
+    nodes_at_once = 1 << 12
 
     def __init__(
         self,
@@ -187,12 +184,6 @@ class SketchedSample(SketchedPairs):
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(self.statistic.sampling(self.sample.distribution, level).error)
 
-    def _parts(self, averaged: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield the means of a few nodes at a time: cells take several times their room."""
-        for start in range(0, len(averaged), _READ_AT_ONCE):
-            at = slice(start, start + _READ_AT_ONCE)
-            yield at, self.means(averaged[at])
-
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target, one number per node for ranks."""
         whole = self.sample.distribution
@@ -223,9 +214,7 @@ class RankTable:
 
     def sampling(self, mean: FloatArray, level: float) -> Sampling:
         """Return the standard error and p; a test has no interval."""
-        found = self.compare(mean)
-        unknown = np.full_like(found.error, np.nan)
-        return Sampling(found.error, unknown, unknown, found.p)
+        return self.compare(mean).sampling()
 
     def compare(self, mean: FloatArray) -> Comparison:
         """Test whether the columns go together, by points that stand for the rows of cells."""
@@ -253,7 +242,7 @@ class RankTable:
             return correlate(means, flat, weights.reshape(flat[0].shape), n)
 
 
-def _point_ranks(axis: Grid | Labels, mean: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+def _point_ranks(axis: Axis, mean: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
     """Return ranks from -1/2 to 1/2 at the points of an axis, and the mean of their squares.
 
     In a bin ranks rise evenly, about their mean at the mean of its rows.
@@ -268,7 +257,7 @@ def _point_ranks(axis: Grid | Labels, mean: FloatArray, n: float) -> tuple[Float
 
 def _above(sums: FloatArray) -> FloatArray:
     """Return the sums above each point, its own counting half."""
-    return np.asarray(sums.sum(axis=-1, keepdims=True) - np.cumsum(sums, axis=-1) + sums / 2)
+    return sums.sum(axis=-1, keepdims=True) - np.cumsum(sums, axis=-1) + sums / 2
 
 
 class SketchedColumns(SketchedSample):
@@ -285,6 +274,7 @@ class SketchedColumns(SketchedSample):
     """
 
     title = "spearman"
+    read = SketchedPairs.read
 
     def __init__(self, data: FloatArray, bins: int, site_of: IntArray | None = None) -> None:
         self.data, self.site_of = data, site_of
@@ -297,10 +287,6 @@ class SketchedColumns(SketchedSample):
         self._mean = features.mean(axis=0)
         self.average_rows(features)
         self.limit = float(self.sketch.readout(self._mean))
-
-    def read(self, averaged: FloatArray) -> FloatArray:
-        """Return the correlation that each node reads from the averages it has."""
-        return np.concatenate([self.sketch.readout(means) for _, means in self._parts(averaged)])
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the correlation of all rows' ranks."""

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import CATALOG, Combination, Formula, Kernel, Pairs, Ratio
+from pairgossip.kernels import CATALOG, AnyKernel, Formula, Kernel, Pairs, Ratio
 from pairgossip.kernels.builtin.classes import AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import CONCORDANT
 from pairgossip.text import join_names
@@ -81,7 +81,7 @@ class Combined:
     """A function of several kernels' averages, which all come from one sketch."""
 
     part: AveragingSketch
-    kernel: Kernel | Combination
+    kernel: AnyKernel
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of rows."""
@@ -92,7 +92,7 @@ class Combined:
         return self.kernel.combine(self.part.averages(mean, formulas(self.kernel)))
 
 
-def combine_averages(part: AveragingSketch, kernel: Kernel | Combination) -> Sketch:
+def combine_averages(part: AveragingSketch, kernel: AnyKernel) -> Sketch:
     """Return the sketch of a kernel whose averages another one tells: itself, if it is its own."""
     is_own = formulas(kernel) == part.statistic and isinstance(kernel, Kernel | Ratio)
     return part if is_own and isinstance(part, Sketch) else Combined(part, kernel)
@@ -109,7 +109,7 @@ class Recipe(Protocol):
         """Return which rows' numbers all nodes must learn before they can sketch, one by one."""
 
 
-def formulas(kernel: Kernel | Combination) -> tuple[Formula, ...]:
+def formulas(kernel: AnyKernel) -> tuple[Formula, ...]:
     """Return which built-in functions make up a kernel."""
     return tuple(part.formula for part in kernel.components)
 
@@ -120,7 +120,7 @@ def kernels_of(*sets: Collection[Formula]) -> tuple[str, ...]:
     return tuple(name for name in asked if any(asked[name] <= set(known) for known in sets))
 
 
-def wrong_kernel(sketch: str, kernel: Kernel | Combination, known: tuple[str, ...]) -> InputError:
+def wrong_kernel(sketch: str, kernel: AnyKernel, known: tuple[str, ...]) -> InputError:
     """Build the error for a sketch that was given for another kernel."""
     names = join_names([f"'{name}'" for name in known])
     return InputError(
@@ -130,7 +130,7 @@ def wrong_kernel(sketch: str, kernel: Kernel | Combination, known: tuple[str, ..
     )
 
 
-def check_half_ties(kernel: Kernel | Combination) -> None:
+def check_half_ties(kernel: AnyKernel) -> None:
     """Raise `InputError` unless tied scores count one half, as they do in a bin on average."""
     for part in kernel.components:
         if part.formula in _COUNT_TIES and part.parameter != 0.5:

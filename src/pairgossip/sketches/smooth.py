@@ -111,7 +111,7 @@ class _Polynomials:
         degrees = mean[..., : len(self.form)]
         total = np.einsum("...i,ij,...j->...", degrees, self.form, degrees)
         own = 0.0 if self.own is None else mean[..., -1] / self.n
-        return np.asarray(self.scale * (total - own))
+        return self.scale * (total - own)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Projections:
         readings = [part.readout(piece) for part, piece in zip(self.parts, pieces, strict=True)]
         d = self.axes.shape[1]
         factor = sqrt(pi) * exp(lgamma((d + 1) / 2) - lgamma(d / 2))
-        return np.asarray(factor * np.mean(readings, axis=0))
+        return factor * np.mean(readings, axis=0)
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the mean distance as often as wanted, shape (..., wanted)."""

@@ -15,8 +15,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Formula, Kernel, Pairs
-from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
+from pairgossip.kernels import AnyKernel, Formula, Pairs
+from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import (
     BOTH_APART,
     COMPARABLE,
@@ -26,7 +26,7 @@ from pairgossip.kernels.builtin.ranks import (
     RANKING_RISK,
     SECOND_APART,
 )
-from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
+from pairgossip.sketches.grids import Axis, Range, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,
     Sketch,
@@ -51,8 +51,7 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
 OF_ORDER = frozenset(_FORMS) - {AUC_ORDERED, AUC_COMPARED}
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
-_TINY = 1e-300
-_ROUNDING = 1e-13
+ROUNDING = 1e-13
 """How far sums of shares may be off; a certified interval allows for it."""
 
 
@@ -60,8 +59,8 @@ _ROUNDING = 1e-13
 class Table:
     """Counts and sums per cell of two columns."""
 
-    x: Grid | Labels
-    y: Grid | Labels
+    x: Axis
+    y: Axis
     n: float
     scale: float = 1.0
 
@@ -70,7 +69,7 @@ class Table:
     def features(self, rows: FloatArray) -> FloatArray:
         """Return all products of the features of the two columns, shape (m, r)."""
         first, second = self.x.features(rows[:, 0]), self.y.features(rows[:, 1])
-        return np.asarray((first[:, :, None] * second[:, None, :]).reshape(len(rows), -1))
+        return (first[:, :, None] * second[:, None, :]).reshape(len(rows), -1)
 
     def cells(self, mean: FloatArray) -> FloatArray:
         """Return mean features as tables, one row per feature of the first column."""
@@ -78,7 +77,7 @@ class Table:
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the average of the kernel that it is about, for means of features."""
-        return np.asarray(self.averages(mean, self.statistic)[..., 0])
+        return self.averages(mean, self.statistic)[..., 0]
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the averages of kernels of order, NaN where none is counted, (..., wanted)."""
@@ -115,7 +114,7 @@ class Table:
             2 * factor * _turn(cells, x @ getattr(self.x, first), y @ getattr(self.y, second))
             for factor, (first, second) in _FORMS[formula]
         ]
-        return np.asarray(np.sum(parts, axis=0))
+        return np.sum(parts, axis=0)
 
     def _points(self, weights: FloatArray, row_means: FloatArray) -> Points:
         """Return what is known at the points of cells in rows."""
@@ -152,7 +151,7 @@ class Table:
         one = _form(counts, shared[0], apart[1]) + _form(counts, apart[0], shared[1])
         # Where both share a bin there are also the pairs of a row with itself, which count 0.
         both = _form(counts, shared[0], shared[1]) - 1 / self.n
-        return np.maximum(one, 0.0) + np.maximum(both, 0.0) + _ROUNDING
+        return np.maximum(one, 0.0) + np.maximum(both, 0.0) + ROUNDING
 
     def _counts(self, cells: FloatArray) -> FloatArray:
         return cells[..., self.x.counts, self.y.counts]
@@ -163,46 +162,19 @@ def _form(
 ) -> FloatArray:
     """Return the mean over pairs of a form of the first column times one of the second."""
     turned = _turn(cells if others is None else others, first, second)
-    return np.asarray((cells * turned).sum(axis=(-2, -1)))
+    return (cells * turned).sum(axis=(-2, -1))
 
 
 def _turn(cells: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    return np.asarray(first @ cells @ second.T)
+    return first @ cells @ second.T
 
 
-def _features_at(axis: Grid | Labels, points: FloatArray) -> FloatArray:
-    """Return the features at any numbers; between two known values those of both, by distance."""
-    if isinstance(axis, Grid):
-        return axis.features(points)
-    return np.array([np.interp(points, axis.values, one) for one in np.eye(axis.bins)]).T
-
-
-def point_weights(cells: FloatArray, x: Grid | Labels, y: Grid | Labels) -> FloatArray:
+def point_weights(cells: FloatArray, x: Axis, y: Axis) -> FloatArray:
     """Return the weights of the axes' points whose mean features are the cells."""
-    return np.asarray(x.point_inverse.T @ cells @ y.point_inverse)
+    return x.point_inverse.T @ cells @ y.point_inverse
 
 
-def _center_in_bins(points: Points, bins: int) -> Points:
-    """Return two points of equal weight per bin, about the mean of its rows.
-
-    They spread as far as the fixed points do, but are never heavier than all: where rows pile up at
-    the end of a bin, as tied ones do, fixed points would spread by less than nothing.
-    """
-    nodes, _, kernels = points.row_means.shape
-    weights = points.weights.reshape(nodes, bins, 2, -1)
-    total = weights.sum(axis=2, keepdims=True)
-    lean = (weights[:, :, 1:] - weights[:, :, :1]) / np.maximum(total, _TINY)
-    spread = np.sqrt(np.maximum(1 - lean**2, 0.0))
-    offsets = np.concatenate([lean - spread, lean + spread], axis=2)[..., None]
-    below, above = np.split(points.row_means.reshape(*weights.shape, kernels), 2, axis=2)
-    means = (above + below) / 2 + offsets * (above - below) / 2
-    return points._replace(
-        weights=np.repeat(total / 2, 2, axis=2).reshape(nodes, -1),
-        row_means=means.reshape(nodes, -1, kernels),
-    )
-
-
-def _apart_and_shared(axis: Grid | Labels) -> tuple[FloatArray, FloatArray]:
+def _apart_and_shared(axis: Axis) -> tuple[FloatArray, FloatArray]:
     """Return the forms of pairs in different bins, and in one bin whose order is unknown."""
     apart = np.abs(axis.signs[axis.counts, axis.counts])
     return apart, np.eye(axis.bins) * (not axis.ties_known)
@@ -230,111 +202,7 @@ class _RiskTable(Table):
         cells = self.cells(mean)
         apart = (_apart_and_shared(axis)[0] for axis in (self.x, self.y))
         least = (_form(self._counts(cells), *apart) - self.known(cells)) / 2
-        return self.scale * (least - _ROUNDING), self.scale * (least + self.unknown(cells))
-
-
-class AucTable(Table):
-    """The AUC: of the pairs of different labels, how many are in order."""
-
-    statistic = (AUC_ORDERED, AUC_COMPARED)
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        cells = self.cells(mean)
-        compared = self._compared(cells)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(compared > 0, (1 + self.agreement(cells) / compared) / 2, np.nan)
-
-    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return an interval that holds the statistic."""
-        cells = self.cells(mean)
-        compared = self._compared(cells)
-        known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
-        return (1 + known - unknown) / 2, (1 + known + unknown) / 2
-
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return the points of every bin and class, NaN where the classes may be separated."""
-        found = super().points(mean, wanted)
-        if self.x.ties_known:
-            return found
-        low, high = self.bracket(mean)
-        is_known = (low > _ROUNDING) & (high < 1 - _ROUNDING)
-        found = _center_in_bins(found, self.x.bins)
-        return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
-
-    def _compared(self, cells: FloatArray) -> FloatArray:
-        shares = cells[..., self.x.counts, :].sum(axis=-2)
-        return np.asarray(2 * shares[..., 0] * shares[..., 1])
-
-
-@dataclass(frozen=True)
-class AucPair:
-    """Two scores of the same rows: a table of each, side by side."""
-
-    first: AucTable
-    second: AucTable
-    joint: tuple[Grid | Labels, ...] | None = None
-    """Bins of either score that are counted together, where it matters how they go together."""
-
-    statistic: ClassVar[tuple[Formula, ...]] = ()
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return the features of both tables, and of both scores together, shape (m, r)."""
-        columns = ([0, 2], [1, 2])
-        tables = [
-            table.features(rows[:, held])
-            for table, held in zip((self.first, self.second), columns, strict=True)
-        ]
-        if self.joint is not None:
-            x, y = (axis.features(rows[:, at]) for at, axis in enumerate(self.joint))
-            together = np.einsum("mi,mj,mk->mijk", x, y, self.first.y.features(rows[:, 2]))
-            tables.append(together.reshape(len(rows), -1))
-        return np.hstack(tables)
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
-        held = self.split(mean)
-        return np.concatenate(
-            [
-                table.averages(held[at], (formula,))
-                for at, table, formula in map(self._table, wanted)
-            ],
-            axis=-1,
-        )
-
-    def _table(self, formula: Formula) -> tuple[int, AucTable, Formula]:
-        """Return which of the tables knows a kernel, and what the kernel is there."""
-        if formula is SECOND_AUC_ORDERED:
-            return 1, self.second, AUC_ORDERED
-        return 0, self.first, formula
-
-    def split(self, mean: FloatArray) -> list[FloatArray]:
-        """Return the means of the features of either table, and those of both scores together."""
-        sizes = [2 * len(table.x.signs) for table in (self.first, self.second)]
-        return np.split(mean, np.cumsum(sizes), axis=-1)
-
-
-class JointAucPair(AucPair):
-    """The same where both scores are counted together, which tells how sure the difference is."""
-
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return the points of both scores and the class, and the row means of kernels there."""
-        assert self.joint is not None
-        held, classes = self.split(mean), self.first.y.point_features
-        inverse = [axis.point_inverse for axis in self.joint]
-        shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
-        weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
-        means = np.empty((*shape, len(wanted)))
-        for place, (at, table, formula) in enumerate(map(self._table, wanted)):
-            scores = _features_at(table.x, self.joint[at].points)
-            found = table.row_means(table.cells(held[at]), formula, scores, classes)
-            means[..., place] = np.expand_dims(found, 2 - at)
-        flat = (len(mean), -1)
-        return Points(
-            weights.reshape(flat),
-            means.reshape(*flat, len(wanted)),
-            classes=np.tile(np.arange(shape[3]), shape[1] * shape[2]),
-        )
+        return self.scale * (least - ROUNDING), self.scale * (least + self.unknown(cells))
 
 
 @dataclass(frozen=True)
@@ -353,7 +221,7 @@ class _ConcordanceTable(Table):
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
         agreeing, compared = np.moveaxis(self.averages(mean, self.statistic), -1, 0)
-        return np.asarray(agreeing / compared)
+        return agreeing / compared
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the shares of concordant and comparable pairs, shape (..., wanted)."""
@@ -462,8 +330,8 @@ class TwoWayBins:
 
 
 def sketch_order(
-    kernel: Kernel | Combination,
-    axes: tuple[Grid | Labels, Grid | Labels],
+    kernel: AnyKernel,
+    axes: tuple[Axis, Axis],
     n: float,
     scale: float,
     *,

@@ -16,7 +16,7 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.builtin.spread import euclidean_distance, squared_distance
 from pairgossip.kernels.data import check_two_classes
-from pairgossip.kernels.kernel import Combination, Formula, Kernel, Ratio, register
+from pairgossip.kernels.kernel import Combination, Formula, Kernel, Ratio, quotient_slopes, register
 from pairgossip.kernels.orders import order_column, rows_follow, weights_or_ones
 
 __all__ = ["auc", "auc_difference", "energy_distance", "mmd"]
@@ -54,7 +54,7 @@ def _higher_label_and_score(
     """Return 1 where the first label and the first score are higher, `ties` at equal scores."""
     compared = first[:, -1] > second[:, -1]
     s, r = first[:, column], second[:, column]
-    return np.asarray((compared & (s > r)) + ties * (compared & (s == r)))
+    return (compared & (s > r)) + ties * (compared & (s == r))
 
 
 def higher_label_and_score_total(data: FloatArray, ties: float, column: int = 0) -> float:
@@ -90,7 +90,7 @@ def _lower_label_and_score_rows(
 
 def _is_high(data: FloatArray) -> BoolArray:
     """Tell which rows have the higher of two labels, in the last column."""
-    return np.asarray(data[:, -1] == data[:, -1].max())
+    return data[:, -1] == data[:, -1].max()
 
 
 def _outscored(
@@ -180,7 +180,7 @@ def auc_difference() -> Combination:
 
 
 def _difference_over(averages: FloatArray) -> FloatArray:
-    return np.asarray((averages[..., 0] - averages[..., 1]) / averages[..., 2])
+    return (averages[..., 0] - averages[..., 1]) / averages[..., 2]
 
 
 def _difference_over_slopes(averages: FloatArray) -> FloatArray:
@@ -224,7 +224,7 @@ def mmd(bandwidth: float = 1.0) -> Combination:
 
 
 def _likeness(first: FloatArray, second: FloatArray, bandwidth: float) -> FloatArray:
-    return np.asarray(np.exp(-squared_distance(first, second) / (2 * bandwidth**2)))
+    return np.exp(-squared_distance(first, second) / (2 * bandwidth**2))
 
 
 def _compare(function: PairFunction, sign: float, *, name: str, **texts: Any) -> Combination:
@@ -266,21 +266,22 @@ def _value(
 
 def _counted(side: int, first: FloatArray, second: FloatArray) -> BoolArray:
     if side == 0:
-        return np.asarray(first != second)
-    return np.asarray((first == side - 1) & (second == side - 1))
+        return first != second
+    return (first == side - 1) & (second == side - 1)
 
 
 def _contrast(sign: float, averages: FloatArray) -> FloatArray:
     between, low, high = (averages[..., 2 * k] / averages[..., 2 * k + 1] for k in range(3))
-    return np.asarray(sign * (low + high - 2 * between))
+    return sign * (low + high - 2 * between)
 
 
 def _contrast_slopes(sign: float, averages: FloatArray) -> FloatArray:
-    slopes = []
-    for k, times in enumerate((-2.0, 1.0, 1.0)):
-        top, bottom = averages[..., 2 * k], averages[..., 2 * k + 1]
-        slopes += [sign * times / bottom, -sign * times * (top / bottom) / bottom]
-    return np.stack(slopes, axis=-1)
+    sides = np.split(averages, 3, axis=-1)
+    slopes = [
+        sign * times * quotient_slopes(side)
+        for times, side in zip((-2.0, 1.0, 1.0), sides, strict=True)
+    ]
+    return np.concatenate(slopes, axis=-1)
 
 
 def _check_labels(name: str, data: FloatArray) -> None:

@@ -52,7 +52,7 @@ def _agreement_total(data: FloatArray) -> float:
 def _agreement_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum +1 and -1 as `_agreement_total` does, over the pairs of every row."""
     alike, opposite = _ordered_rows(data, weights_or_ones(data, weights))
-    return np.asarray(alike - opposite)
+    return alike - opposite
 
 
 def _discordance(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -117,7 +117,7 @@ def _apart_rows(data: FloatArray, weights: FloatArray | None = None, *, column: 
 
 def _differing(order: Order, weights: FloatArray) -> FloatArray:
     """Weigh for every row those at other places."""
-    return np.asarray(weights.sum() - np.bincount(order.places, weights)[order.places])
+    return weights.sum() - np.bincount(order.places, weights)[order.places]
 
 
 def _both_apart_total(data: FloatArray) -> float:
@@ -132,7 +132,7 @@ def _both_apart_rows(data: FloatArray, weights: FloatArray | None = None) -> Flo
     x, y = data[:, 0], data[:, 1]
     # Those that differ in one column or the other are those that differ at all.
     in_one = _differing(order_column(x), weights) + _differing(order_column(y), weights)
-    return np.asarray(in_one - _differing(order_both(x, y), weights))
+    return in_one - _differing(order_both(x, y), weights)
 
 
 FIRST_APART = Formula(
@@ -183,7 +183,7 @@ def kendall_b() -> Combination:
 
 
 def _over_root(averages: FloatArray) -> FloatArray:
-    return np.asarray(averages[..., 0] / np.sqrt(averages[..., 1] * averages[..., 2]))
+    return averages[..., 0] / np.sqrt(averages[..., 1] * averages[..., 2])
 
 
 def _over_root_slopes(averages: FloatArray) -> FloatArray:
@@ -257,7 +257,7 @@ def concordant(first: FloatArray, second: FloatArray, ties: float) -> FloatArray
     p, q = first[:, 0], second[:, 0]
     agree = (smaller_first & (p < q)) | (smaller_second & (p > q))
     tied = (smaller_first | smaller_second) & (p == q)
-    return np.asarray(agree + ties * tied)
+    return agree + ties * tied
 
 
 def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray, BoolArray]:
@@ -297,7 +297,7 @@ def _concordant_rows(
     weights = weights_or_ones(data, weights)
     above, below = weigh_beyond(outcome, prediction, weights, events * weights)
     tied = _comparable_where_tied(outcome, prediction, events, weights)
-    return np.asarray(events * above + below + ties * tied)
+    return events * above + below + ties * tied
 
 
 def _comparable_where_tied(

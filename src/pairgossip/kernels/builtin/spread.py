@@ -8,13 +8,14 @@ others: row l then counts w_l times, once without weights.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError
-from pairgossip.kernels.kernel import Combination, Formula, Kernel, register
+from pairgossip.kernels.kernel import Combination, Formula, Kernel, quotient_slopes, register
 from pairgossip.kernels.orders import weights_or_ones
 
 __all__ = [
@@ -45,7 +46,7 @@ def _variance_rows(data: FloatArray, weights: FloatArray | None = None) -> Float
     weights = weights_or_ones(data, weights)
     centered = data - data.mean()
     squares = weights.sum() * centered**2 + np.sum(weights * centered**2)
-    return np.asarray(0.5 * (squares - 2.0 * centered * np.sum(weights * centered)))
+    return 0.5 * (squares - 2.0 * centered * np.sum(weights * centered))
 
 
 VARIANCE = Formula(
@@ -113,7 +114,7 @@ def _midpoint_total(data: FloatArray) -> float:
 def _midpoint_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum (x_k + y) / 2 over y, for every k."""
     weights = weights_or_ones(data, weights)
-    return np.asarray((weights.sum() * data + weights @ data) / 2)
+    return (weights.sum() * data + weights @ data) / 2
 
 
 MIDPOINT = Formula("MIDPOINT", 12, _midpoint, _midpoint_total, _midpoint_rows, is_bounded=False)
@@ -167,7 +168,7 @@ def gini_coefficient() -> Combination:
     return Combination(
         (gini(), mean),
         _half_quotient,
-        _half_quotient_slopes,
+        _half_slopes,
         name="gini-coefficient",
         expression="mean |x - y| / (2 mean x)",
         description="inequality: Gini's coefficient, from 0 to 1",
@@ -180,9 +181,8 @@ def _half_quotient(averages: FloatArray) -> FloatArray:
     return 0.5 * averages[..., 0] / averages[..., 1]
 
 
-def _half_quotient_slopes(averages: FloatArray) -> FloatArray:
-    top, bottom = averages[..., 0], averages[..., 1]
-    return 0.5 * np.stack([1 / bottom, -(top / bottom) / bottom], axis=-1)
+def _half_slopes(averages: FloatArray) -> FloatArray:
+    return 0.5 * quotient_slopes(averages)
 
 
 @register
@@ -198,16 +198,10 @@ def distance() -> Kernel:
     )
 
 
-def _squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return ||x - y||^2 within a cluster (the last column), 0 between clusters."""
+def _scatter(first: FloatArray, second: FloatArray, distance: PairFunction) -> FloatArray:
+    """Return the distance within a cluster (the last column), 0 between clusters."""
     together = first[:, -1] == second[:, -1]
-    return np.where(together, squared_distance(first[:, :-1], second[:, :-1]), 0.0)
-
-
-def _plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return ||x - y|| within a cluster (the last column), 0 between clusters."""
-    together = first[:, -1] == second[:, -1]
-    return np.where(together, euclidean_distance(first[:, :-1], second[:, :-1]), 0.0)
+    return np.where(together, distance(first[:, :-1], second[:, :-1]), 0.0)
 
 
 def _squared_scatter_total(data: FloatArray) -> float:
@@ -220,7 +214,7 @@ def _squared_scatter_rows(data: FloatArray, weights: FloatArray | None = None) -
     """Sum ||x_k - y||^2 over y in the cluster of x_k, for every k."""
     cluster, sizes, squares, sums, centered = _clusters(data, weights_or_ones(data, weights))
     own = sizes[cluster] * np.sum(centered**2, axis=1)
-    return np.asarray(own + squares[cluster] - 2.0 * np.sum(centered * sums[cluster], axis=1))
+    return own + squares[cluster] - 2.0 * np.sum(centered * sums[cluster], axis=1)
 
 
 def _clusters(
@@ -245,12 +239,14 @@ def _clusters(
 SCATTER_SQUARED = Formula(
     "SCATTER_SQUARED",
     9,
-    _squared_scatter,
+    partial(_scatter, distance=squared_distance),
     _squared_scatter_total,
     _squared_scatter_rows,
     is_bounded=False,
 )
-SCATTER_PLAIN = Formula("SCATTER_PLAIN", 10, _plain_scatter, is_bounded=False)
+SCATTER_PLAIN = Formula(
+    "SCATTER_PLAIN", 10, partial(_scatter, distance=euclidean_distance), is_bounded=False
+)
 
 
 @register

@@ -27,11 +27,11 @@ from pairgossip.order_statistics.rank_brackets import (
     bracket_spearman,
 )
 from pairgossip.sketches import Sketch
-from pairgossip.sketches.bins import GiniBins, GiniLabels
+from pairgossip.sketches.bins import AucPair, AucTable, GiniBins, GiniLabels
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.sketches.samples import RankTable, SampleReadout
 from pairgossip.sketches.sketch import Combined, formulas
-from pairgossip.sketches.tables import AucPair, AucTable, Table
+from pairgossip.sketches.tables import Table
 
 _OF_SURVIVAL = (CONCORDANT, COMPARABLE)
 _HALVINGS = 60
