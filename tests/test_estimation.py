@@ -95,12 +95,6 @@ def test_asynchronous_runs_carry_times() -> None:
         sync.axis("time")
 
 
-def test_u2_costs_two_exchanges_per_iteration() -> None:
-    run = pg.estimate(DATA, "gini", GRAPH, method="u2", iterations=10, seed=0)
-    assert run.exchanges[-1] == 20
-    assert run.messages[-1] == 40
-
-
 def test_a_named_graph_is_built_with_the_seed() -> None:
     run = pg.estimate(DATA, "gini", "watts_strogatz", iterations=10, seed=5)
     assert run.graph == pg.graphs.watts_strogatz(12, 4, 0.3, seed=5)
@@ -146,22 +140,14 @@ def test_checkpoints() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"kernel": "gin"}, r"^Unknown kernel 'gin': did you mean 'gini'\?$"),
     ({"method": "gosto"}, r"^Unknown method 'gosto': did you mean 'gosta'\?$"),
-    (
-        {"graph": "watts-strogats"},
-        r"^Unknown graph 'watts-strogats': did you mean 'watts-strogatz'\?$",
-    ),
     ({"trials": 0}, r"^The number of trials must be a whole number >= 1, not 0\.$"),
     ({"n_jobs": 0}, r"^Invalid n_jobs=0: give a number of workers, or -1 for all cores\.$"),
     ({"n_jobs": 1.5}, r"^Invalid n_jobs=1\.5"),
     ({"method": 5}, r"^Unknown method '5'"),
     ({"reference": "x"}, r"^The reference must be one finite number\.$"),
     ({"method": "u1", "reference": 1.0}, r"^The reference must be one finite number per node, 12"),
-    (
-        {"iterations": 10**20},
-        r"^The number of iterations must be at most 1,000,000,000,000",
-    ),
+    ({"iterations": 10**20}, r"^The number of iterations must be at most 1,000,000,000,000"),
     ({"clock": "async", "order": "update-first"}, r"^The order of update and exchange is a choice"),
     ({"engine": "fused", "kernel": skewed}, r"^Kernel 'skewed' is not compiled into the engine"),
     ({"method": "averaging", "kernel": None, "labels": [1] * 12}, r"takes no kernel and no labels"),
@@ -180,14 +166,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"method": "u2", "clock": "async"}, r"^Method 'u2' has no asynchronous form"),
     ({"graph": 3}, r"^The graph must be a pairgossip Graph or the name of a family, not int"),
     ({"graph": pg.graphs.cycle(5)}, r"^The data has 12 rows but the graph has 5 nodes"),
-    (
-        {"data": [*DATA[:11], np.nan]},
-        r"^Values are missing in data \(row 11\), ",
-    ),
-    ({"data": []}, r"^data is empty: give at least one observation\.$"),
-    ({"kernel": lambda a, b: 1.0}, r"^Kernel 'custom' returned shape \(\)"),
-    ({"kernel": np.subtract.outer}, r"^Kernel '.*' returned shape \(64, 64\)"),
-    ({"kernel": "auc"}, r"^Kernel 'auc' takes 2 columns \(score, label\)"),
+    ({"data": [*DATA[:11], np.nan]}, r"^Values are missing in data \(row 11\), "),
     (
         {"method": "u1", "kernel": pg.Ratio("gini", "variance")},
         r"^Method 'u1' estimates the rows of a single kernel",
@@ -212,16 +191,6 @@ def test_wrong_input_gets_one_sentence(wrong: dict[str, Any], sentence: str) -> 
 def test_u2_refuses_two_nodes_and_says_why() -> None:
     with pytest.raises(InputError, match="both of its walks swap together"):
         pg.estimate([1.0, 2.0], "gini", pg.graphs.path(2), method="u2", iterations=10)
-
-
-def test_two_nodes_work_with_gosta() -> None:
-    run = pg.estimate([1.0, 3.0], "gini", pg.graphs.path(2), iterations=10_001, seed=0)
-    np.testing.assert_allclose(run.estimates, 1.0, atol=1e-3)
-
-
-def test_forgiving_spellings() -> None:
-    run = pg.estimate(DATA, "Gini", GRAPH, clock="Sync", order="exchange_first", iterations=1e2)  # type: ignore[arg-type]
-    assert (run.clock, run.order, run.iterations[-1]) == ("sync", "exchange-first", 100)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

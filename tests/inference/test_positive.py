@@ -77,12 +77,6 @@ def test_ties_of_the_first_rows_hide_nothing() -> None:
         assert pg.exact(zeros, kernel, labels=words, positive="ill", interval=0.9).positive == "ill"
 
 
-def test_what_is_advised_can_be_given() -> None:
-    with pytest.raises(InputError, match="give positive=b'ill', or"):
-        pg.exact(SCORES, "auc", labels=WORDS.astype("S"))
-    assert pg.exact(SCORES, "auc", labels=WORDS.astype("S"), positive=b"ill") == AUC
-
-
 def test_events_in_words_are_named() -> None:
     asked: dict[str, Any] = {"data": TABLE, "kernel": "concordance", "interval": 0.9}
     found = pg.exact(**asked, labels=WORDS, positive="ill")
@@ -203,22 +197,6 @@ def test_estimators_name_the_second_class_as_scikit_learn_does() -> None:
     assert model.fit_.positive == model.classes_[1] == "well"
     answer = model.score_interval(TABLE, WORDS)
     assert answer.positive == "well" and str(answer).endswith("; positive: well)")
-
-
-def test_an_answer_keeps_all_in_a_frame() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"site": np.arange(40) % 2, "score": SCORES, "class": WORDS})
-
-    def judge(rows: Any) -> Any:
-        how: dict[str, Any] = {"labels": rows["class"], "positive": "ill", "interval": 0.95}
-        return pandas.Series(pg.exact(rows["score"], "auc", **how).to_dict())
-
-    table = frame.groupby("site")[["score", "class"]].apply(judge)
-    assert list(table) == ["value", "error", "low", "high", "level", "scale", "positive"]
-    first = frame[frame["site"] == 0]
-    ill = first["class"] == "ill"
-    assert table["value"][0] == pytest.approx(roc_auc_score(ill, first["score"]))
-    assert (table["low"] < table["value"]).all() and (table["positive"] == "ill").all()
 
 
 @pytest.mark.parametrize(

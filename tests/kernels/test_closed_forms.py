@@ -67,13 +67,6 @@ def mirror(function: PairFunction, first: FloatArray, second: FloatArray) -> Flo
     return function(second, first)
 
 
-def test_concordance_without_events() -> None:
-    data = random_data("concordance", 300)[:, :2]
-    for part in CATALOG["concordance"]().components:
-        assert part.total is not None
-        assert part.total(data) == blocked_total(part, data)
-
-
 @pytest.mark.parametrize("kernel", ["variance", "gini"])
 def test_a_large_offset_costs_no_digits(kernel: str) -> None:
     data = 1e9 + np.random.default_rng(5).normal(size=200)
@@ -90,14 +83,6 @@ def test_a_large_offset_costs_no_digits_of_the_scatter() -> None:
     summed = sum((x - y) ** 2 for x, c in points for y, e in points if c == e)
     statistic = exact(data, "within-cluster-scatter", labels=labels)
     assert statistic == pytest.approx(float(summed / 200**2), rel=1e-12)
-
-
-@pytest.mark.parametrize("name", CLOSED)
-def test_so_many_points_that_pairs_would_take_minutes(name: str) -> None:
-    data = random_data(name, 200_000, levels=1000)
-    if name == "within-cluster-scatter":
-        data[:, -1] %= 10
-    assert 0.0 < abs(exact(data, name, "u")) < 1e7
 
 
 def test_counts_of_a_million_points_are_exact() -> None:
@@ -133,16 +118,6 @@ def test_counts_are_double_loops(rows: list[tuple[int, int, bool]]) -> None:
     both = level & (first[:, None] == first)
     assert order_column(second).tied_pairs == (level.sum() - len(rows)) // 2
     assert order_both(first, second).tied_pairs == (both.sum() - len(rows)) // 2
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 63, 64, 65, 1000])
-def test_sorted_and_reversed(n: int) -> None:
-    rising = np.arange(n, dtype=float)
-    everyone = np.ones(n, dtype=bool)
-    assert count_ascending_pairs(rising, rising, everyone) == n * (n - 1) // 2
-    assert count_ascending_pairs(rising, -rising, everyone) == 0
-    assert count_ascending_pairs(rising, np.zeros(n), everyone) == 0
-    assert count_ascending_pairs(rising, rising, ~everyone) == 0
 
 
 def test_negative_zero_is_zero() -> None:

@@ -44,112 +44,14 @@ def test_kernels_and_ratios_pass_through() -> None:
     assert as_kernel(ratio) is ratio
 
 
-@pytest.mark.parametrize("spelling", ["ranking-risk", "Ranking_Risk", " ranking risk "])
-def test_names_in_any_spelling(spelling: str) -> None:
-    assert as_kernel(spelling).name == "ranking-risk"
-
-
-@pytest.mark.parametrize("name", sorted(CATALOG))
-def test_names_are_consistent(name: str) -> None:
-    assert as_kernel(name).name == name
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ("gnii", "Unknown kernel 'gnii': did you mean 'gini'?"),
-        (
-            "zzz",
-            "Unknown kernel 'zzz': choose one of auc, auc-difference, concordance, distance, "
-            "energy-distance, gini, gini-coefficient, goodman-kruskal-gamma, kendall, kendall-b, "
-            "metric-learning-risk, mmd, ranking-risk, somers-d, variance, within-cluster-scatter.",
-        ),
-        (
-            3,
-            "A kernel is a name such as 'gini', a function of two blocks of observations, "
-            "a Kernel, a Ratio or a Combination, but got int.",
-        ),
-        (
-            np.zeros(3),
-            "A kernel is a name such as 'gini', a function of two blocks of observations, "
-            "a Kernel, a Ratio or a Combination, but got ndarray.",
-        ),
-        (gini, "The kernel is the factory 'gini' itself: call it, as in gini()."),
-    ],
-)
-def test_what_is_no_kernel(given: Any, sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
-        as_kernel(given)
-    assert str(caught.value) == sentence
-
-
-def test_a_kernel_needs_a_function() -> None:
-    with pytest.raises(InputError) as caught:
-        Kernel("gini")  # type: ignore[arg-type]
-    assert str(caught.value) == (
-        "A kernel needs a function of two blocks of observations, but got str."
-    )
-
-
 def _fails(a: FloatArray, b: FloatArray) -> FloatArray:
     raise KeyError("scale")
-
-
-@pytest.mark.parametrize(
-    ("function", "sentence"),
-    [
-        (
-            lambda a, b: np.zeros((3, 3)),
-            "Kernel 'f' returned shape (3, 3) for 5 pairs: "
-            "it must return one value per pair, shape (5,).",
-        ),
-        (
-            lambda a, b: 1.0,
-            "Kernel 'f' returned shape () for 5 pairs: "
-            "it must return one value per pair, shape (5,).",
-        ),
-        (
-            lambda a, b: None,
-            "Kernel 'f' returned shape () for 5 pairs: "
-            "it must return one value per pair, shape (5,).",
-        ),
-        (
-            lambda a, b: a * 1j,
-            "Kernel 'f' returned complex128 values: it must return real numbers.",
-        ),
-        (
-            lambda a, b: a.astype(str),
-            "Kernel 'f' returned <U32 values: it must return real numbers.",
-        ),
-        (_fails, "Kernel 'f' failed on blocks of shape (5,): 'scale'."),
-        (
-            lambda a, b: 1 // 0,
-            "Kernel 'f' failed on blocks of shape (5,): integer division or modulo by zero.",
-        ),
-    ],
-)
-def test_wrong_functions(function: Any, sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
-        Kernel(function, name="f")(np.arange(5), np.arange(5))
-    assert str(caught.value) == sentence
 
 
 def test_the_original_error_is_kept() -> None:
     with pytest.raises(InputError) as caught:
         as_kernel(_fails)(np.arange(5), np.arange(5))  # type: ignore[operator]
     assert isinstance(caught.value.__cause__, KeyError)
-
-
-@pytest.mark.parametrize("dtype", [bool, np.int32, np.uint8, np.float32])
-def test_other_numbers_become_float64(dtype: type) -> None:
-    kernel = Kernel(lambda a, b: (a > b).astype(dtype))
-    values = kernel([1, 2], [2, 1])
-    assert values.dtype == np.float64
-    np.testing.assert_array_equal(values, [0.0, 1.0])
-
-
-def test_combine_one() -> None:
-    np.testing.assert_array_equal(gini().combine(np.ones((4, 3, 1))), np.ones((4, 3)))
 
 
 def test_combine_a_ratio() -> None:
@@ -166,55 +68,6 @@ def test_a_ratio_of_whatever_makes_a_kernel() -> None:
     assert not ratio.zero_diagonal
     data = np.array([1.0, 2.0, 4.0])
     assert exact(data, ratio) == pytest.approx(data.sum() ** 2 / (2 * (1 + 2 + 3)))
-
-
-def test_a_ratio_of_ratios_is_refused() -> None:
-    with pytest.raises(InputError) as caught:
-        Ratio("auc", "gini")
-    assert str(caught.value) == (
-        "The numerator must be a single kernel, but 'auc' is made of 2: use one of its components."
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "sentence"),
-    [
-        (
-            "gini",
-            np.zeros((4, 3)),
-            "Kernel 'gini' takes 1 column (value), but the data has 3 columns: "
-            "choose the ones to use.",
-        ),
-        (
-            "auc",
-            np.zeros(4),
-            "Kernel 'auc' takes 2 columns (score, label), but the data has 1 column: "
-            "give the labels as the last column or with labels=.",
-        ),
-        (
-            "within-cluster-scatter",
-            np.zeros(4),
-            "Kernel 'within-cluster-scatter' takes 2 or more columns (features..., cluster), "
-            "but the data has 1 column: give the clusters as the last column or with labels=.",
-        ),
-        (
-            "concordance",
-            np.zeros((4, 4)),
-            "Kernel 'concordance' takes 2 or 3 columns (prediction, outcome, optional event), "
-            "but the data has 4 columns: choose the ones to use.",
-        ),
-        (
-            "kendall",
-            np.zeros(4),
-            "Kernel 'kendall' takes 2 columns (x, y), but the data has 1 column: "
-            "add what is missing.",
-        ),
-    ],
-)
-def test_columns(name: str, data: FloatArray, sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
-        as_kernel(name).check(data)
-    assert str(caught.value) == sentence
 
 
 def test_a_user_validation_is_run() -> None:
@@ -310,47 +163,6 @@ def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> 
 BLOCK = np.arange(6.0).reshape(3, 2)
 
 
-def _writing(first: FloatArray, second: FloatArray) -> FloatArray:
-    first *= 2
-    return first
-
-
-@pytest.mark.parametrize(
-    ("call", "function", "sentence"),
-    [
-        (
-            value_per_pair,
-            lambda x, y: x - y,
-            "It returned shape (3, 2) for 3 pairs: it must return one value per pair, shape (3,).",
-        ),
-        (
-            row_per_pair,
-            lambda x, y: x.sum(),
-            "It returned shape () for 3 pairs: it must return one row per pair, shape (3, p).",
-        ),
-        (
-            row_per_pair,
-            lambda x, y: x + 1j,
-            "It returned complex128 values: it must return real numbers.",
-        ),
-        (
-            row_per_pair,
-            lambda x, y: x @ y,
-            "It failed on blocks of shape (3, 2): matmul",
-        ),
-        (
-            row_per_pair,
-            _writing,
-            "It failed on blocks of shape (3, 2): output array is read-only.",
-        ),
-    ],
-)
-def test_wrong_answers_get_a_sentence(call: Any, function: Any, sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
-        call("It", function, BLOCK, BLOCK)
-    assert str(caught.value).startswith(sentence)
-
-
 def test_integers_and_single_features_are_fine() -> None:
     whole = value_per_pair("It", lambda x, y: np.ones(3, dtype=int), BLOCK, BLOCK)
     assert whole.dtype == np.float64
@@ -373,3 +185,75 @@ def test_a_gradient_of_another_shape_is_refused() -> None:
     )
     with pytest.raises(pg.InputError, match=r"gradient of combination 'combination' returned sh"):
         pg.exact([1.0, 2.0, 4.0], wrong, interval=0.95)
+
+
+def _writing(first: FloatArray, second: FloatArray) -> FloatArray:
+    first *= 2
+    return first
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "sentence"),
+    [
+        (value_per_pair, lambda x, y: x - y, r"It returned shape \(3, 2\) for 3 pairs: .* \(3,\)"),
+        (value_per_pair, lambda x, y: None, r"It returned shape \(\) for 3 pairs"),
+        (value_per_pair, lambda x, y: x[:, 0].astype(str), "returned <U32 values: it must return"),
+        (value_per_pair, _fails, r"It failed on blocks of shape \(3, 2\): 'scale'\.$"),
+        (row_per_pair, lambda x, y: x.sum(), r"It returned shape \(\) for 3 pairs: .* \(3, p\)"),
+        (row_per_pair, lambda x, y: x + 1j, "It returned complex128 values: it must return real"),
+        (row_per_pair, lambda x, y: x @ y, r"It failed on blocks of shape \(3, 2\): matmul"),
+        (row_per_pair, _writing, "output array is read-only"),
+    ],
+)
+def test_wrong_answers_get_a_sentence(call: Any, function: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        call("It", function, BLOCK, BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (lambda: as_kernel("gnii"), "Unknown kernel 'gnii': did you mean 'gini'?"),
+        (lambda: as_kernel("zzz"), "Unknown kernel 'zzz': choose one of auc, auc-difference, conc"),
+        (lambda: as_kernel(3), "A kernel is a name such as 'gini', .* but got int"),
+        (
+            lambda: as_kernel(gini),
+            r"The kernel is the factory 'gini' itself: call it, as in gini\(\)",
+        ),
+        (lambda: Kernel("gini"), "A kernel needs a function of two blocks .*, but got str"),  # type: ignore[arg-type]
+        (
+            lambda: Ratio("auc", "gini"),
+            "The numerator must be a single kernel, but 'auc' is made of 2",
+        ),
+    ],
+)
+def test_what_is_no_kernel(build: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "sentence"),
+    [
+        (
+            "gini",
+            3,
+            r"takes 1 column \(value\), but the data has 3 columns: choose the ones to use",
+        ),
+        (
+            "auc",
+            1,
+            r"takes 2 columns \(score, label\), .* 1 column: give the labels as the last col",
+        ),
+        (
+            "within-cluster-scatter",
+            1,
+            r"2 or more columns \(features..., cluster\),.* the clusters",
+        ),
+        ("concordance", 4, r"2 or 3 columns \(prediction, outcome, optional event\), .* 4 columns"),
+        ("kendall", 1, r"takes 2 columns \(x, y\), but the data has 1 column: add what is missing"),
+    ],
+)
+def test_columns(name: str, columns: int, sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^Kernel '{name}' .*{sentence}"):
+        as_kernel(name).check(np.zeros((4, columns)) if columns > 1 else np.zeros(4))

@@ -60,27 +60,11 @@ def test_the_u_target_masks_own_pairs() -> None:
     assert pairs.matrix().mean() == pytest.approx(exact(data, skew, "u"))
 
 
-def test_own_pairs_are_about_nodes_not_values() -> None:
-    pairs = Pairs([5.0, 5.0], skew, "u")
-    np.testing.assert_allclose(pairs.values(np.array([0]), np.array([1])), [[2 * 128.0]])
-
-
-def test_the_v_target_keeps_own_pairs() -> None:
-    pairs = Pairs([1.0, 2.0], skew)
-    assert (pairs.target, pairs.scale) == ("v", 1.0)
-    np.testing.assert_array_equal(np.diag(pairs.matrix()), [4.0, 11.0])
-
-
 @pytest.mark.parametrize("kernel", ["gini", "distance", skew])
 @pytest.mark.parametrize("target", ["v", "u"])
 def test_row_means_are_those_of_the_matrix(kernel: str, target: str) -> None:
     pairs = Pairs(np.random.default_rng(0).normal(size=40), kernel, target)
     np.testing.assert_allclose(pairs.row_means(), pairs.matrix().mean(axis=1), rtol=1e-12)
-
-
-def test_row_means_of_a_ratio() -> None:
-    with pytest.raises(InputError, match="Row means are defined for one kernel"):
-        Pairs(random_data("auc", 10), "auc").row_means()
 
 
 def test_a_matrix_of_several_tiles() -> None:
@@ -101,13 +85,6 @@ def test_attributes() -> None:
     assert (labeled.dimension, labeled.components) == (2, 2)
 
 
-def test_the_user_array_is_copied() -> None:
-    data = np.array([1.0, 2.0])
-    pairs = Pairs(data, "gini")
-    data[:] = 0.0
-    np.testing.assert_array_equal(pairs.data, [1.0, 2.0])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_built_in_kernels_are_fusible(name: str) -> None:
     for target in ("v", "u"):
@@ -123,12 +100,6 @@ def test_what_is_not_fusible() -> None:
     data = random_data("metric-learning-risk", 5)
     assert Pairs(data, low, "v").fusible
     assert not Pairs(data, low, "u").fusible
-
-
-def test_a_fusible_u_target_is_the_scaled_v_target() -> None:
-    data = random_data("gini", 30)
-    v, u = Pairs(data, "gini", "v"), Pairs(data, "gini", "u")
-    np.testing.assert_allclose(v.matrix() * u.scale, u.matrix())
 
 
 def test_a_kernel_cannot_write_into_its_blocks() -> None:
@@ -152,28 +123,6 @@ def test_what_a_kernel_returns_can_be_written_to() -> None:
     np.testing.assert_array_equal(data, np.arange(3.0))
 
 
-def test_check_looks_at_the_kernel() -> None:
-    Pairs(random_data("auc", 30), "auc").check()
-    pole = Kernel(lambda a, b: 1 / (a - b), name="pole")
-    with pytest.raises(InputError, match="Kernel 'pole' is NaN or infinite"):
-        Pairs([1.0, 2.0], pole).check()
-
-
-def test_a_wrong_shape_is_noticed_at_once() -> None:
-    pairs = Pairs([1.0, 2.0], Kernel(lambda a, b: (a - b).sum(), name="sum"))
-    with pytest.raises(InputError) as caught:
-        pairs.values(np.array([0, 1]), np.array([1, 0]))
-    assert str(caught.value) == (
-        "Kernel 'sum' returned shape () for 2 pairs: it must return one value per pair, shape (2,)."
-    )
-
-
 def test_no_pairs() -> None:
     nobody = np.empty(0, dtype=np.intp)
     assert Pairs([1.0, 2.0], "gini", "u").values(nobody, nobody).shape == (0, 1)
-
-
-def test_progress_is_passed_on() -> None:
-    seen: list[float] = []
-    Pairs([1.0, 2.0], skew).exact(seen.append)
-    assert seen == [1.0]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, NotEnough
 from pairgossip.learn import GossipAUCClassifier
@@ -87,6 +85,7 @@ def held_out_auc(data: Split, theta: FloatArray) -> float:
     return float(roc_auc_score(data.held_out_labels, data.held_out @ theta))
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("phi", ["logistic", "hinge", "squared-hinge", "smoothed-hinge"])
 @pytest.mark.parametrize("how", [{}, {"solver": DUAL}, {"solver": DUAL, "clock": "sync"}])
 def test_every_phi_learns_by_every_solver(phi: str, how: dict[str, Any]) -> None:
@@ -94,18 +93,6 @@ def test_every_phi_learns_by_every_solver(phi: str, how: dict[str, Any]) -> None
     classifier = GossipAUCClassifier(phi=phi, random_state=0, **how).fit(features, labels)
     best = auc_of_scores(features @ pairwise_logistic_regression(features, labels), labels)
     assert auc_of_scores(classifier.decision_function(features), labels) > best - 0.01
-
-
-def test_sums_need_no_tree() -> None:
-    features, labels = small()
-    tree, edges = (
-        GossipAUCClassifier("watts-strogatz", schedule=schedule, random_state=0).fit(
-            features, labels
-        )
-        for schedule in ("tree", "ordered")
-    )
-    np.testing.assert_allclose(edges.coef_, tree.coef_, rtol=1e-2)
-    assert edges.models_.std(axis=0).max() > tree.models_.std(axis=0).max()
 
 
 @pytest.mark.parametrize("solver", ["sketch", DUAL])
@@ -135,28 +122,6 @@ def test_what_is_learned() -> None:
     assert set(classifier.predict(features)) == {"healthy", "sick"}
 
 
-def test_random_state_makes_it_reproducible() -> None:
-    features, labels = small()
-    settings: dict[str, Any] = {"graph": "watts_strogatz", "solver": DUAL, "iterations": 2000}
-    one, two = (
-        GossipAUCClassifier(random_state=5, **settings).fit(features, labels) for _ in range(2)
-    )
-    other = GossipAUCClassifier(random_state=6, **settings).fit(features, labels)
-    np.testing.assert_array_equal(one.models_, two.models_)
-    assert not np.array_equal(one.models_, other.models_)
-    assert not np.array_equal(one.fit_.graph.edges, other.fit_.graph.edges)
-
-
-def test_trials_are_averaged() -> None:
-    features, labels = small()
-    classifier = GossipAUCClassifier(
-        solver=DUAL, trials=3, iterations=300, random_state=0, n_jobs=1
-    )
-    classifier.fit(features, labels)
-    assert classifier.fit_.models.shape == (3, 60, 3)
-    assert classifier.models_.shape == (60, 3)
-
-
 def test_constraints_and_penalties() -> None:
     features, labels = small()
 
@@ -180,18 +145,6 @@ def test_pipelines_grids_and_cross_validation() -> None:
     assert cross_val_score(pipeline, features, labels, scoring="roc_auc").mean() > 0.8
     grid = GridSearchCV(pipeline, {"gossipaucclassifier__l2": [0.0, 10.0]}, scoring="roc_auc", cv=3)
     assert grid.fit(features, labels).best_score_ > 0.8
-
-
-def test_cloned_and_pickled() -> None:
-    features, labels = small()
-    graph = pg.graphs.torus(6, 10)
-    classifier = GossipAUCClassifier(graph, random_state=0).fit(features, labels)
-    again = clone(classifier).fit(features, labels)
-    thawed = pickle.loads(pickle.dumps(classifier))
-    for other in (again, thawed):
-        np.testing.assert_array_equal(
-            other.decision_function(features), classifier.decision_function(features)
-        )
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

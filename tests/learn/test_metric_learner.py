@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.datasets import load_wine
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.learn import GossipMetricLearner
-from pairgossip.learn.metric_learner import _square_root
 
 
 def small() -> tuple[FloatArray, FloatArray]:
@@ -61,14 +60,6 @@ def test_the_objective_is_nearly_the_smallest() -> None:
     alone = len(rows) * np.log1p(np.exp(-1.0))  # a row and itself
     smallest = (2.0 * best.fun + alone) / len(rows) ** 2
     assert learner.fit_.objective[-1] < 1.02 * smallest
-
-
-def test_neighbors_are_good_on_digits() -> None:
-    features, labels = load_digits(return_X_y=True)
-    features, labels = features[:200], labels[:200]
-    learner = GossipMetricLearner(iterations=20_000, random_state=0)
-    learned = neighbors_accuracy(learner, features, labels)
-    assert learned > neighbors_accuracy(StandardScaler(), features, labels) - 0.01
 
 
 @pytest.mark.parametrize("kind", ["diagonal", "full"])
@@ -127,25 +118,6 @@ def test_limits_and_penalties() -> None:
     assert np.abs(models(kind="full", l2=10.0)).max() < np.abs(models(kind="full")).max()
 
 
-def test_in_a_grid_search() -> None:
-    features, labels = small()
-    pipeline = make_pipeline(
-        GossipMetricLearner(iterations=1000, random_state=0), KNeighborsClassifier()
-    )
-    grid = GridSearchCV(pipeline, {"gossipmetriclearner__kind": ["diagonal", "full"]}, cv=3)
-    assert grid.fit(features, labels).best_score_ > 0.8
-
-
-def test_frames_give_names() -> None:
-    pandas = pytest.importorskip("pandas")
-    features, labels = small()
-    frame = pandas.DataFrame(features, columns=["a", "b", "c"])
-    learner = GossipMetricLearner(iterations=500, random_state=0).set_output(transform="pandas")
-    mapped = learner.fit_transform(frame, labels)
-    assert learner.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert list(mapped.columns) == learner.get_feature_names_out().tolist()
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -164,12 +136,6 @@ def test_wrong_parameters(settings: dict[str, Any], message: str) -> None:
 def test_one_class() -> None:
     with pytest.raises(InputError, match="one class only"):
         GossipMetricLearner().fit(small()[0], np.zeros(40))
-
-
-def test_square_root() -> None:
-    matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_allclose(_square_root(matrix) @ _square_root(matrix), matrix)
-    np.testing.assert_array_equal(_square_root(np.zeros((2, 2))), np.zeros((2, 2)))
 
 
 def test_one_row_has_no_score() -> None:

@@ -94,11 +94,6 @@ def test_every_node_finds_its_rank(clock: str, x: FloatArray) -> None:
     assert fast.estimates == pytest.approx(plain.estimates, rel=1e-12)
 
 
-def test_rows_of_sites_have_ranks_too() -> None:
-    run = pg.ranks(NUMBERS, groups=np.arange(30) % 3, method="gorank", iterations=50_000, seed=0)
-    assert run.estimates[0] == pytest.approx(run.target, abs=2.0)
-
-
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [

@@ -106,28 +106,6 @@ def test_errors_of_scores_that_pile_up_at_the_end_of_a_bin(zeros: float) -> None
     assert error_ratio(Pairs(scores, "auc", labels=labels)) == pytest.approx(1, abs=0.08)
 
 
-def test_errors_on_real_rows() -> None:
-    engel, (wine, kinds) = pg.datasets.engel(), pg.datasets.wine()
-    for kernel in ("gini", "gini-coefficient"):
-        assert error_ratio(Pairs(engel["income"], kernel)) == pytest.approx(1, abs=0.001)
-    for kernel in ORDERS:
-        assert error_ratio(Pairs(engel, kernel)) == pytest.approx(1, abs=0.025)
-        assert error_ratio(Pairs(wine[:, [0, 9]], kernel)) == pytest.approx(1, abs=0.015)
-    best = kinds == kinds.max()
-    assert error_ratio(Pairs(wine[:, 0], "auc", labels=best)) == pytest.approx(1, abs=0.01)
-    scores = Pairs(wine[:, [0, 9]], "auc-difference", labels=best)
-    assert error_ratio(scores) == pytest.approx(1, abs=0.01)
-
-
-def test_errors_of_functions_of_ones_own() -> None:
-    deviation = pg.Combination(("variance",), lambda averages: np.sqrt(averages[..., 0]))
-    assert error_ratio(Pairs(column("normal", 235), deviation)) == pytest.approx(1, abs=1e-6)
-    both = pg.Combination(
-        ("kendall", "ranking-risk"), lambda averages: averages[..., 0] - averages[..., 1]
-    )
-    assert error_ratio(Pairs(table("exponential", 235), both)) == pytest.approx(1, abs=0.01)
-
-
 def test_every_node_has_its_own_error() -> None:
     rows, labels = table("normal", 235), np.arange(235) % 2
     for pairs in (Pairs(rows, "kendall-b"), Pairs(rows, "auc-difference", labels=labels)):
@@ -180,14 +158,6 @@ def test_sketches_that_tell_no_error_are_refused() -> None:
         SketchedPairs(pairs, sketch, None)
         with pytest.raises(InputError, match=sentence):
             SketchedPairs(pairs, sketch, None, errors=True)
-
-
-def test_fourth_powers_need_a_center() -> None:
-    far = 1e4 + column("normal", 60)
-    assert sketched(Pairs(far - 1e4, "variance"))[1] > 0
-    SketchedPairs(Pairs(far, "variance"), None, None)
-    with pytest.raises(InputError, match="lose the digits that count"):
-        sketched(Pairs(far, "variance"))
 
 
 def test_bins_that_cost_more_than_the_sample_are_told_of() -> None:

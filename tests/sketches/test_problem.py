@@ -88,51 +88,11 @@ def test_nodes_agree_on_the_statistic_of_their_reports(
     assert (run.sketch, run.sketch_error, run.bracket) == (None, None, None)
 
 
-def test_reports_along_sweeps_and_two_registers_tell_the_same() -> None:
-    for schedule in ("random", "ordered", "continuized"):
-        run = pg.estimate(
-            VALUES, "gini", "torus", method="sketch", schedule=schedule, privacy=MECHANISM,
-            iterations=20_000, seed=0,
-        )  # fmt: skip
-        assert run.private_values is not None
-        np.testing.assert_allclose(run.estimates[0], run.private_values[0], rtol=1e-3)
-
-
-class Squares:
-    """A sketch of the kernel x y squared, whose readout may be spoiled."""
-
-    def __init__(self, shape: tuple[int, ...] = (), factor: float = 1.0) -> None:
-        self.shape, self.factor = shape, factor
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        return rows**2
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        values = self.factor * mean[..., 0] ** 2
-        return np.reshape(values, (*np.shape(values), *self.shape))
-
-
-def test_a_readout_is_tried_before_any_exchange() -> None:
-    def product(x: FloatArray, y: FloatArray) -> FloatArray:
-        return (x * y) ** 2
-
-    run = pg.estimate(VALUES, product, method="sketch", sketch=Squares(), schedule="tree", seed=0)
-    assert run.sketch_error is not None and run.sketch_error < 1e-12 * run.target
-    for spoiled in (Squares(shape=(1,)), Squares(factor=np.nan)):
-        with pytest.raises(InputError, match=r"readout of one mean .* must be one finite number"):
-            pg.estimate(VALUES, product, method="sketch", sketch=spoiled)
-
-
 def test_sites_without_sets_are_told_what_works() -> None:
     with pytest.raises(InputError, match=r"there are too many: use schedule='random'\.$"):
         pg.estimate(VALUES, None, "path", groups=SITES, method="averaging", schedule="tree")
     with pytest.raises(InputError, match="use construction 'whole-sets', or schedule='random'"):
         pg.estimate(VALUES, "gini", "path", groups=SITES, method="tracking", schedule="ordered")
-
-
-def test_private_reports_take_no_sketch() -> None:
-    with pytest.raises(InputError, match="averages how often each private report was given"):
-        pg.estimate(VALUES, "gini", method="sketch", sketch=pg.sketches.Bins(4), privacy=MECHANISM)
 
 
 def test_files_and_joined_trials_keep_what_the_sketch_was(tmp_path: Path) -> None:
