@@ -172,17 +172,16 @@ def truth(kernel: str, law: str) -> float:
 
 def draw_noise(law: NoiseLaw, shape: int, rng: np.random.Generator) -> IntArray:
     """Draw the sum of all members' noise: a difference of two sums of Polya draws."""
-    numerator, denominator = law._decay
-    kept = -math.expm1(-numerator / denominator)
+    kept = -math.expm1(-law._decay)
     parts = rng.negative_binomial(MEMBERS / law.honest, kept, (2, shape))
     return np.asarray(parts[0] - parts[1])
 
 
-def conclude(program: StatisticsProgram, cells: Cells, counts: IntArray, n: int) -> Result:
+def conclude(program: StatisticsProgram, counts: IntArray, n: int) -> Result:
     """Return what a program states for these counts of n rows."""
     total = np.append(n, counts).astype(np.int64).view(np.uint64)
     with np.errstate(all="ignore"):
-        program._conclude(cells.read_sums(total))
+        program._take(total)
     assert program.result is not None
     return program.result
 
@@ -231,12 +230,12 @@ def study(setting: Setting, samples: int) -> Found:
     rng, rows = np.random.default_rng([7, n, int(10 * setting.epsilon)]), population(setting.law)
     held, widths, off = list[bool](), list[float](), list[float]()
     plain = list[bool]()
-    reason = explain_no_interval(cells, law, MEMBERS, n) or ""
+    reason = explain_no_interval(cells, law, n) or ""
     samples = min(samples, _REFUSED) if reason else samples
     for _ in range(samples):
         own = rows[rng.integers(len(rows), size=n)]
         counts = cells.add_up(own).view(np.int64)[1:]
-        result = conclude(program, cells, counts + draw_noise(law, len(counts), rng), n)
+        result = conclude(program, counts + draw_noise(law, len(counts), rng), n)
         assert result.noise is not None
         assert (result.noise.without_interval or "") == reason
         if result.interval is not None and result.value is not None:
@@ -262,7 +261,7 @@ def line(setting: Setting, samples: int) -> str:
     with forms_kept():
         found = study(setting, samples)
     cells = cells_of(spec)
-    noise = math.sqrt(cells.counts * noise_law(spec, MEMBERS).variance(MEMBERS)) / setting.n
+    noise = math.sqrt(cells.counts * noise_law(spec, MEMBERS).variance) / setting.n
     chance = 3 * math.sqrt(LEAST * MOST * (1 - LEAST) / samples)
     is_low = found.covers < LEAST - chance
     is_high = found.covers > MOST + chance and found.plain <= MOST + chance

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.sums.fixed_point import choose_bits, decode, encode
+from pairgossip.peer.sums.programs import choose_bits, decode, encode
 
 
 def test_sums_are_the_same_bits_however_rows_are_dealt_out() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.spec.spec import noise_law_for
 from pairgossip.peer.sums import noise, statistics
 from pairgossip.peer.sums.noise import NoiseLaw
+from pairgossip.peer.sums.statistics import noise_law
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -22,7 +22,7 @@ SCORED = np.column_stack([SCORES, LABELS])
 
 @pytest.mark.parametrize(("epsilon", "members"), [(1.0, 3), (5.0, 2)])
 def test_the_sum_of_all_parts_is_discrete_laplace(epsilon: float, members: int) -> None:
-    law = NoiseLaw(epsilon, 1, members)
+    law = NoiseLaw(epsilon, 1, members, members)
     total = np.sum([law.draw(DRAWS) for _ in range(members)], axis=0)
     q = np.exp(-epsilon / 2)
     reach = int(np.log(20 / DRAWS * (1 + q) / (1 - q)) / np.log(q))
@@ -32,19 +32,19 @@ def test_the_sum_of_all_parts_is_discrete_laplace(epsilon: float, members: int) 
     assert share.sum() == pytest.approx(1)
     chi_square, freedom = ((seen - DRAWS * share) ** 2 / (DRAWS * share)).sum(), len(share) - 1
     assert chi_square < freedom + 8 * np.sqrt(2 * freedom) + 20  # by chance once in 10^7 runs
-    assert total.var() == pytest.approx(law.variance(members), rel=0.1)
+    assert total.var() == pytest.approx(law.variance, rel=0.1)
 
 
 def test_one_member_adds_a_part_of_the_noise_only() -> None:
-    law = NoiseLaw(1.0, 1, 4)
-    assert law.draw(20_000).var() == pytest.approx(law.variance(4) / 4, rel=0.25)
+    law = NoiseLaw(1.0, 1, 4, 4)
+    assert law.draw(20_000).var() == pytest.approx(law.variance / 4, rel=0.25)
 
 
 def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Floats decide the same as decimal numbers, of which here all bits are drawn anew."""
-    law, drawn = NoiseLaw(0.5, 1, 3), np.arange(1, 1000, dtype=np.uint64) * np.uint64(2**54 + 7)
+    law, drawn = NoiseLaw(0.5, 1, 3, 3), np.arange(1, 1000, dtype=np.uint64) * np.uint64(2**54 + 7)
     monkeypatch.setattr(noise, "_random_words", lambda count: drawn[:count].copy())
     quick = law._draw_polya(len(drawn))
     monkeypatch.setattr(noise, "_TABLE_ERROR", 2.0)
@@ -54,7 +54,7 @@ def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
 
 def test_bits_are_drawn_until_they_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     """A number may begin just as the probability of 0 does."""
-    law = NoiseLaw(2.0, 1, 2)
+    law = NoiseLaw(2.0, 1, 2, 2)
     with localcontext(prec=60):
         edge = (1 - (-Decimal(1)).exp()).sqrt() * 2**64
     more = iter([0, 2**64 - 1])
@@ -65,20 +65,20 @@ def test_bits_are_drawn_until_they_decide(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_many_counts_with_little_epsilon_are_drawn_at_once() -> None:
     """Nothing is tried and dropped, so that it takes no longer the more members there are."""
-    law = NoiseLaw(1e-3, 1, 63)
+    law = NoiseLaw(1e-3, 1, 63, 63)
     drawn = 63 * law.draw(20_000).var()  # its root is off by 5 % as a rule: tails are heavy
-    assert drawn**0.5 == pytest.approx(law.variance(63) ** 0.5, rel=0.35)
+    assert drawn**0.5 == pytest.approx(law.variance**0.5, rel=0.35)
 
 
 def test_a_noisy_value_is_as_far_off_as_it_says() -> None:
     tables = "[privacy]\nepsilon = 1"
     spec = kernel_spec("auc", ["a"], "l", algorithm="bins = 16", tables=tables)
-    off, law = [], noise_law_for(spec, 4)
+    off, law = [], noise_law(spec, 4)
     for _ in range(10):
         result = run_programs(start_programs(spec, deal(SCORED, 4)))
         assert result.noise is not None and result.noise.error is not None
         assert (result.noise.epsilon, result.noise.honest) == (1.0, 3)
-        assert result.noise.variance == pytest.approx(law.variance(4))
+        assert result.noise.variance == pytest.approx(law.variance)
         assert result.value is not None and result.bracket is None
         off.append((result.value - pg.exact(SCORED, "auc")) / result.noise.error)
     assert 0.1 < np.sqrt(np.mean(np.square(off))) < 2.5
@@ -101,16 +101,16 @@ def test_other_statistics_are_near_with_little_noise(
 
 def test_a_row_in_several_tables_is_hidden_in_all_of_them() -> None:
     noisy = "[privacy]\nepsilon = 1"
-    one = noise_law_for(kernel_spec("auc", ["a"], "l", tables=noisy), 3)
-    three = noise_law_for(kernel_spec("auc-difference", ["a", "b"], "l", tables=noisy), 3)
+    one = noise_law(kernel_spec("auc", ["a"], "l", tables=noisy), 3)
+    three = noise_law(kernel_spec("auc-difference", ["a", "b"], "l", tables=noisy), 3)
     assert (one.cells, three.cells) == (1, 3)
     honest = kernel_spec("auc", ["a"], "l", tables=noisy + "\nhonest = 2")
-    assert noise_law_for(honest, 5).honest == 2
-    assert noise_law_for(honest, 2).honest == 1, "whoever looks knows its own part"
+    assert noise_law(honest, 5).honest == 2
+    assert noise_law(honest, 2).honest == 1, "whoever looks knows its own part"
 
 
 def test_a_member_that_knows_its_own_noise_learns_no_more_than_epsilon() -> None:
-    law = noise_law_for(kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1"), 3)
+    law = noise_law(kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1"), 3)
     q, k = np.exp(-0.5), np.arange(1, 400)
     part = 2 / law.honest  # of the two others
     falls = np.cumsum(np.log((k - 1 + part) / k * q))

@@ -12,7 +12,6 @@ from benchmarks.noisy_intervals import Setting, draw_noise, forms_kept, study
 from pairgossip.cli.sums import result_facts
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.result_page import _facts
-from pairgossip.peer.spec.spec import noise_law_for
 from pairgossip.peer.sums.cells import Sums
 from pairgossip.peer.sums.noisy import (
     explain_no_interval,
@@ -21,7 +20,7 @@ from pairgossip.peer.sums.noisy import (
     nearest_shares,
     rows_for_interval,
 )
-from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.peer.sums.statistics import cells_of, noise_law
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -89,10 +88,10 @@ def test_the_bias_of_noise_is_taken_off_and_its_error_known(kernel: str) -> None
     spec = kernel_spec(kernel, ["a"], top='target = "u"', tables=NOISE)
     cells, rng, n = cells_of(spec), np.random.default_rng(8), 600
     counts = cells.add_up(VALUES[:n, None]).view(np.int64)[1:]
-    law = noise_law_for(spec, 5)
+    law = noise_law(spec, 5)
     draws = [(counts + draw_noise(law, 64, rng)).astype(np.float64) for _ in range(300)]
     with forms_kept():
-        found = [find_noisy(cells, Sums(n, (one,)), law.variance(5)) for one in draws]
+        found = [find_noisy(cells, Sums(n, (one,)), law.variance) for one in draws]
         plain = find_noisy(cells, Sums(n, (counts.astype(np.float64),)), 0.0)
     values, errors = np.array([(one.estimate.value, one.noise) for one in found if one]).T
     assert plain is not None
@@ -111,16 +110,16 @@ def test_a_form_is_the_kernel_averaged_over_pairs_of_cells() -> None:
 
 def test_whether_there_is_an_interval_follows_from_what_is_agreed() -> None:
     spec = kernel_spec("gini", ["a"], tables="[privacy]\nepsilon = 0.5")
-    cells, law = cells_of(spec), noise_law_for(spec, 4)
-    least = rows_for_interval(cells, law, 4)
-    assert explain_no_interval(cells, law, 4, least) is None
-    reason = explain_no_interval(cells, law, 4, least - 1)
+    cells, law = cells_of(spec), noise_law(spec, 4)
+    least = rows_for_interval(cells, law)
+    assert explain_no_interval(cells, law, least) is None
+    reason = explain_no_interval(cells, law, least - 1)
     assert reason == (
         f"noise is too large beside {least - 1} rows: an interval takes {least} rows, or a larger "
         "privacy.epsilon, or fewer algorithm.bins"
     )
     fewer = kernel_spec("gini", ["a"], algorithm="bins = 16", tables="[privacy]\nepsilon = 0.5")
-    assert rows_for_interval(cells_of(fewer), law, 4) == pytest.approx(least / 2, abs=1)
+    assert rows_for_interval(cells_of(fewer), law) == pytest.approx(least / 2, abs=1)
 
 
 @pytest.mark.parametrize(("n", "is_given"), [(100, False), (600, True)])
@@ -170,7 +169,7 @@ def test_other_last_digits_of_a_machine_change_no_figure(kernel: str) -> None:
     """Members sign figures that differ by 1e-9 at most, though covariances are singular here."""
     spec, rng = kernel_spec(kernel, ["a", "b"], tables=NOISE), np.random.default_rng(4)
     cells = cells_of(spec)
-    counts = cells.add_up(PAIRS).view(np.int64)[1:] + draw_noise(noise_law_for(spec, 5), 256, rng)
+    counts = cells.add_up(PAIRS).view(np.int64)[1:] + draw_noise(noise_law(spec, 5), 256, rng)
     found = []
     for rounding in (0.0, 1e-15, 1e-14):
         table = counts.reshape(16, 16) * (1 + rounding * rng.normal(size=(16, 16)))

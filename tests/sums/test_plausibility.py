@@ -10,10 +10,10 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.spec.spec import Spec, noise_law_for, parse_spec
+from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import SumsProgram
-from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.peer.sums.statistics import cells_of, noise_law
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec, sums_text
 
@@ -183,20 +183,20 @@ def test_noise_does_not_hide_what_it_never_does(lie: Lie, sentence: str) -> None
 
 @pytest.mark.parametrize(("epsilon", "members", "honest"), [(1.0, 3, 2), (0.1, 5, 1)])
 def test_noise_reaches_about_as_far_as_it_may(epsilon: float, members: int, honest: int) -> None:
-    law = NoiseLaw(epsilon, 1, honest)
+    law = NoiseLaw(epsilon, 1, honest, members)
     drawn = np.sum([law.draw(50_000) for _ in range(members)], axis=0)
     for chance in (1e-2, 1e-3):
-        beyond = float((np.abs(drawn) > law.reach(members, 1, chance)).mean())
+        beyond = float((np.abs(drawn) > law.reach(1, chance)).mean())
         assert beyond <= 2 * chance
-    assert law.reach(members, 1, 1e-9) < 60 * np.sqrt(law.variance(members))
+    assert law.reach(1, 1e-9) < 60 * np.sqrt(law.variance)
     several = drawn.reshape(-1, 50).sum(axis=1)
-    assert (np.abs(several) <= law.reach(members, 50, 1e-6)).all()
+    assert (np.abs(several) <= law.reach(50, 1e-6)).all()
 
 
 def test_honest_noise_is_never_refused() -> None:
     for _ in range(20):
         assert run_programs(start_programs(NOISY, deal(SCORED, 3))).noise is not None
-    assert noise_law_for(NOISY, 3).reach(3, 1, 1e-9 / 129) < 300
+    assert noise_law(NOISY, 3).reach(1, 1e-9 / 129) < 300
 
 
 @pytest.mark.parametrize(

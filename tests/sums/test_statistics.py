@@ -15,7 +15,6 @@ from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.brackets import interval_about
-from pairgossip.peer.sums.cells import cell_of
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.sketches.grids import Grid
@@ -172,7 +171,7 @@ def test_a_value_that_moves_within_its_cell_changes_no_count(
     rows[:, kept] = np.rint(rows[:, kept])
     moved = rows.copy()
     for at, axis in enumerate(cells.column_axes):
-        place = cell_of(axis, rows[:, at])
+        place = axis.find_bins(rows[:, at])
         assert isinstance(axis, Grid)
         shares = np.random.default_rng(at).uniform(0.05, 0.95, N)
         moved[:, at] = axis.edges[place] + shares * axis.widths[place]
@@ -342,9 +341,9 @@ def test_a_value_lies_in_its_bracket_where_rows_are_few() -> None:
 def test_an_interval_is_known_about_what_noise_has_moved_out_of_its_scale(
     value: float, scale: Scale
 ) -> None:
-    low, high = interval_about((0.1, 0.9), value, 0.2, 0.95, scale, Law(100.0))
+    low, high = interval_about((0.1, 0.9), value, 0.2, scale, Law(100.0))
     assert low <= min(value, 0.1) and high >= max(value, 0.9)
-    assert np.isnan(interval_about((0.9, 0.1), value, 0.2, 0.95, scale, Law(100.0))).all()
+    assert np.isnan(interval_about((0.9, 0.1), value, 0.2, scale, Law(100.0))).all()
 
 
 def test_a_bracket_ends_where_a_statistic_does() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.spec import differences, parse_spec, program_for
-from pairgossip.peer.sums.statistics import count_words
+from pairgossip.peer.sums.statistics import cells_of
 from tests.peer.homes import AUC, GINI
 from tests.sums.specs import kernel_spec, sums_text
 
@@ -129,10 +129,10 @@ def test_what_makes_no_sense_is_refused(text: str, sentence: str) -> None:
 
 def test_cells_depend_on_the_text_alone() -> None:
     spec, grades = parse_spec(SUMS), SUMS.replace("ill = [0, 1]", "ill = [1, 64]")
-    assert count_words(spec) == 1 + 2 * 64
-    assert count_words(parse_spec(add_lines(SUMS, privacy="epsilon = 1"))) == 1 + 2 * 64
-    assert count_words(parse_spec(grades.replace("auc", "ranking-risk"))) == 1 + 64 * 16
-    assert count_words(kernel_spec("kendall", ["a", "b"])) == 1 + 16 * 16
+    assert cells_of(spec).words == 1 + 2 * 64
+    assert cells_of(parse_spec(add_lines(SUMS, privacy="epsilon = 1"))).words == 1 + 2 * 64
+    assert cells_of(parse_spec(grades.replace("auc", "ranking-risk"))).words == 1 + 64 * 16
+    assert cells_of(kernel_spec("kendall", ["a", "b"])).words == 1 + 16 * 16
     for claimed in (1, 10**6):
         program = program_for(spec, ((0.5, 0.0),), {"a": 1, "b": claimed})
         assert program.ask() == program_for(spec, ((0.5, 0.0),), {"a": 1}).ask()

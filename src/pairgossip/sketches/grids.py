@@ -93,6 +93,16 @@ class Grid:
         return len(self.edges) - 1
 
     @property
+    def places(self) -> FloatArray:
+        """The edges of the bins."""
+        return self.edges
+
+    def find_bins(self, values: FloatArray) -> IntArray:
+        """Return the bin of every number."""
+        within = np.searchsorted(self.edges, values, side="right") - 1
+        return np.clip(within, 0, self.bins - 1)
+
+    @property
     def widths(self) -> FloatArray:
         """How wide each bin is."""
         return np.diff(self.edges)
@@ -187,8 +197,7 @@ class Grid:
 
     def entries(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the features that are not all zeros: their places and themselves, a line each."""
-        within = np.searchsorted(self.edges, values, side="right") - 1
-        bins: IntArray = np.clip(within, 0, self.bins - 1)
+        bins = self.find_bins(values)
         offsets = (values - self.middles[bins]) / self.widths[bins]
         powers = np.arange(self.powers + 1)
         return bins[:, None] * len(powers) + powers, offsets[:, None] ** powers
@@ -306,6 +315,12 @@ class Labels:
         """The numbers that stand for all: the values themselves."""
         return self.values
 
+    places = points
+
+    def find_bins(self, values: FloatArray) -> IntArray:
+        """Return the place of every number, which is among the values."""
+        return np.searchsorted(self.values, values)
+
     @property
     def point_features(self) -> FloatArray:
         """The features of the points."""
@@ -323,5 +338,4 @@ class Labels:
 
     def entries(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the places of the features that are not zeros, of values that are among these."""
-        places = np.searchsorted(self.values, values)
-        return places[:, None], np.ones((len(values), 1))
+        return self.find_bins(values)[:, None], np.ones((len(values), 1))

@@ -88,7 +88,7 @@ def _describe_interval(spec: Spec, cells: Cells) -> list[str]:
 
     assert spec.noise is not None
     members = 1 + (spec.noise.honest or _ASSUMED_MEMBERS)
-    least = rows_for_interval(cells, noise_law(spec, members), members)
+    least = rows_for_interval(cells, noise_law(spec, members))
     if least <= _FEW_ROWS:
         return []
     return [
@@ -115,13 +115,11 @@ def _describe_block(block: Block, spec: Spec) -> str:
 
 
 def _describe_learning(spec: Spec) -> list[str]:
-    from pairgossip.losses import Loss, as_loss
-    from pairgossip.peer.sums.learning import largest_sketch, most_words
+    from pairgossip.peer.sums.learning import largest_sketch, margin_of, most_words
 
-    loss = as_loss(spec.loss)
-    assert isinstance(loss, Loss)
-    sketch = f"up to {largest_sketch(loss.phi):,} " + (
-        "sums of polynomials of the scores" if loss.phi.is_smooth else "counts of scores in cells"
+    phi = margin_of(spec)
+    sketch = f"up to {largest_sketch(phi):,} " + (
+        "sums of polynomials of the scores" if phi.is_smooth else "counts of scores in cells"
     )
     return [
         f"Members learn at most {format_count(spec.algorithm.rounds or 0, 'sum')} of at most "

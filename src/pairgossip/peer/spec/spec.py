@@ -24,6 +24,7 @@ from pairgossip.losses import (
     Ball,
     GeneralLoss,
     Loss,
+    Proximal,
     SquaredL2,
     adaptive,
     as_loss,
@@ -58,7 +59,7 @@ from pairgossip.peer.spec.differences import differences as differences
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.messages import Rows
-    from pairgossip.peer.sums.noise import Noise, NoiseLaw
+    from pairgossip.peer.sums.noise import Noise
     from pairgossip.peer.sums.programs import SumsProgram
     from pairgossip.peer.sums.questions import OrderQuestion
 
@@ -108,6 +109,14 @@ class Learning(_Strict, frozen=True):
     """The largest norm of a model."""
     l2: float | None = None
     """The strength of the penalty on the squared norm."""
+
+    @property
+    def proximal(self) -> Proximal:
+        """The proximal map of the norm's limit and of the penalty."""
+        return as_proximal(
+            None if self.radius is None else Ball(self.radius),
+            None if self.l2 is None else SquaredL2(self.l2),
+        )
 
 
 class Stop(_Strict, frozen=True):
@@ -379,8 +388,7 @@ def program_for(
     members, generation
         How many rows each member of this generation has, and its name.
     noise
-        Returns what this member adds to the counts of a round: drawn once by `noise_law_for`, and
-        kept.
+        Returns what this member adds to the counts of a round: drawn once by `noise_law`, and kept.
     """
     from pairgossip.peer.sums.programs import Generation
 
@@ -392,13 +400,6 @@ def program_for(
     from pairgossip.peer.sums.statistics import StatisticsProgram
 
     return StatisticsProgram(spec, rows, whole, noise)
-
-
-def noise_law_for(spec: Spec, members: int) -> NoiseLaw:
-    """Return the law of the noise that each member adds to every count of a round."""
-    from pairgossip.peer.sums.statistics import noise_law
-
-    return noise_law(spec, members)
 
 
 def _debiased(spec: Spec) -> Any:
@@ -418,11 +419,7 @@ def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
     picked = max(degree, 1) / rows * picks_per_exchange(rows)
     if spec.learning is not None:
         loss = as_loss(spec.loss)
-        radius, l2 = spec.learning.radius, spec.learning.l2
-        proximal = as_proximal(
-            None if radius is None else Ball(radius), None if l2 is None else SquaredL2(l2)
-        )
-        dimension = loss.dimension(len(spec.observed))
+        proximal, dimension = spec.learning.proximal, loss.dimension(len(spec.observed))
         if isinstance(spec.learning.step, str):
             scale = adaptive().scale
             return AdaptiveAveraging(loss, dimension, proximal.map_in_metric, scale, 1.0 / picked)

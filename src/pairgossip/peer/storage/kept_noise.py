@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.mechanism import ledger_rows
-from pairgossip.peer.spec.spec import Spec, noise_law_for
+from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.ledger import Declared, noise_of, open_account
 from pairgossip.peer.storage.rows import digest
+from pairgossip.peer.sums.statistics import noise_law
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class KeptNoise:
         """Return the noise that the rows' owner adds to the counts of a sum over these members."""
 
         def draw() -> tuple[int, ...]:
-            drawn = noise_law_for(self.spec, len(members)).draw(counts)
+            drawn = noise_law(self.spec, len(members)).draw(counts)
             return tuple(drawn.tolist())
 
         declared = self._declare(own, members, question)

@@ -7,7 +7,9 @@ they would count in both parts, so that a statistic is farthest off if none of t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from pairgossip.order_statistics.rank_brackets import (
     bracket_class_test,
     bracket_spearman,
 )
+from pairgossip.peer.sums.results import LEVEL
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import AucPair, AucTable, GiniBins, GiniLabels
 from pairgossip.sketches.grids import Grid, Labels
@@ -45,25 +48,11 @@ POSSIBLE: dict[Scale, Ends] = {
 """Between which values statistics lie whose intervals are on these scales."""
 
 
-def bracket_of(
-    sketch: Sketch,
-    kernel: Kernel | Combination,
-    mean: FloatArray,
-    *,
-    is_noisy: bool = False,
-) -> Ends:
+def bracket_of(sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
     """Return the ends between which the statistic lies, whatever rows are in each cell.
 
     NaN if they are not known.
     """
-    low, high = _bracket_of(sketch, kernel, mean)
-    if is_noisy:
-        return low, high  # noise knows no limits
-    least, most = POSSIBLE[kernel.interval_scale]
-    return min(max(low, least), most), min(max(high, least), most)
-
-
-def _bracket_of(sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
     part = sketch.part if isinstance(sketch, Combined) else sketch
     if isinstance(part, GiniLabels):
         value = float(sketch.readout(mean))
@@ -79,8 +68,9 @@ def _bracket_of(sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray) 
     return _of_order(part, kernel, mean) if isinstance(part, Table) else UNKNOWN
 
 
-def _as_ends(ends: tuple[FloatArray, FloatArray]) -> Ends:
-    return float(ends[0]), float(ends[1])
+def _as_ends(ends: Iterable[Any]) -> Ends:
+    low, high = map(float, ends)
+    return low, high
 
 
 def _of_one_column(part: GiniBins, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
@@ -89,12 +79,10 @@ def _of_one_column(part: GiniBins, kernel: Kernel | Combination, mean: FloatArra
     ends[:, asked.index(GINI)] = _count_differences(part, mean)
     if MIDPOINT in asked:  # the lowest value has the highest mean
         shares = _shares(part, mean)
-        ends[:, asked.index(MIDPOINT)] = (
-            shares @ part.grid.edges[1:],
-            shares @ part.grid.edges[:-1],
-        )
-    low, high = kernel.combine(ends)
-    return float(low), float(high)
+        ends[:, asked.index(MIDPOINT)] = [
+            shares @ edges for edges in (part.grid.edges[1:], part.grid.edges[:-1])
+        ]
+    return _as_ends(kernel.combine(ends))
 
 
 def _shares(part: GiniBins, mean: FloatArray) -> FloatArray:
@@ -125,8 +113,7 @@ def _of_order(part: Table, kernel: Kernel | Combination, mean: FloatArray) -> En
     order, unknown = float(part.known(cells)), float(part.unknown(cells))
     agreement = np.clip([order - unknown, order + unknown], -1.0, 1.0)
     ends[:, asked.index(KENDALL)] = part.scale * agreement
-    low, high = kernel.combine(ends)
-    return float(low), float(high)
+    return _as_ends(kernel.combine(ends))
 
 
 def _of_survival(part: Table, mean: FloatArray) -> Ends:
@@ -226,9 +213,7 @@ def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribu
     return Distribution(edges, edges, np.reshape(placed, (*weights.shape[:-1], -1)), whole.size)
 
 
-def interval_about(
-    bracket: Ends, value: float, error: float, level: float, scale: Scale, law: Law
-) -> Ends:
+def interval_about(bracket: Ends, value: float, error: float, scale: Scale, law: Law) -> Ends:
     """Return an interval for a statistic that is known up to a bracket.
 
     Where the bracket is wide, errors of one side only can lead astray (Imbens and Manski 2004).
@@ -238,7 +223,7 @@ def interval_about(
     if not (error > 0 and low <= high):
         return UNKNOWN
     low, high = min(low, value), max(high, value)
-    at_most, slope = level_of_ends(level, (high - low) / error), _slope(scale, value)
+    at_most, slope = level_of_ends(LEVEL, (high - low) / error), _slope(scale, value)
     sizes = [error * _slope(scale, end) / slope if slope > 0 else error for end in (low, high)]
     return (
         interval(low, sizes[0], at_most, scale, law)[0],

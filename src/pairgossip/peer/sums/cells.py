@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -61,12 +61,11 @@ class Columns:
     def axes(
         self, powers: int, bins: int | None = None, most: int = MOST_CELLS
     ) -> tuple[Axis, ...]:
-        """Return the cells of every column; up to so many whole numbers have one each."""
-        count = bins or self.bins
+        """Return the cells of every column; up to ``most`` whole numbers have one each."""
         return tuple(
             Labels(np.arange(low, high + 1.0))
             if is_whole and high - low < most
-            else lay_cells((low, high), count, powers)
+            else lay_cells((low, high), bins or self.bins, powers)
             for (low, high), is_whole in zip(self.ranges, self.whole, strict=True)
         )
 
@@ -111,19 +110,10 @@ class Block(NamedTuple):
         """Return the number of rows in each cell, shape (cells,)."""
         if self.only is not None:
             rows = rows[rows[:, self.only] > 0]
-        places = [
-            cell_of(axis, rows[:, at]) for axis, at in zip(self.axes, self.columns, strict=True)
-        ]
+        columns = zip(self.axes, self.columns, strict=True)
+        places = [axis.find_bins(rows[:, at]) for axis, at in columns]
         flat = np.ravel_multi_index(places, self.shape)
         return np.bincount(flat, minlength=math.prod(self.shape))
-
-
-def cell_of(axis: Axis, values: FloatArray) -> IntArray:
-    """Return the cell of every number."""
-    if isinstance(axis, Labels):
-        return np.searchsorted(axis.values, values)
-    within = np.searchsorted(axis.edges, values, side="right") - 1
-    return np.clip(within, 0, axis.bins - 1)
 
 
 class Sums(NamedTuple):
@@ -142,6 +132,9 @@ class Sums(NamedTuple):
 class Cells(ABC):
     """The tables of counts that members add up for one statistic."""
 
+    powers = 1
+    """The highest power of places in a cell that is read."""
+
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.axes = self.lay()
@@ -152,9 +145,9 @@ class Cells(ABC):
         """The cells of the columns in their order; empty if cells are of something else."""
         return self.axes
 
-    @abstractmethod
     def lay(self) -> tuple[Axis, ...]:
         """Return the cells of the columns."""
+        return self.columns.axes(self.powers)
 
     @abstractmethod
     def lay_blocks(self) -> Sequence[Block]:
@@ -186,19 +179,22 @@ class Cells(ABC):
 
     def read_sums(self, total: Words) -> Sums:
         """Return the counts of a sum over all members."""
-        ends = np.cumsum([1, *(math.prod(block.shape) for block in self.blocks)])[:-1]
-        first, *tables = np.split(total.view(np.int64).astype(np.float64), ends)
-        shaped = (one.reshape(block.shape) for one, block in zip(tables, self.blocks, strict=True))
-        return Sums(float(first[0]), tuple(shaped))
+        numbers = total.view(np.int64).astype(np.float64)
+        parts = self._split(numbers[1:])
+        return Sums(float(numbers[0]), tuple(part.reshape(block.shape) for block, part in parts))
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return mean features given the share of rows in every cell, shape (..., counts).
 
         Rows are spread over their cell as the cells beside it suggest.
         """
-        ends = np.cumsum([math.prod(block.shape) for block in self.blocks])[:-1]
-        parts = zip(self.blocks, np.split(shares, ends, axis=-1), strict=True)
+        parts = self._split(shares)
         return np.concatenate([_spread(block, part) for block, part in parts], axis=-1)
+
+    def _split(self, counts: FloatArray) -> Iterator[tuple[Block, FloatArray]]:
+        """Return the numbers of each table, given those of all cells."""
+        ends = np.cumsum([math.prod(block.shape) for block in self.blocks])[:-1]
+        return zip(self.blocks, np.split(counts, ends, axis=-1), strict=True)
 
 
 def _spread(block: Block, shares: FloatArray) -> FloatArray:

@@ -15,8 +15,6 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.losses import Loss, as_loss
-from pairgossip.peer.sums.cells import cell_of
 from pairgossip.peer.sums.questions import find_order_question, label_values
 from pairgossip.peer.sums.results import CROWDED
 from pairgossip.peer.sums.statistics import cells_of
@@ -52,12 +50,13 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
         if spec.kernel == "distance" and len(spec.columns) > 1:
             _require_permission(spec, allowed, "it counts rows along many directions")
         return
+    from pairgossip.peer.sums.learning import count_told, margin_of
+
     _check_classes(spec, rows, least_rows)
-    loss = as_loss(spec.loss)
-    if isinstance(loss, Loss) and not loss.phi.is_smooth:
+    if not margin_of(spec).is_smooth:
         _require_permission(spec, allowed, "it counts scores at one model after the other")
     if spec.loss not in allowed:
-        _check_enough_rows(spec, rows)
+        _check_enough_rows(spec, rows, count_told(spec))
         _check_leverage(spec, rows)
 
 
@@ -94,12 +93,9 @@ def _check_number(rows: int, least_rows: int, which: str) -> None:
         )
 
 
-def _check_enough_rows(spec: Spec, rows: FloatArray) -> None:
+def _check_enough_rows(spec: Spec, rows: FloatArray, totals: int) -> None:
     """Refuse to tell as many numbers about a class as its rows have, unless that is allowed."""
-    from pairgossip.peer.sums.learning import count_told
-
-    smallest = min((len(part) for part in _split(spec, rows)), default=0)
-    own, totals = smallest * len(spec.columns), count_told(spec)
+    own = min(map(len, _split(spec, rows)), default=0) * len(spec.columns)
     if 0 < own < totals:
         _require_permission(
             spec,
@@ -156,7 +152,7 @@ def describe_crowded_cells(spec: Spec, rows: FloatArray) -> str | None:
         return None
     axes = zip(spec.columns, cells_of(spec).column_axes, rows.T, strict=False)
     shares = {
-        name: np.bincount(cell_of(axis, column)).max() / len(rows)
+        name: np.bincount(axis.find_bins(column)).max() / len(rows)
         for name, axis, column in axes
         if isinstance(axis, Grid)
     }

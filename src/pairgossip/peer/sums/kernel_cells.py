@@ -37,12 +37,11 @@ _JOINT_CELLS = 16
 class _PairCells(Cells):
     """The cells of a kernel's sketch."""
 
+    powers = 2
+
     def __init__(self, columns: Columns, kernel: Kernel | Combination) -> None:
         self.kernel = kernel
         super().__init__(columns)
-
-    def lay(self) -> tuple[Axis, ...]:
-        return self.columns.axes(powers=2)
 
     @abstractmethod
     def sketch(self, n: float, scale: float) -> Sketch:
@@ -112,7 +111,7 @@ class _Order(_PairCells):
     """Two columns, of which the second may be classes, and whether an event was seen."""
 
     def lay(self) -> tuple[Axis, ...]:
-        return self.columns.axes(powers=2)[:2]
+        return super().lay()[:2]
 
     @property
     def _events(self) -> bool:
@@ -196,10 +195,6 @@ class SampleCells(Cells):
         self._statistic = statistic
         super().__init__(columns)
 
-    def lay(self) -> tuple[Axis, ...]:
-        """Return the cells of the column."""
-        return self.columns.axes(powers=1)
-
     def lay_blocks(self) -> list[Block]:
         """Return one table, classes first."""
         if self.columns.label is None:
@@ -214,10 +209,6 @@ class SampleCells(Cells):
 
 class RankCells(Cells):
     """Cells of two columns, for the correlation of their ranks."""
-
-    def lay(self) -> tuple[Axis, ...]:
-        """Return the cells of both columns."""
-        return self.columns.axes(powers=1)
 
     def lay_blocks(self) -> list[Block]:
         """Return one table of both columns."""

@@ -15,12 +15,11 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proximal
+from pairgossip.losses import Loss, as_loss
 from pairgossip.losses.margins import Margin
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
-from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
+from pairgossip.peer.sums.programs import Generation, SumsProgram, decode, encode, read_question
 from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import rounded_or_none
 from pairgossip.solvers.bins import LARGEST_BINS
@@ -89,13 +88,18 @@ class LearningProgram(SumsProgram):
     """
 
     def __init__(self, spec: Spec, rows: FloatArray, generation: Generation) -> None:
-        super().__init__(spec, generation, _describe(spec))
-        loss = as_loss(spec.loss)
-        assert isinstance(loss, Loss)
-        self._phi, self._grades, self._count = loss.phi, count_grades(spec), len(rows)
+        asked = (
+            f"the linear score of {join_names(spec.columns)} that orders rows by {spec.label}, by "
+            f"the loss {spec.loss}, over the rows of all members"
+        )
+        super().__init__(spec, generation, asked)
+        check_labels(spec, rows[:, -1])
+        assert spec.learning is not None
+        self._phi, self._grades, self._count = margin_of(spec), count_grades(spec), len(rows)
         features = rows[:, :-1].copy()  # the solver scales them where they are
-        own = Rows(features, _grades(spec, rows[:, -1]), np.ones(len(rows)), None, 1)
-        proximal = _proximal(spec)
+        grades = np.searchsorted(label_values(spec), rows[:, -1])
+        own = Rows(features, grades, np.ones(len(rows)), None, 1)
+        proximal = spec.learning.proximal
         self._asking = Solver(
             own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP, is_sparing=True
         ).run()
@@ -146,7 +150,7 @@ class LearningProgram(SumsProgram):
     def _take(self, total: Words) -> None:
         self._check(total)
         sums = decode(total, self._bounds(), self._bits)[None, :]
-        if self._name == "moments" and not self._has_pairs(sums):
+        if self._name == "moments" and (self._counts > 0).sum() < 2:  # and no pairs of grades
             self.result = self._state(finished=False)
             return
         reach = self._farthest(sums) if self._name == "scores" else math.inf
@@ -182,10 +186,6 @@ class LearningProgram(SumsProgram):
         ends = most ** (0.5 / np.arange(1, len(most) + 1))
         return high * min(1.0, float(ends.min()))
 
-    def _has_pairs(self, moments: FloatArray) -> bool:
-        """Return whether rows of two grades are there."""
-        return int((moments.reshape(self._grades, -1)[:, 0] > 0).sum()) > 1
-
     def _bounds(self) -> FloatArray:
         """Return how large a row's part in each of the sums is at most."""
         assert self._averaging is not None
@@ -203,22 +203,20 @@ class LearningProgram(SumsProgram):
 
     def _advance(self, answer: Any) -> None:
         """Let the solver go on until it needs a sum, or is done."""
+        asked: Averaging | Agreeing | Round
         try:
-            while not self._needs_sum(asked := self._asking.send(answer)):
+            while not isinstance(asked := self._asking.send(answer), Averaging) or (
+                asked.sums.shape[1] == 0
+            ):
                 answer = self._answer(asked)
         except StopIteration:
             self._conclude(is_finished=True)
             return
-        assert isinstance(asked, Averaging)
         self._averaging = asked
         if asked.at is not None:
             self._name, self._at = "scores", asked.at
         elif self._name == "scores":
             self._name = "gradient"
-
-    @staticmethod
-    def _needs_sum(asked: object) -> bool:
-        return isinstance(asked, Averaging) and asked.sums.shape[1] > 0
 
     def _answer(self, asked: Averaging | Agreeing | Round) -> Any:
         """Answer what members know without asking others."""
@@ -249,46 +247,31 @@ class LearningProgram(SumsProgram):
 
 def most_words(spec: Spec) -> int:
     """Return how many numbers a member contributes to a sum at most."""
-    loss, grades, d = as_loss(spec.loss), count_grades(spec), len(spec.columns)
-    assert isinstance(loss, Loss)
+    grades, d = count_grades(spec), len(spec.columns)
     moments = choose_moments(grades, d, 1).size
-    return max(moments, d + 3, grades * largest_sketch(loss.phi))
+    return max(moments, d + 3, grades * largest_sketch(margin_of(spec)))
 
 
 def count_told(spec: Spec) -> int:
     """Return how many totals become known of one class at most: moments, scores and gradients."""
-    loss, grades, d = as_loss(spec.loss), count_grades(spec), len(spec.columns)
-    assert isinstance(loss, Loss) and spec.algorithm.rounds is not None
+    phi, grades, d = margin_of(spec), count_grades(spec), len(spec.columns)
+    assert spec.algorithm.rounds is not None
     moments = choose_moments(grades, d, 1)
     own = moments.size // grades
-    if loss.phi.is_quadratic and moments.full:
+    if phi.is_quadratic and moments.full:
         return own  # which tell the minimum
-    sums, sketch = spec.algorithm.rounds - 1, largest_sketch(loss.phi)
+    sums, sketch = spec.algorithm.rounds - 1, largest_sketch(phi)
     # Scores may be asked for twice at each model, if members' machines round differently.
     return own + max(sums // 2 * (sketch + d + 3), sums // 3 * (2 * sketch + d + 3))
+
+
+def margin_of(spec: Spec) -> Margin:
+    """Return the function of margins that a specification's loss is."""
+    loss = as_loss(spec.loss)
+    assert isinstance(loss, Loss)
+    return loss.phi
 
 
 def largest_sketch(phi: Margin) -> int:
     """Return how many numbers tell the scores of a grade at most."""
     return SPARING_ORDER if phi.is_smooth else LARGEST_BINS
-
-
-def _proximal(spec: Spec) -> Proximal:
-    assert spec.learning is not None
-    radius, l2 = spec.learning.radius, spec.learning.l2
-    return as_proximal(
-        None if radius is None else Ball(radius), None if l2 is None else SquaredL2(l2)
-    )
-
-
-def _grades(spec: Spec, labels: FloatArray) -> IntArray:
-    """Return the grade of every row; raise `InputError` for labels that are none."""
-    check_labels(spec, labels)
-    return np.searchsorted(label_values(spec), labels)
-
-
-def _describe(spec: Spec) -> str:
-    return (
-        f"the linear score of {join_names(spec.columns)} that orders rows by {spec.label}, by the "
-        f"loss {spec.loss}, over the rows of all members"
-    )

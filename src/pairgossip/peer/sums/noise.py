@@ -20,6 +20,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,33 +56,35 @@ class NoiseLaw:
         In how many counts a row is counted; the effect of each must be hidden.
     honest
         How many members add their part at least.
+    members
+        How many there are.
     """
 
     epsilon: float
     cells: int
     honest: int
+    members: int
 
     @property
-    def _decay(self) -> tuple[int, int]:
-        """The logarithm of q, without its sign, as a fraction."""
-        return math.floor(self.epsilon * _STEPS), 2 * self.cells * _STEPS
+    def _decay(self) -> Fraction:
+        """The logarithm of q, without its sign."""
+        return Fraction(math.floor(self.epsilon * _STEPS), 2 * self.cells * _STEPS)
 
-    def variance(self, members: int) -> float:
-        """Return the variance of a count's noise to which this many members add their part."""
-        numerator, denominator = self._decay
-        q = math.exp(-numerator / denominator)
-        return 2 * members / self.honest * q / (1 - q) ** 2
+    @property
+    def variance(self) -> float:
+        """The variance of a count's noise, to which all members have added their part."""
+        q = math.exp(-self._decay)
+        return 2 * self.members / self.honest * q / (1 - q) ** 2
 
-    def reach(self, members: int, counts: int, chance: float) -> float:
+    def reach(self, counts: int, chance: float) -> float:
         """Bound the noise of this many counts together; it is larger with this chance at most.
 
         By Chernoff's bound for the difference of two sums of Polya draws.
         """
-        numerator, denominator = self._decay
-        decay = numerator / denominator
+        decay = float(self._decay)
         tilt = decay * np.linspace(0.01, 0.99, 99)
         both = np.log1p(-np.exp(tilt - decay)) + np.log1p(-np.exp(-tilt - decay))
-        growth = counts * members / self.honest * (2 * math.log(-math.expm1(-decay)) - both)
+        growth = counts * self.members / self.honest * (2 * math.log(-math.expm1(-decay)) - both)
         return float(((growth + math.log(2 / chance)) / tilt).min())
 
     def draw(self, counts: int) -> IntArray:
@@ -100,8 +103,7 @@ class NoiseLaw:
 
     def _tabulate(self) -> FloatArray:
         """Return the probabilities of up to k, for every k that is not too rare."""
-        numerator, denominator = self._decay
-        decay, m = numerator / denominator, self.honest
+        decay, m = float(self._decay), self.honest
         j = np.arange(1, math.ceil(_LARGEST_EXPONENT / decay) + 1)
         falls = math.exp(-decay) * (m * (j - 1) + 1) / (m * j)
         chances = np.cumprod(np.append((-math.expm1(-decay)) ** (1 / m), falls))
@@ -119,8 +121,8 @@ class NoiseLaw:
         with localcontext(prec=bits + _SLACK):
             slack = Decimal(10) ** -bits
             share = Decimal(drawn) / 2**bits
-            numerator, denominator = self._decay
-            q, m = (-Decimal(numerator) / denominator).exp(), self.honest
+            decay, m = self._decay, self.honest
+            q = (-Decimal(decay.numerator) / decay.denominator).exp()
             chance = ((1 - q).ln() / m).exp()
             end, k = chance, 0
             while share - slack >= end:

@@ -64,21 +64,21 @@ _ANGLES = 720
 """Directions in which averages are moved to find the ends of a statistic."""
 
 
-def rows_for_interval(cells: Cells, law: NoiseLaw, members: int) -> int:
+def rows_for_interval(cells: Cells, law: NoiseLaw) -> int:
     """Return how many rows of all members it takes for an interval; 0 if none ever has one."""
     is_followed = _is_followed(cells)
     if not is_followed and not _has_interval(cells):
         return 0
     most = MOST_NOISE if is_followed else MOST_UNFOLLOWED
-    return math.ceil(math.sqrt(cells.counts * law.variance(members)) / most)
+    return math.ceil(math.sqrt(cells.counts * law.variance) / most)
 
 
-def explain_no_interval(cells: Cells, law: NoiseLaw, members: int, rows: float) -> str | None:
+def explain_no_interval(cells: Cells, law: NoiseLaw, rows: float) -> str | None:
     """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
 
     Of a statistic that has none without noise either, nothing is said.
     """
-    least = rows_for_interval(cells, law, members)
+    least = rows_for_interval(cells, law)
     if rows >= least:
         return None
     return (
@@ -347,12 +347,9 @@ class _NoisyQuantile:
         )
         # Rows may lie anywhere in the cells of the ends.
         first, last = self._cells(wide * np.sqrt(by_noise + by_rows))
-        ends = float(self._places[first]), float(self._places[last + isinstance(self.axis, Grid)])
+        places = self.axis.places
+        ends = float(places[first]), float(places[last + isinstance(self.axis, Grid)])
         return Noisy(Estimate(value, error or math.nan, *ends), noise or math.nan)
-
-    @property
-    def _places(self) -> FloatArray:
-        return self.axis.values if isinstance(self.axis, Labels) else self.axis.edges
 
     @property
     def _below(self) -> FloatArray:
@@ -372,13 +369,13 @@ class _NoisyQuantile:
 
     def _ends(self, reach: FloatArray) -> Ends:
         """Return the same as numbers, rows being spread evenly over their cell."""
-        first, last = self._cells(reach)
+        (first, last), places = self._cells(reach), self.axis.places
         if isinstance(self.axis, Labels):
-            return float(self._places[first]), float(self._places[last])
+            return float(places[first]), float(places[last])
         ends = []
         for cell, below in ((first, self._below + reach), (last, self._below - reach)):
             low, high = below[cell], below[cell + 1]
             part = (self.share - low) / (high - low) if high > low else 0.5
-            edges = self._places[cell : cell + 2]
-            ends.append(float(edges[0] + np.clip(part, 0.0, 1.0) * (edges[1] - edges[0])))
+            width = places[cell + 1] - places[cell]
+            ends.append(float(places[cell] + np.clip(part, 0.0, 1.0) * width))
         return ends[0], ends[1]

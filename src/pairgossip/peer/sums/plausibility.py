@@ -8,7 +8,7 @@ tell who. Contributions of rows that a member does not have remain possible.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,10 +41,10 @@ def check_sums(cells: Cells, sums: Sums, generation: Generation, law: NoiseLaw |
         raise Disagreement(
             f"members have {generation.rows:,} rows by their list, but counted {sums.n:,.0f}"
         )
-    if law is not None:
-        _check_noisy_counts(cells, sums, law, len(generation.members))
-        return
-    _check_counts(cells, sums)
+    if law is None:
+        _check_counts(cells, sums)
+    else:
+        _check_noisy_counts(cells, sums, law)
 
 
 def _check_counts(cells: Cells, sums: Sums) -> None:
@@ -57,8 +57,7 @@ def _check_counts(cells: Cells, sums: Sums) -> None:
             )
         if block.only is not None and (table > _whole_table(cells, sums, block)).any():
             raise Disagreement("a cell holds more events than rows")
-    margins = list(_margins(cells, sums))
-    for first, second in zip(margins[::2], margins[1::2], strict=True):
+    for first, second in _margins(cells, sums):
         if (first.below != second.below).any():
             raise Disagreement("one table holds other rows than another")
 
@@ -77,7 +76,7 @@ class _Margin(NamedTuple):
     """How many counts were added up at most."""
 
 
-def _margins(cells: Cells, sums: Sums) -> Iterator[_Margin]:
+def _margins(cells: Cells, sums: Sums) -> Iterator[tuple[_Margin, _Margin]]:
     """Yield pairs of margins that are the same if tables are of the same rows.
 
     They are those of the label, and of every column that is in two tables, at common edges.
@@ -90,48 +89,48 @@ def _margins(cells: Cells, sums: Sums) -> Iterator[_Margin]:
     for (first, one), (second, other) in combinations(whole, 2):
         for column in set(first.columns) & set(second.columns):
             axes = [block.axes[block.columns.index(column)] for block in (first, second)]
-            points = _common_points(*axes)
-            for block, table, axis in zip((first, second), (one, other), axes, strict=True):
-                yield _margin(cells, block, table, column, axis, points)
+            points = _common_points(axes)
+            yield (
+                _margin(cells, first, one, column, points),
+                _margin(cells, second, other, column, points),
+            )
 
 
-def _common_points(one: Axis, other: Axis) -> FloatArray:
+def _common_points(axes: list[Axis]) -> FloatArray:
     """Return points below which both axes know how many rows there are."""
-    grids = [axis.edges for axis in (one, other) if isinstance(axis, Grid)]
-    if not grids:
-        assert isinstance(one, Labels)
-        return np.append(one.values, np.inf)
-    return np.append(grids[0][np.isin(grids[0], grids[-1])][1:-1], np.inf)
+    grids = [axis.edges for axis in axes if isinstance(axis, Grid)]
+    inner = grids[0][np.isin(grids[0], grids[-1])][1:-1] if grids else axes[0].places
+    return np.append(inner, np.inf)
 
 
 def _margin(
-    cells: Cells, block: Block, table: FloatArray, column: int, axis: Axis, points: FloatArray
+    cells: Cells, block: Block, table: FloatArray, column: int, points: FloatArray
 ) -> _Margin:
     """Count the rows of a table below points of a column, by class where the table has classes."""
     at, label = block.columns.index(column), cells.columns.label
+    axis = block.axes[at]
     kept = [at, *(k for k, one in enumerate(block.axes) if one is label and k != at)]
     others = tuple(k for k in range(table.ndim) if k not in kept)
     margin = np.moveaxis(table.sum(axis=others, keepdims=True), at, 0).reshape(axis.bins, -1)
-    ends = axis.values if isinstance(axis, Labels) else axis.edges[1:]
-    is_below = ends < points[:, None] if isinstance(axis, Labels) else ends <= points[:, None]
+    if isinstance(axis, Labels):
+        is_below = axis.values < points[:, None]
+    else:
+        is_below = axis.edges[1:] <= points[:, None]
     return _Margin(is_below.astype(np.float64) @ margin, table.size)
 
 
-def _refuse_outside(
-    values: FloatArray, low: FloatArray, high: FloatArray, names: Sequence[str]
-) -> None:
-    outside = ~((values >= low) & (values <= high))
-    if outside.any():
-        name = names[int(np.argwhere(outside)[0][-1])]
+def _refuse_beyond(values: FloatArray, counts: IntArray, slack: float, name: str) -> None:
+    """Refuse sums over the rows of each class whose terms run from -1 to 1."""
+    if (np.abs(values) > counts[:, None] + slack).any():
         raise Disagreement(f"{name} is beyond what so many rows in their ranges can have")
 
 
-def _check_noisy_counts(cells: Cells, sums: Sums, law: NoiseLaw, members: int) -> None:
+def _check_noisy_counts(cells: Cells, sums: Sums, law: NoiseLaw) -> None:
     """Refuse counts, and sums of counts, that are farther off than noise ever is."""
     checks = 4 * cells.counts**2  # of every run of cells, in each of the tables below
 
     def reach(counts: int) -> float:
-        return law.reach(members, counts, _CHANCE / checks)
+        return law.reach(counts, _CHANCE / checks)
 
     for block, table in zip(cells.blocks, sums.tables, strict=True):
         _refuse_beyond_noise(table, reach(1), reach(table.size))
@@ -141,8 +140,7 @@ def _check_noisy_counts(cells: Cells, sums: Sums, law: NoiseLaw, members: int) -
             _refuse_beyond_noise(others, reach(2), reach(2 * table.size))
         elif abs(float(table.sum()) - sums.n) > reach(table.size):
             raise Disagreement("counts do not add up to the rows, by more than noise")
-    margins = list(_margins(cells, sums))
-    for first, second in zip(margins[::2], margins[1::2], strict=True):
+    for first, second in _margins(cells, sums):
         if (np.abs(first.below - second.below) > reach(first.size + second.size)).any():
             raise Disagreement("one table holds other rows than another, by more than noise")
 
@@ -183,9 +181,9 @@ def check_moments(total: Words, layout: GradeMoments, bits: int, rows: int) -> I
     if counts.sum() != rows:
         raise Disagreement(f"classes have {counts.sum():,} rows, and members have {rows:,}")
     means, d = parts[:, 1:] / 2.0**bits, layout.dimension
-    slack, most = _ROUNDING * rows, np.asarray(counts[:, None], dtype=np.float64)
-    names = [*["the sum of a feature"] * d, *["the sum of a product"] * (means.shape[1] - d)]
-    _refuse_outside(means, -most - slack, most + slack, names)
+    slack = _ROUNDING * rows
+    _refuse_beyond(means[:, :d], counts, slack, "the sum of a feature")
+    _refuse_beyond(means[:, d:], counts, slack, "the sum of a product")
     if any(_is_indefinite(layout, *one, slack) for one in zip(counts.tolist(), means, strict=True)):
         raise Disagreement("some combination of features has a negative variance")
     return counts
@@ -209,9 +207,8 @@ def check_scores(total: Words, counts: IntArray, bits: int, *, is_smooth: bool) 
     """
     parts = total.view(np.int64).reshape(len(counts), -1)
     if is_smooth:
-        most = np.asarray(counts[:, None] + _ROUNDING * counts.sum(), dtype=np.float64)
-        names = ["the sum of a polynomial of scores"] * parts.shape[1]
-        _refuse_outside(parts / 2.0**bits, -most, most, names)
+        slack = _ROUNDING * float(counts.sum())
+        _refuse_beyond(parts / 2.0**bits, counts, slack, "the sum of a polynomial of scores")
         in_classes = _whole_counts(parts[:, 0], bits)
     else:
         in_classes = _whole_counts(parts, bits).sum(axis=1)

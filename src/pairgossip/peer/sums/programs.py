@@ -1,4 +1,8 @@
-"""The base of programs on sums: rounds of sums, and then a statement that all members sign."""
+"""The base of programs on sums: rounds of sums, and then a statement that all members sign.
+
+Sums are of whole numbers modulo 2^64, exact in any order: a number x with |x| <= bound travels as
+round(x / bound 2^bits), below 0 as its complement.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,20 @@ import msgspec
 import numpy as np
 
 from pairgossip import __version__
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
-from pairgossip.peer.sums.fixed_point import choose_bits
 from pairgossip.peer.sums.results import Result, follow_result
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
 _Question = TypeVar("_Question")
+_FEWEST_BITS, _MOST_BITS = 32, 52
+"""Binary digits of a row's number; where rows leave room for fewer, they are refused."""
+_WORD = 63
+"""Binary digits of a sum besides its sign."""
 
 
 class Generation(NamedTuple):
@@ -142,6 +151,30 @@ class SumsProgram(ABC):
             rounds=self._rounds,
             **fields,
         )
+
+
+def choose_bits(rows: int) -> int:
+    """Return how finely numbers are cut, so that the sum over all members' rows has its place."""
+    bits = min(_MOST_BITS, _WORD - rows.bit_length())
+    if bits < _FEWEST_BITS:
+        most = 2 ** (_WORD - _FEWEST_BITS) - 1
+        raise InputError(
+            f"All members together have {rows:,} rows, but sums have room for {most:,}: split the "
+            "rows into several runs."
+        )
+    return bits
+
+
+def encode(numbers: FloatArray, bounds: FloatArray, bits: int, rows: int = 1) -> Words:
+    """Add up lines of numbers, shape (m, r), as whole numbers; each is of this many rows."""
+    limit = rows * 2.0**bits
+    whole = np.clip(np.rint(numbers / bounds * 2.0**bits), -limit, limit).astype(np.int64)
+    return whole.sum(axis=0, dtype=np.int64).view(np.uint64)
+
+
+def decode(total: Words, bounds: FloatArray, bits: int) -> FloatArray:
+    """Return the sum of the numbers."""
+    return np.asarray(total.view(np.int64) / 2.0**bits * bounds)
 
 
 @contextlib.contextmanager

@@ -36,7 +36,6 @@ _OF_SHARE: dict[str, Callable[[float], Statistic]] = {
     "trimmed-mean": TrimmedMean,
     "winsorized-mean": WinsorizedMean,
 }
-_OF_ONE_SAMPLE = ("value",)
 _COLUMN_MODELS = {("value",): "gini", ("value", "label"): "auc", ("x", "y"): "kendall"}
 """The kernel that stands for each set of columns: it takes the same ones."""
 
@@ -61,19 +60,22 @@ class OrderQuestion:
         return self.statistic is None or isinstance(self.statistic, ClassTest)
 
 
+_NAMED = {
+    "median": OrderQuestion("median", ("value",), Quantile(0.5)),
+    "hodges-lehmann": OrderQuestion("hodges-lehmann", ("value",), HodgesLehmann()),
+    "shift": OrderQuestion("shift", ("value", "label"), Shift()),
+}
+
+
 def find_order_question(name: str) -> OrderQuestion | None:
     """Return the statistic of order of this name; None if there is none."""
     plain = canonical(name)
-    if plain == "median":
-        return OrderQuestion("median", _OF_ONE_SAMPLE, Quantile(0.5))
-    if plain == "hodges-lehmann":
-        return OrderQuestion(plain, _OF_ONE_SAMPLE, HodgesLehmann())
-    if plain == "shift":
-        return OrderQuestion(plain, ("value", "label"), Shift())
+    if plain in _NAMED:
+        return _NAMED[plain]
     if (match := _WITH_SHARE.fullmatch(plain)) is not None:
         share = float(match[2])
         name = f"{match[1]}-{share:.6f}".rstrip("0")
-        return OrderQuestion(name, _OF_ONE_SAMPLE, _OF_SHARE[match[1]](share))
+        return OrderQuestion(name, ("value",), _OF_SHARE[match[1]](share))
     test = NAMED_TESTS.get(plain)
     if test is None or test.sketch is None:
         return None
@@ -87,8 +89,7 @@ def check_name(name: str) -> None:
     refuse_test(name)
     tests = (test for test, entry in NAMED_TESTS.items() if entry.sketch is not None)
     shares = ("quantile-0.5", "trimmed-mean-0.1", "winsorized-mean-0.1")
-    named = ("median", "hodges-lehmann", "shift", *shares, *tests)
-    choice("kernel", name, (*CATALOG, *named))
+    choice("kernel", name, (*CATALOG, *_NAMED, *shares, *tests))
 
 
 def check_kernel(kernel: Kernel | Combination) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.rank_brackets import UNKNOWN, Ends
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.peer.sums.brackets import (
+    POSSIBLE,
     at_edges,
     bracket_of,
     bracket_test,
@@ -57,16 +58,6 @@ class Estimate(NamedTuple):
     """For a test, the largest share of rows in one cell of each column."""
 
 
-class Reading(Protocol):
-    """Reads a statistic from means of features over a given number of rows."""
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features, shape (..., r)."""
-
-    def find(self, mean: FloatArray, noise: float) -> Estimate:
-        """Return the statistic with its errors; noise has this standard error."""
-
-
 @dataclass(frozen=True)
 class PairReading:
     """The statistic of a kernel, from its sketch."""
@@ -86,26 +77,27 @@ class PairReading:
         """Return the statistic with its errors; noise has this standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
-        bracket = self._bracket(mean, is_noisy=is_noisy)
-        if not is_noisy and not math.isnan(bracket[0]):
-            value = min(max(value, bracket[0]), bracket[1])  # rows spread over cells may lie beyond
+        bracket = self._bracket(mean)
+        if not is_noisy:  # which knows no limits
+            bracket = _clip(bracket[0], POSSIBLE[scale]), _clip(bracket[1], POSSIBLE[scale])
+            value = _clip(value, bracket)  # rows spread over cells may lie beyond
         # Cells of noisy counts do not tell to which side the statistic leans.
         is_plain = is_noisy or not error > 0
         law = Law(self._freedom(mean)) if is_plain else self._law(mean, error)
-        ends = interval_about(bracket, value, math.hypot(error, noise), LEVEL, scale, law)
+        ends = interval_about(bracket, value, math.hypot(error, noise), scale, law)
         # A bracket of noisy counts holds nothing for certain.
         return Estimate(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
-    def _bracket(self, mean: FloatArray, *, is_noisy: bool) -> Ends:
-        return bracket_of(self.sketch, self.kernel, mean, is_noisy=is_noisy)
+    def _bracket(self, mean: FloatArray) -> Ends:
+        return bracket_of(self.sketch, self.kernel, mean)
 
     def _error(self, mean: FloatArray) -> float:
         try:
             find_points(self.sketch, self.kernel)
         except InputError:
             return math.nan
-        means = mean[None]
-        return float(sampling_errors(self.sketch, self.kernel, self.target, means, self.n)[0])
+        errors = sampling_errors(self.sketch, self.kernel, self.target, mean[None], self.n)
+        return float(errors[0])
 
     def _law(self, mean: FloatArray, error: float) -> Law:
         """Return the law of the statistic over its error."""
@@ -158,7 +150,7 @@ class SpreadReading(PairReading):
         shift = -variance / (self.n * error) if self.target == "v" else 0.0
         return Law.of(away - variance, self.n * shares, self.n - 1, shift)
 
-    def _bracket(self, mean: FloatArray, *, is_noisy: bool) -> Ends:
+    def _bracket(self, mean: FloatArray) -> Ends:
         """Move every row by up to half of its cell: standard deviations change by no more.
 
         The root of the scatter is a length, so the same holds for it.
@@ -175,17 +167,13 @@ class SpreadReading(PairReading):
             table[..., 1:] = 0.0  # all rows at the middles
             by_class = shares.sum(axis=1) if self.of_classes else np.ones(1)
             reach += float(by_class @ (shares @ axis.widths**2)) / 4
-        scale = self._scale
+        scatter = self.sketch.part if isinstance(self.sketch, Combined) else self.sketch
+        assert isinstance(scatter, Scatter)
+        scale = scatter.factor
         value, moved = math.sqrt(max(float(self.readout(middle)), 0.0)), math.sqrt(scale * reach)
         rounding = _ROUNDING * scale * largest
         low, high = max(value - moved, 0.0) ** 2, (value + moved) ** 2
         return max(low - rounding, 0.0), high + rounding
-
-    @property
-    def _scale(self) -> float:
-        part = self.sketch.part if isinstance(self.sketch, Combined) else self.sketch
-        assert isinstance(part, Scatter)
-        return part.factor
 
 
 @dataclass(frozen=True)
@@ -216,7 +204,7 @@ class OrderReading:
             least, most = _round_outward(self.part, least, most)
             low, high = min(low, least), max(high, most)
         if not noise:  # few rows have gaps between them, in which rows spread over cells have none
-            value = min(max(value, least), most)
+            value = _clip(value, (least, most))
         return Estimate(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
 
     def _find_test(self, mean: FloatArray, noise: float, estimate: Estimate) -> Estimate:
@@ -238,6 +226,10 @@ class OrderReading:
         return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
 
 
+Reading = PairReading | OrderReading
+"""Reads a statistic from means of features over a given number of rows."""
+
+
 def _clip(number: float, ends: Ends) -> float:
     """Return the number that is nearest between two ends; any if these are not known."""
     return number if math.isnan(ends[0]) else min(max(number, ends[0]), ends[1])
@@ -245,7 +237,7 @@ def _clip(number: float, ends: Ends) -> float:
 
 def _round_outward(part: SampleReadout, least: float, most: float) -> Ends:
     """Return a bracket that allows for rounding; a number that rows have on average is in range."""
-    places = part.axis.values if isinstance(part.axis, Labels) else part.axis.edges
+    places = part.axis.places
     rounding = _ROUNDING * float(np.abs(places).max())
     first, last = (-math.inf, math.inf) if part.classes == 2 else (places[0], places[-1])
     return max(least - rounding, float(first)), min(most + rounding, float(last))

@@ -205,17 +205,11 @@ def decode_figures(public: bytes) -> Figures:
         raise Disagreement(f"a result that cannot be read ({problem})") from None
     if figures.encode() != public:
         raise Disagreement("a result that is not in its canonical form")
-    if not _are_versions(figures.versions):
+    versions = figures.versions
+    # No text of a member's choice, which all would sign.
+    if versions.keys() != {"pairgossip"} or not _VERSION_TEXT.fullmatch(versions["pairgossip"]):
         raise Disagreement("a result that names something else than a version of pairgossip")
     return figures
-
-
-def _are_versions(versions: dict[str, str]) -> bool:
-    """Return whether this is the version of pairgossip, and no text of a member's choice."""
-    return (
-        versions.keys() == {"pairgossip"}
-        and _VERSION_TEXT.fullmatch(versions["pairgossip"]) is not None
-    )
 
 
 def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> Result:
@@ -226,11 +220,7 @@ def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> 
     theirs = mine.take_over(decode_figures(public))
     size = max(abs(part) for name in _ALIKE for part in _numbers(getattr(mine, name)))
     # A loss is measured by that of the zero model, which is about 1.
-    near = {
-        **dict.fromkeys(_ALIKE, _TOLERANCE * size),
-        "noise": _TOLERANCE * size,
-        "objective": _TOLERANCE,
-    }
+    near = dict.fromkeys((*_ALIKE, "noise"), _TOLERANCE * size) | {"objective": _TOLERANCE}
     for name in Figures.__struct_fields__[:-1]:
         one, other = getattr(mine, name), getattr(theirs, name)
         if name == "model" and one is not None and other is not None:

@@ -12,9 +12,10 @@ import numpy as np
 from pairgossip.arrays import IntArray
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.program import Kind, Words
-from pairgossip.peer.spec.spec import Spec, noise_law_for, program_for
+from pairgossip.peer.spec.spec import Spec, program_for
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.statistics import noise_law
 
 
 def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
@@ -26,7 +27,7 @@ def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
 
         def noise(question: bytes, counts: int) -> IntArray:
             if (question, counts) not in kept:
-                kept[question, counts] = noise_law_for(spec, len(members)).draw(counts)
+                kept[question, counts] = noise_law(spec, len(members)).draw(counts)
             return kept[question, counts]
 
         return program_for(spec, own, members, noise=None if spec.noise is None else noise)

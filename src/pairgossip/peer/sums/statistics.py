@@ -12,7 +12,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.sums.cells import Axis, Cells, Columns, Sums
+from pairgossip.peer.sums.cells import Cells, Columns, Sums
 from pairgossip.peer.sums.kernel_cells import RankCells, SampleCells, cells_of_kernel
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
 from pairgossip.peer.sums.noisy import Noisy, explain_no_interval, find_noisy
@@ -75,7 +75,10 @@ class StatisticsProgram(SumsProgram):
     def __init__(
         self, spec: Spec, rows: FloatArray, generation: Generation, noise: Noise | None = None
     ) -> None:
-        super().__init__(spec, generation, describe_question(spec))
+        by = "" if spec.label is None else f" by {spec.label}"
+        kind = ", own pairs left out" if spec.target == "u" else ""
+        asked = f"{spec.kernel} of {join_names(spec.columns)}{by}, over the rows of all members"
+        super().__init__(spec, generation, asked + kind)
         if spec.noise is not None and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
         self._cells = cells_of(spec)
@@ -89,7 +92,7 @@ class StatisticsProgram(SumsProgram):
         return self._cells.words
 
     def _question(self) -> tuple[bytes, int]:
-        edges = [_places(axis) for axis in self._cells.axes]
+        edges = [axis.places.tolist() for axis in self._cells.axes]
         return msgspec.msgpack.encode(_Question("cells", edges)), self._cells.words
 
     def _add_up(self) -> Words:
@@ -105,17 +108,15 @@ class StatisticsProgram(SumsProgram):
 
     def _take(self, total: Words) -> None:
         sums = self._cells.read_sums(total)
-        law = None if self._noise is None else noise_law(self._spec, self._count)
+        members = len(self._generation.members)
+        law = None if self._noise is None else noise_law(self._spec, members)
         check_sums(self._cells, sums, self._generation, law)
-        self._conclude(sums)
-
-    def _conclude(self, sums: Sums) -> None:
-        if self._spec.noise is None:
+        if law is None:
             estimate = self._cells.reading(sums.n).find(self._cells.spread(sums.shares), 0.0)
             check_value(self._spec, estimate)
             noise = None
         else:
-            estimate, noise = self._find_noisy(sums, noise_law(self._spec, self._count))
+            estimate, noise = self._find_noisy(sums, law)
         self.result = self._state(
             value=rounded_or_none(estimate.value),
             sampling_error=rounded_or_none(estimate.error),
@@ -127,24 +128,17 @@ class StatisticsProgram(SumsProgram):
             noise=noise,
         )
 
-    @property
-    def _count(self) -> int:
-        """How many members there are."""
-        return len(self._generation.members)
-
     def _find_noisy(self, sums: Sums, law: NoiseLaw) -> tuple[Estimate, AddedNoise]:
         """Return what noisy counts tell, and what noise does to it."""
-        variance = law.variance(self._count)
-        estimate, error = find_noisy(self._cells, sums, variance) or self._follow_slopes(
-            sums, variance
-        )
-        reason = explain_no_interval(self._cells, law, self._count, sums.n)
+        followed = find_noisy(self._cells, sums, law.variance)
+        estimate, error = followed or self._follow_slopes(sums, law.variance)
+        reason = explain_no_interval(self._cells, law, sums.n)
         if reason is not None:
             estimate = estimate._replace(low=math.nan, high=math.nan)
         noise = AddedNoise(
             epsilon=law.epsilon,
             honest=law.honest,
-            variance=float(f"{variance:.12g}"),
+            variance=rounded_or_none(law.variance) or 0.0,
             error=rounded_or_none(error),
             without_interval=reason,
         )
@@ -175,11 +169,6 @@ def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
     """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
     crowded = tuple(rounded_or_none(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
     return crowded if any(crowded) else None
-
-
-def _places(axis: Axis) -> list[float]:
-    """Return the edges of cells, or the values that have one each."""
-    return (axis.values if isinstance(axis, Labels) else axis.edges).tolist()
 
 
 def columns_of(spec: Spec) -> Columns:
@@ -224,23 +213,10 @@ def cells_of(spec: Spec) -> Cells:
     return RankCells(columns) if asked.statistic is None else SampleCells(columns, asked.statistic)
 
 
-def count_words(spec: Spec) -> int:
-    """Return how many numbers a member contributes."""
-    return cells_of(spec).words
-
-
 def noise_law(spec: Spec, members: int) -> NoiseLaw:
     """Return the law of the noise that each member adds to a count."""
     assert spec.noise is not None
     # A member knows its own part of the noise, so the others' must be enough to hide rows from it.
     others = max(members - 1, 1)
     honest = min(spec.noise.honest or others, others)
-    return NoiseLaw(spec.noise.epsilon, len(cells_of(spec).blocks), honest)
-
-
-def describe_question(spec: Spec) -> str:
-    """Say in words what is asked."""
-    of = join_names(spec.columns)
-    by = "" if spec.label is None else f" by {spec.label}"
-    kind = ", own pairs left out" if spec.target == "u" else ""
-    return f"{spec.kernel} of {of}{by}, over the rows of all members{kind}"
+    return NoiseLaw(spec.noise.epsilon, len(cells_of(spec).blocks), honest, members)
