@@ -52,11 +52,11 @@ def test_a_label_comes_last() -> None:
 
 def test_a_specification_survives_odd_names_and_constant_columns() -> None:
     name = 'a "b" \\ é \x7f .c'
-    text = kernel_spec("gini", [name], None, np.full((3, 1), 2.0), rate=3, mixing="paper")
+    text = kernel_spec("gini", [name], None, np.full((3, 1), 2.0), rate=3)
     spec = parse_spec(text)
     assert spec.columns == (name,)
     assert spec.ranges == {name: (1.0, 3.0)}
-    assert (spec.algorithm.rate, spec.algorithm.mixing, spec.members) == (3.0, "paper", 3)
+    assert (spec.algorithm.rate, spec.members) == (3.0, 3)
 
 
 @pytest.mark.parametrize(

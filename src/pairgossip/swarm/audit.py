@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from pairgossip.algorithms.row_products import local_products
 from pairgossip.peer.protocol.messages import Mass, Record
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
-from pairgossip.peer.protocol.state import Outcome
+from pairgossip.peer.protocol.state import Outcome, Standing
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import estimate_of
@@ -72,7 +72,12 @@ def audit(homes: Sequence[Home]) -> Audit:
     seen = [read_snapshot(home) for home in homes]
     gone = {member for one in seen for member in one.state.evicted}
     views = {one.identity.id: one for one in seen if one.identity.id not in gone}
-    violations = [*_generations(views), *_memories(views), *_numbers(views), *_updates(views)]
+    violations = [
+        *compare_generations(one.state for one in views.values()),
+        *_memories(views),
+        *_numbers(views),
+        *_updates(views),
+    ]
     decided = _decided(views)
     effective = [pair for one in views.values() for pair in _effective(one, decided)]
     violations += _records(views, [record for record, _ in effective])
@@ -94,18 +99,21 @@ def audit(homes: Sequence[Home]) -> Audit:
         weight=weight,
         weight_due=due,
         violations=tuple(violations),
-        findings=tuple(_finding(one) for one in views.values()),
+        findings=tuple(
+            Finding(
+                one.identity.name,
+                estimate_of(one.context, one.state),
+                Errors(**one.status().as_fields()),
+                one.state.exchanges,
+            )
+            for one in views.values()
+        ),
     )
 
 
-def _finding(one: PeerSnapshot) -> Finding:
-    estimate = estimate_of(one.context, one.state)
-    errors = Errors(**one.status().as_fields())
-    return Finding(one.identity.name, estimate, errors, one.state.exchanges)
-
-
-def _generations(views: _Views) -> list[str]:
-    if len({(one.state.generation, one.state.evicted) for one in views.values()}) <= 1:
+def compare_generations(states: Iterable[Standing]) -> list[str]:
+    """Find peers that have not heard of the generation of others."""
+    if len({(one.generation, one.evicted) for one in states}) <= 1:
         return []
     return ["Not all peers are in the same generation: run them on until all have heard of it."]
 
@@ -205,15 +213,11 @@ def _updates_due(one: PeerSnapshot) -> int:
 
 def _updates(views: _Views) -> list[str]:
     """Find peers whose rows count other updates than their exchanges."""
-    sentences = []
-    for one in views.values():
-        count = sum(node.private[-1] for node in one.state.nodes)
-        if count != _updates_due(one):
-            sentences.append(
-                f"{one.identity.name} has counted {count:.0f} updates in "
-                f"{one.state.exchanges} exchanges."
-            )
-    return sentences
+    return [
+        f"{one.identity.name} has counted {count:.0f} updates in {one.state.exchanges} exchanges."
+        for one in views.values()
+        if (count := sum(node.private[-1] for node in one.state.nodes)) != _updates_due(one)
+    ]
 
 
 def _products(masses: Sequence[Mass], views: _Views) -> list[str]:

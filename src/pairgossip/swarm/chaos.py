@@ -17,6 +17,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pairgossip.errors import InputError
@@ -54,11 +55,11 @@ class FaultyLinks:
 
     def cut(self, links: Iterable[Link]) -> None:
         """Let nothing through these links until they are healed."""
-        self._do(self._close(links))
+        self._do(self._set_gates(links, is_open=False))
 
     def heal(self) -> None:
         """Let everything through again."""
-        self._do(self._reopen())
+        self._do(self._set_gates(self._open, is_open=True))
 
     def close(self) -> None:
         """Close all connections."""
@@ -78,18 +79,15 @@ class FaultyLinks:
         for link in self._targets:
             gate = self._open.setdefault(_ends(link), asyncio.Event())
             gate.set()
-            server = await asyncio.start_server(self._relaying(link), HOST, 0, limit=_CHUNK)
+            server = await asyncio.start_server(partial(self._serve, link), HOST, 0, limit=_CHUNK)
             self._servers.append(server)
             ports[link] = server.sockets[0].getsockname()[1]
         return ports
 
-    async def _close(self, links: Iterable[Link]) -> None:
+    async def _set_gates(self, links: Iterable[Link], *, is_open: bool) -> None:
         for link in links:
-            self._open[_ends(link)].clear()
-
-    async def _reopen(self) -> None:
-        for gate in self._open.values():
-            gate.set()
+            gate = self._open[_ends(link)]
+            gate.set() if is_open else gate.clear()
 
     async def _end(self) -> None:
         for server in self._servers:
@@ -98,22 +96,19 @@ class FaultyLinks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _relaying(self, link: Link) -> Any:
-        gate, port = self._open[_ends(link)], self._targets[link]
-
-        async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._tasks.add(task)
-            try:
-                await _relay(reader, writer, gate, port)
-            except (OSError, asyncio.CancelledError):
-                pass  # one side is gone, and so is the connection
-            finally:
-                self._tasks.discard(task)
-                writer.close()
-
-        return relay
+    async def _serve(
+        self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await _relay(reader, writer, self._open[_ends(link)], self._targets[link])
+        except (OSError, asyncio.CancelledError):
+            pass  # one side is gone, and so is the connection
+        finally:
+            self._tasks.discard(task)
+            writer.close()
 
 
 async def _relay(
@@ -245,15 +240,12 @@ class Chaos:
         if not is_waiting:
             self._last = now
         elif now - self._last > _PATIENCE:
-            self._give_up()
-
-    def _give_up(self) -> None:
-        left = ", ".join(f"{len(due)} {kind}" for kind, due in self._due.items() if due)
-        self.failure = (
-            f"{left} could not be carried out: for {_PATIENCE:.0f} seconds, not enough peers were "
-            f"running and exchanging."
-        )
-        self._due.clear()
+            left = ", ".join(f"{len(due)} {kind}" for kind, due in self._due.items() if due)
+            self.failure = (
+                f"{left} could not be carried out: for {_PATIENCE:.0f} seconds, not enough peers "
+                "were running and exchanging."
+            )
+            self._due.clear()
 
     def end(self) -> None:
         """Undo all faults at once, but start no peer that is down."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,11 +26,12 @@ from pairgossip.peer.identity.invitations import (
 from pairgossip.peer.identity.members import LEAST_MEMBERS, Members
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS
+from pairgossip.peer.spec.canonical_text import format_toml
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.rows import rows_text
-from pairgossip.peer.sums.questions import OrderQuestion, find_order_question
+from pairgossip.peer.sums.questions import find_order_question
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
@@ -64,18 +64,13 @@ class Plan:
             return None
         table = np.array([row for rows in self.rows for row in rows])
         asked = find_order_question(self.spec.kernel) if self.spec.is_sums else None
-        if asked is not None:
-            return _order_statistic(table, asked)
-        data = table[:, 0] if table.shape[1] == 1 else table
-        return exact(data, self.spec.kernel, self.spec.target)
-
-
-def _order_statistic(table: FloatArray, asked: OrderQuestion) -> float:
-    """Return a statistic of order of all rows together."""
-    if asked.statistic is None:
-        return TESTS[asked.name](table).value
-    labels = table[:, 1] if table.shape[1] > 1 else None
-    return float(asked.statistic.value(Distribution.of(table[:, 0], labels=labels)))
+        if asked is None:
+            data = table[:, 0] if table.shape[1] == 1 else table
+            return exact(data, self.spec.kernel, self.spec.target)
+        if asked.statistic is None:
+            return TESTS[asked.name](table).value
+        labels = table[:, 1] if table.shape[1] > 1 else None
+        return float(asked.statistic.value(Distribution.of(table[:, 0], labels=labels)))
 
 
 def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Plan:
@@ -122,7 +117,6 @@ def kernel_spec(
     *,
     target: str = "v",
     rate: float = 10.0,
-    mixing: str | None = None,
     classes: Sequence[str] | None = None,
     is_sums: bool = False,
 ) -> str:
@@ -133,28 +127,21 @@ def kernel_spec(
     """
     # Classes in words say what the label can be.
     names = [*columns, *([] if label is None or classes is not None else [label])]
-    lines = [f"kernel = {_quoted(kernel)}", f"columns = [{', '.join(map(_quoted, columns))}]"]
-    if label is not None:
-        lines.append(f"label = {_quoted(label)}")
-    if classes is not None:
-        lines.append(f"classes = [{', '.join(map(_quoted, classes))}]")
-    lines += [f"target = {_quoted(target)}", f"members = {len(table)}", "", "[ranges]"]
+    ranges = {}
     for name, column in zip(names, table.T[: len(names)], strict=True):
         low, high = float(column.min()), float(column.max())
-        if low == high:
-            low, high = low - 1.0, high + 1.0
-        lines.append(f"{_quoted(name)} = [{low!r}, {high!r}]")
-    lines += ["", "[algorithm]", f'name = "{SUMS if is_sums else EXCHANGE}"']
-    if not is_sums:
-        lines.append(f"rate = {float(rate)!r}")
-    if mixing is not None:
-        lines.append(f"mixing = {_quoted(mixing)}")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    # A string of JSON is one of TOML, but for the delete character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+        ranges[name] = [low, high] if low < high else [low - 1.0, high + 1.0]
+    entries = {
+        "kernel": kernel,
+        "columns": list(columns),
+        "label": label,
+        "classes": None if classes is None else list(classes),
+        "target": target,
+        "members": len(table),
+        "ranges": ranges,
+        "algorithm": {"name": SUMS} if is_sums else {"name": EXCHANGE, "rate": rate},
+    }
+    return format_toml({name: one for name, one in entries.items() if one is not None})
 
 
 def make_folder(folder: Path) -> None:

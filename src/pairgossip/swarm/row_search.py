@@ -72,8 +72,9 @@ def _find_numbers(content: bytes, values: FloatArray) -> Iterator[float]:
     """Yield the numbers in a file that are among these values, whatever their sign."""
     if not len(values):
         return
-    yield from _common(np.array(list(_numbers(content))), values)
-    yield from _common(-np.array(list(_numbers(content))), values)
+    numbers = np.array(list(_numbers(content)))
+    yield from _common(numbers, values)
+    yield from _common(-numbers, values)
     for start in range(min(_WIDTH, len(content))):
         count = (len(content) - start) // _WIDTH
         for order in ("<f8", ">f8"):

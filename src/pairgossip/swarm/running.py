@@ -16,7 +16,6 @@ from pathlib import Path
 
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import STARTING, SwarmReader, SwarmReading
-from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.audit import Audit, audit
 from pairgossip.swarm.chaos import Chaos, Faults, FaultyLinks, all_are_up
 from pairgossip.swarm.manifest import Manifest, ManifestPeer, Result, write_manifest
@@ -158,7 +157,7 @@ def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnRea
             for home, identity in zip(homes, identities, strict=True)
         ]
         write = _ManifestWriter(folder, plan, peers, listen, exact)
-        return _Run(plan, peers, links, options, write, on_reading).to_the_end(homes, exact)
+        return _Run(plan, peers, links, options, write, on_reading).to_the_end()
 
 
 def _links(
@@ -211,29 +210,25 @@ class _ManifestWriter:
             self._written = manifest
 
 
+@dataclass
 class _Run:
     """The processes of a swarm from start to end."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        peers: list[PeerProcess],
-        links: FaultyLinks | None,
-        options: SwarmOptions,
-        write: _ManifestWriter,
-        on_reading: OnReading,
-    ) -> None:
-        self._plan, self._peers, self._links = plan, peers, links
-        self._options, self._write, self._on_reading = options, write, on_reading
-        self._chaos: Chaos | None = None
-        self._first: SwarmReading | None = None
-        self._last: SwarmReading | None = None
-        self._cpu_starting = 0.0
-        self._begun = time.time()
-        self._finished: dict[str, float] = {}
-        """When peers had the result of sums, by the clock."""
+    _plan: Plan
+    _peers: list[PeerProcess]
+    _links: FaultyLinks | None
+    _options: SwarmOptions
+    _write: _ManifestWriter
+    _on_reading: OnReading
+    _chaos: Chaos | None = None
+    _first: SwarmReading | None = None
+    _last: SwarmReading | None = None
+    _cpu_starting: float = 0.0
+    _begun: float = field(default_factory=time.time)
+    _finished: dict[str, float] = field(default_factory=dict)
+    """When peers had the result of sums, by the clock."""
 
-    def to_the_end(self, homes: list[Home], exact: float | None) -> Report:
+    def to_the_end(self) -> Report:
         used, is_interrupted, memory = cpu_of_ended(), False, None
         with handle_signals(interrupt):
             try:
@@ -248,10 +243,10 @@ class _Run:
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
         seconds, exchanges = self._progress()
-        books = self._audit(homes, is_interrupted)
+        books = self._audit(is_interrupted)
         report = Report(
             books=books,
-            exact=exact,
+            exact=self._write.exact,
             seconds=seconds,
             faults=dict(self._faults()),
             offers_in_flight=0 if self._chaos is None else len(self._chaos.offers_in_flight),
@@ -268,7 +263,8 @@ class _Run:
         self._write(is_running=False, result=Result(report.is_sound, books.violations))
         return report
 
-    def _audit(self, homes: list[Home], is_interrupted: bool) -> Audit | SumsAudit:
+    def _audit(self, is_interrupted: bool) -> Audit | SumsAudit:
+        homes = [peer.home for peer in self._peers]
         if not self._is_sums:
             return audit(homes)
         logs = [peer.log for peer in self._peers]

@@ -20,11 +20,12 @@ from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
-from pairgossip.peer.signed_result import check_signed, sign_result, write_signed
+from pairgossip.peer.signed_result import check_signatures, sign_result
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs
+from pairgossip.swarm.audit import compare_generations
 from pairgossip.swarm.row_search import RowSearch
 from pairgossip.text import join_first
 
@@ -83,8 +84,13 @@ def audit_sums(
     views = {who: one for who, one in views.items() if who not in gone}
     parts_by_round, plain_result, problems = _run_plainly(views)
     unfinished = _unfinished(views, is_interrupted=is_interrupted)
-    problems += [*_generations(views), *unfinished, *_different(views)]
-    problems += _forged(views)
+    contributions = _collect_contributions(views)
+    problems += [
+        *compare_generations(one.state for one in views.values()),
+        *unfinished,
+        *_different(views, contributions),
+        *_forged(views, contributions),
+    ]
     complete = _complete_rounds(views)
     sums = _masked_sums(views, complete)
     for (number, total), parts in zip(sums.items(), parts_by_round, strict=False):
@@ -93,8 +99,10 @@ def audit_sums(
         problems += _unmasked(views, number, parts)
     stated = {who: _stated(one) for who, one in views.items()}
     problems += _other_results(views, stated, plain_result)
+    ranges = next(iter(views.values())).seen.spec.ranges.values()
     search = RowSearch(
-        {one.name: one.seen.context.own for one in views.values()}, _public_numbers(views)
+        {one.name: one.seen.context.own for one in views.values()},
+        public=[end for ends in ranges for end in ends],
     )
     for one in views.values():
         problems += search.find(one.name, _files(one, logs))
@@ -103,7 +111,7 @@ def audit_sums(
         result=next(iter(stated.values())) if len(results) == 1 else None,
         rounds=len(complete),
         sums=len(sums),
-        signatures=len(_distinct(views)),
+        signatures=sum(map(len, contributions.values())),
         searched=search.count,
         violations=tuple(problems),
     )
@@ -113,12 +121,6 @@ def _view(home: Home) -> _View:
     seen = read_snapshot(home)
     assert isinstance(seen.saved, SumsState)
     return _View(seen, seen.saved, Rounds(seen.context, seen.saved))
-
-
-def _public_numbers(views: _Views) -> list[float]:
-    """Return what all members know, whose rows ever it is in."""
-    spec = next(iter(views.values())).seen.spec
-    return [end for ends in spec.ranges.values() for end in ends]
 
 
 def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
@@ -157,19 +159,13 @@ def _program(one: _View, folder: Path) -> SumsProgram:
     return program
 
 
-def _generations(views: _Views) -> list[str]:
-    if len({(one.state.generation, one.state.evicted) for one in views.values()}) <= 1:
-        return []
-    return ["Not all peers are in the same generation: run them on until all have heard of it."]
-
-
 def _unfinished(views: _Views, *, is_interrupted: bool) -> Iterator[str]:
     """Say which peers have no result, and why; of those that were interrupted, which cannot."""
     for one in views.values():
         rounds = one.rounds
         if rounds.halt is None and (rounds.ask is None or is_interrupted):
             continue
-        names = [views[who].name if who in views else who for who in rounds.awaited]
+        names = [_name(views, who) for who in rounds.awaited]
         if names:
             waits = join_first(names[:_MOST_NAMED], len(names))
             why = f"round {rounds.round} waits for {waits}"
@@ -179,10 +175,6 @@ def _unfinished(views: _Views, *, is_interrupted: bool) -> Iterator[str]:
 
 
 _Places = dict[tuple[int, str], dict[bytes, Contribution]]
-
-
-def _distinct(views: _Views) -> list[Contribution]:
-    return [one for places in _collect_contributions(views).values() for one in places.values()]
 
 
 def _collect_contributions(views: _Views) -> _Places:
@@ -195,20 +187,21 @@ def _collect_contributions(views: _Views) -> _Places:
     return contributions
 
 
-def _different(views: _Views) -> list[str]:
+def _different(views: _Views, contributions: _Places) -> list[str]:
     return [
         f"Peers hold different contributions of {_name(views, member)} to round {number}."
-        for (number, member), contributions in sorted(_collect_contributions(views).items())
-        if len(contributions) > 1
+        for (number, member), held in sorted(contributions.items())
+        if len(held) > 1
     ]
 
 
-def _forged(views: _Views) -> list[str]:
+def _forged(views: _Views, contributions: _Places) -> list[str]:
     """Find contributions that were not signed by those whose they are said to be."""
     context = next(iter(views.values())).seen.context
     return [
         f"A contribution of {_name(views, one.member)} to round {one.round} is not signed by it."
-        for one in _distinct(views)
+        for held in contributions.values()
+        for one in held.values()
         if not context.verify(one.member, signed_payload(one, context.spec), one.signature)
     ]
 
@@ -247,13 +240,10 @@ def _stated(one: _View) -> Result | None:
     """Return what a peer has stated, if all members have signed it, as anyone would check it."""
     if one.rounds.ask is not None or one.rounds.halt is not None:
         return None
-    with tempfile.TemporaryDirectory(prefix="pairgossip-result-") as folder:
-        path = Path(folder) / "result.json"
-        try:
-            write_signed(sign_result(one.seen.context, one.rounds), path)
-            checked = check_signed(path)
-        except InputError:
-            return None
+    try:
+        checked = check_signatures(sign_result(one.seen.context, one.rounds), one.name)
+    except InputError:
+        return None
     return None if checked.missing else checked.result
 
 

@@ -20,7 +20,6 @@ from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
-    from pairgossip.peer.storage.folder import Home
 
 _PATIENCE = 10.0
 """Seconds for which a command waits until a running peer has done it."""
@@ -100,7 +99,6 @@ def add_command(
     place = find_home(home)
     shown = _describe_difference(read_snapshot(place))
     if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
-        tell("Nothing was done.")
         return EXIT_FAILED
     asked = request_growth(place, data, ledger, budget)
     what = format_count(asked.added, "row")
@@ -186,8 +184,9 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
     name = seen.members.names()[lost]
     if lost in seen.saved.evictions:
         raise InputError(f"'{name}' was evicted before: there is nothing left to do.")
-    if not yes and not _is_confirmed(seen, lost, name):
-        tell("Nothing was done.")
+    if not yes and not _is_agreed(
+        f"Evicting '{name}'", _describe_eviction(seen, lost, name), f"Evict {name}?"
+    ):
         return EXIT_FAILED
     request = request_eviction(place, lost)
     if not place.is_running():
@@ -199,8 +198,8 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
     return 0
 
 
-def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
-    """Say what an eviction means, and ask whether it is meant."""
+def _describe_eviction(seen: PeerSnapshot, lost: str, name: str) -> list[str]:
+    """Say what an eviction means."""
     from pairgossip.cli.peer.status import describe_ended
     from pairgossip.peer.service.status import ended_generation
 
@@ -217,7 +216,7 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     ended = ended_generation(status)
     if rows is not None and ended is not None:
         meaning.append(f"Generation {status.generation} then ends with {describe_ended(ended)}.")
-    return _is_agreed(f"Evicting '{name}'", meaning, f"Evict {name}?")
+    return meaning
 
 
 def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
@@ -242,14 +241,15 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
     yes
         Do not ask.
     """
+    from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.folder import request_agreement
+    from pairgossip.peer.storage.journal_file import read_saved_state
 
     place = find_home(home)
     seen = read_snapshot(place)
     generation, meaning = _describe_agreement(seen)
     if not yes and not _is_agreed("Agreeing", meaning, "Agree?"):
-        tell("Nothing was done.")
         return EXIT_FAILED
     request = request_agreement(place, generation)
     if not place.is_running():
@@ -258,7 +258,8 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
     if _is_waiting(request):
         tell("It will be agreed when the peer comes to it.")
         return 0
-    if not _has_agreed(place, generation):
+    state, _ = read_saved_state(place.state)
+    if not isinstance(state, SumsState) or state.consent.generation != generation:
         tell(
             "Another generation has begun meanwhile, so that nothing was agreed: run peer agree "
             "again to see what has changed."
@@ -266,15 +267,6 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
         return EXIT_FAILED
     tell("Agreed: there is a new result once the operators of all members have agreed.")
     return 0
-
-
-def _has_agreed(home: Home, generation: str) -> bool:
-    """Return whether a peer has taken up the agreement to a generation."""
-    from pairgossip.peer.protocol.state import SumsState
-    from pairgossip.peer.storage.journal_file import read_saved_state
-
-    state, _ = read_saved_state(home.state)
-    return isinstance(state, SumsState) and state.consent.generation == generation
 
 
 def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
@@ -319,11 +311,11 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
 
 def _is_agreed(what: str, meaning: list[str], question: str) -> bool:
     """Say what something means that cannot be undone, and ask whether it is meant."""
-    if not sys.stdin.isatty():
-        raise InputError(
-            f"{what} cannot be undone, and there is no terminal to ask on: give --yes."
-        )
-    return is_answered_yes([f"{what} cannot be undone:", *meaning], question)
+    refusal = f"{what} cannot be undone, and there is no terminal to ask on: give --yes."
+    is_meant = is_answered_yes([f"{what} cannot be undone:", *meaning], question, refusal)
+    if not is_meant:
+        tell("Nothing was done.")
+    return is_meant
 
 
 def export_command(*, out: Path, home: HomeFolder = None, with_data: Flag = False) -> None:

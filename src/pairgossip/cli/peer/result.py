@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
-from pairgossip.cli.outputs.model import Model, specified_model, versions, write_model
+from pairgossip.cli.outputs.model import specified_model, versions, write_model
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.peer.signed import find_signed, write_signed_files
 from pairgossip.cli.peer.status import describe_eviction
@@ -76,20 +76,32 @@ def result_command(
 
 def _write(seen: PeerSnapshot, out: Path, generation: int | None) -> None:
     """Write what the peer itself has found."""
-    result = _now(seen) if generation is None else _then(seen, generation)
+    result = _find(seen, generation)
     if seen.spec.loss is not None and len(result.estimate) == len(seen.spec.columns):
-        write_model(_model(seen, result), out)
+        labels = sorted({row[-1] for row in seen.context.own})  # a peer knows its own only
+        settings = {
+            "peer": seen.identity.name,
+            "exchanges": result.exchanges,
+            "generation": result.generation,
+        }
+        write_model(specified_model(seen.spec, result.estimate, labels, settings), out)
     else:
         write_json_file(out, _result(seen, result))
 
 
-def _now(seen: PeerSnapshot) -> Ended:
-    """Return what the present generation has found so far."""
+def _find(seen: PeerSnapshot, asked: int | None) -> Ended:
+    """Return what the present generation has found so far, or another had when it ended."""
     from pairgossip.peer.protocol.messages import generation_ordinal
-    from pairgossip.peer.service.status import ended_generation, follow, status_of
+    from pairgossip.peer.service.status import ended_generation, follow, read_ended, status_of
 
-    shown, context = seen.status(), seen.context
     generation = generation_ordinal(seen.saved.generation)
+    if asked not in (None, generation):
+        ended = {one.generation: one for one in read_ended(seen.home.ended, generation)}
+        if asked not in ended:
+            generations = ", ".join(map(str, [*ended, generation]))
+            raise InputError(f"--generation is {asked}: what is known is of {generations}.")
+        return ended[asked]
+    shown, context = seen.status(), seen.context
     met = shown.heard_of if shown.generation == generation else ()
     status = status_of(context, seen.state, follow(context, seen.state, shown), met=met)
     result = ended_generation(status)
@@ -102,21 +114,6 @@ def _now(seen: PeerSnapshot) -> Ended:
     if result is None:
         raise InputError("This peer has made no exchange yet: run it, then ask again.")
     return result
-
-
-def _then(seen: PeerSnapshot, generation: int) -> Ended:
-    """Return what a generation had found when it ended."""
-    from pairgossip.peer.protocol.messages import generation_ordinal
-    from pairgossip.peer.service.status import read_ended
-
-    now = generation_ordinal(seen.saved.generation)
-    if generation == now:
-        return _now(seen)
-    ended = {one.generation: one for one in read_ended(seen.home.ended, now)}
-    if generation not in ended:
-        generations = ", ".join(map(str, [*ended, now]))
-        raise InputError(f"--generation is {generation}: what is known is of {generations}.")
-    return ended[generation]
 
 
 def _result(seen: PeerSnapshot, result: Ended) -> dict[str, object]:
@@ -144,13 +141,3 @@ def _result(seen: PeerSnapshot, result: Ended) -> dict[str, object]:
         **({} if spec.privacy is None else {"privacy": guarantee_of(spec)}),
         "versions": versions(),
     }
-
-
-def _model(seen: PeerSnapshot, result: Ended) -> Model:
-    labels = sorted({row[-1] for row in seen.context.own})  # a peer knows its own only
-    settings = {
-        "peer": seen.identity.name,
-        "exchanges": result.exchanges,
-        "generation": result.generation,
-    }
-    return specified_model(seen.spec, result.estimate, labels, settings)

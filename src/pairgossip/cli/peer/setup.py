@@ -182,16 +182,18 @@ def _describe_taken(old: OldFolder, ledgers: Sequence[str]) -> str:
 
 def _confirm_disclosure(leaves: list[str]) -> None:
     """Say what will leave this machine, and go on only if somebody agrees."""
-    if not sys.stdin.isatty():
-        raise InputError(
-            f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
-        )
-    if not is_answered_yes(leaves, "Make this peer?"):
+    refusal = f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
+    if not is_answered_yes(leaves, "Make this peer?", refusal):
         raise InputError("Nothing was made: answer y, or give --yes, to make the peer.")
 
 
-def is_answered_yes(sentences: Iterable[str], question: str) -> bool:
-    """Tell sentences, ask a question about them, and return whether the answer is yes."""
+def is_answered_yes(sentences: Iterable[str], question: str, refusal: str) -> bool:
+    """Tell sentences, ask a question about them, and return whether the answer is yes.
+
+    Raise `InputError` with the refusal where there is no terminal to ask on.
+    """
+    if not sys.stdin.isatty():
+        raise InputError(refusal)
     for sentence in sentences:
         tell(sentence)
     sys.stderr.write(f"{question} [y/N] ")
@@ -255,21 +257,17 @@ def invite_command(
     place = find_home(home)
     if address is not None and unreachable:
         raise InputError("Give --address or --unreachable, not both.")
-    reached = None if unreachable else address or _listening(place.read_settings().listen)
+    reached = None if unreachable else address or place.read_settings().listen
+    host, port = parse_address(reached or "", TLS) or ("", 0)
+    if address is None and host in ("0.0.0.0", "::"):
+        raise InputError(
+            f"This peer listens everywhere ({reached}): say where neighbors reach it, as in "
+            f"--address tls/clinic-a.example:{port}, or give --unreachable."
+        )
     me = load_identity(place.folder)
     # The number it began with: the others learn by its own word, once they meet, that it has more.
     rows = read_snapshot(place).context.rows[me.id]
     write_line(invitation(me, place.read_spec(), rows, reached))
-
-
-def _listening(listen: str) -> str:
-    host, port = parse_address(listen, TLS) or ("", 0)
-    if host in ("0.0.0.0", "::"):
-        raise InputError(
-            f"This peer listens everywhere ({listen}): say where neighbors reach it, as in "
-            f"--address tls/clinic-a.example:{port}, or give --unreachable."
-        )
-    return listen
 
 
 def join_command(
@@ -338,12 +336,11 @@ def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
         f"{names} on the list it contributes to no further sum of this folder, since the "
         "difference would show what new members contribute."
     )
-    if not sys.stdin.isatty():
-        raise InputError(
-            f"{meaning} Nobody was taken up, since there is no terminal to ask on: give --yes, or "
-            "let all members begin again from new folders."
-        )
-    if not is_answered_yes([meaning], "Take them up all the same?"):
+    refusal = (
+        f"{meaning} Nobody was taken up, since there is no terminal to ask on: give --yes, or "
+        "let all members begin again from new folders."
+    )
+    if not is_answered_yes([meaning], "Take them up all the same?", refusal):
         raise InputError("Nobody was taken up: answer y, or give --yes, to take them up.")
 
 

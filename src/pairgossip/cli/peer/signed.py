@@ -36,8 +36,12 @@ def find_signed(home: Home, generation: int | None) -> SignedResult:
     spec = home.read_spec().hash
     kept = [one for one in everything if one.is_of(spec)]
     chosen = [one for one in reversed(kept) if one.ordinal == generation]
+    for other in chosen[1:]:  # of generations that began at once and have the same number
+        tell(
+            f"Generation {other.ordinal} has more than one result here, and this is the last that "
+            f"was kept: pairgossip verify {other.path} reads another."
+        )
     if chosen:
-        _tell_others(chosen)
         return chosen[0].signed
     seen = read_snapshot(home)
     now = generation_ordinal(seen.saved.generation)
@@ -52,15 +56,6 @@ def find_signed(home: Home, generation: int | None) -> SignedResult:
         f"--generation is {generation}: the results that all members have signed are of "
         f"generation {results}, and the present one is {now}{beside}."
     )
-
-
-def _tell_others(chosen: list[KeptResult]) -> None:
-    """Name further results of generations that began at once and have the same number."""
-    for other in chosen[1:]:
-        tell(
-            f"Generation {other.ordinal} has more than one result here, and this is the last that "
-            f"was kept: pairgossip verify {other.path} reads another."
-        )
 
 
 def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:

@@ -52,19 +52,21 @@ def status_command(
         Print nothing but what is wrong, and end with 1 if the peer has not written a status for 15
         seconds, as a health check asks.
     """
+    place = find_home(home)
     if check:
-        return _check(find_home(home))
-    if prometheus:
-        _write_metrics(find_home(home))
-        return None
+        return _check(place)
     import msgspec
 
     from pairgossip.peer.reading import FolderReader
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.home import rows_waiting
 
-    place = find_home(home)
     seen, is_running = read_snapshot(place), place.is_running()
+    if prometheus:
+        from pairgossip.peer.service.metrics import MetricsPages
+
+        output().file.write(MetricsPages(seen.status).get("/metrics")[2].decode())
+        return None
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, seen.saved.rows)
     kept, damaged = _read_kept(place)
@@ -83,9 +85,20 @@ def status_command(
     for problem in problems:
         write_line(f"Problem: {problem}")
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
-    errors = _errors(status, seen.spec.kernel is not None)
-    more = _ended(status) + _kept(kept, seen.spec.hash) + added + _privacy(seen, status)
-    _write_facts(status, _state(status, state, is_running), errors, more)
+    without = f", without {', '.join(status.evicted)}" if status.evicted else ""
+    rows = [
+        (status.measure, _estimate(status)),
+        *_errors(status, seen.spec.kernel is not None),
+        *(_exchanges(status) if status.rounds is None else _rounds(status, status.rounds)),
+        ("generation", f"{status.generation}{without}"),
+        ("state", _state(status, state, is_running)),
+        ("id", status.id),
+        *_ended(status),
+        *_kept(kept, seen.spec.hash),
+        *added,
+        *_privacy(seen, status),
+    ]
+    write_rows(("peer", status.name), rows, numbers=False)
     _write_neighbors(status)
     if status.counts:
         counts = [(name, format_value(count)) for name, count in sorted(status.counts.items())]
@@ -142,15 +155,6 @@ def _kept(results: list[KeptResult], spec: str) -> list[tuple[str, str]]:
     return lines
 
 
-def _write_metrics(home: Home) -> None:
-    """Print what a running peer would serve."""
-    from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.service.metrics import MetricsPages
-
-    status = read_snapshot(home).status()
-    output().file.write(MetricsPages(lambda: status).get("/metrics")[2].decode())
-
-
 def _check(home: Home) -> int:
     from pairgossip.peer.service.metrics import MetricsPages
     from pairgossip.peer.service.status import read_status
@@ -160,22 +164,6 @@ def _check(home: Home) -> int:
         return 0
     tell(f"{home.folder}: {answer.decode().strip()}.")
     return EXIT_FAILED
-
-
-def _write_facts(
-    status: Status, state: str, errors: list[tuple[str, str]], more: list[tuple[str, str]]
-) -> None:
-    without = f", without {', '.join(status.evicted)}" if status.evicted else ""
-    rows = [
-        (status.measure, _estimate(status)),
-        *errors,
-        *(_exchanges(status) if status.rounds is None else _rounds(status, status.rounds)),
-        ("generation", f"{status.generation}{without}"),
-        ("state", state),
-        ("id", status.id),
-        *more,
-    ]  # fmt: skip
-    write_rows(("peer", status.name), rows, numbers=False)
 
 
 def _exchanges(status: Status) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -11,13 +12,29 @@ from pairgossip.losses import as_loss
 from pairgossip.losses.learning import can_sketch
 
 EXCHANGE, SUMS = "exchange", "sums"
-_OF_EXCHANGE = {
-    "mixing": "is how estimates are averaged when rows travel",
-    "rate": "is how often members exchange rows",
-}
-_OF_SUMS = ("bins", "refine", "rounds")
-_OF_REPORTS = ("bins", "rounding", "classes", "together")
 OR_EXCHANGE = 'or let rows travel with algorithm.name = "exchange"'
+_OR_REPORTS = OR_EXCHANGE.replace("rows", "reports")
+_NOT_OF_SUMS = {
+    ("algorithm", "mixing"): "algorithm.mixing is how estimates are averaged when rows travel, and "
+    f"sums have none: remove it, {OR_EXCHANGE}.",
+    ("algorithm", "rate"): "algorithm.rate is how often members exchange rows, and sums have none: "
+    f"remove it, {OR_EXCHANGE}.",
+    ("learning", "step"): "learning.step is not needed: sums choose their steps; remove it, "
+    f"{OR_EXCHANGE}.",
+    **{
+        ("privacy", key): f"privacy.{key} is about reports of rows, and sums have none: remove it, "
+        f"{_OR_REPORTS}."
+        for key in ("bins", "rounding", "classes", "together")
+    },
+    ("", "stop"): "stop is not needed: a run on sums ends by itself; remove the table, "
+    f"{OR_EXCHANGE}.",
+}
+"""Keys, by table, that mean nothing to sums, and the sentence that refuses each."""
+_NOT_OF_EXCHANGE = {
+    ("algorithm", key): f'algorithm.{key} is for algorithm.name = "sums": remove it.'
+    for key in ("bins", "refine", "rounds")
+}
+"""The same where rows travel."""
 
 
 def choose_algorithm(table: Mapping[str, Any]) -> str | None:
@@ -34,16 +51,14 @@ def choose_algorithm(table: Mapping[str, Any]) -> str | None:
     from pairgossip.peer.sums.questions import is_told_by_sums
 
     kernel, loss = table.get("kernel"), table.get("loss")
-    if isinstance(kernel, str):
-        return SUMS if is_told_by_sums(kernel) else EXCHANGE
-    return SUMS if isinstance(loss, str) and _is_learned_by_sums(loss) else EXCHANGE
-
-
-def _is_learned_by_sums(loss: str) -> bool:
-    try:
-        return can_sketch(as_loss(loss))
-    except InputError:
-        return False  # it is refused by its own sentence
+    with suppress(InputError):  # a loss that is unknown is refused by its own sentence
+        is_sums = (
+            is_told_by_sums(kernel)
+            if isinstance(kernel, str)
+            else isinstance(loss, str) and can_sketch(as_loss(loss))
+        )
+        return SUMS if is_sums else EXCHANGE
+    return EXCHANGE
 
 
 def check_measure_name(table: Mapping[str, Any]) -> None:
@@ -65,36 +80,11 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
 
 def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     """Refuse keys that mean nothing to the algorithm that is chosen."""
-    algorithm = table.get("algorithm", {})
-    keys = set(algorithm) if isinstance(algorithm, Mapping) else set()
-    if is_sums:
-        for key, why in _OF_EXCHANGE.items():
-            if key in keys:
-                raise InputError(
-                    f"algorithm.{key} {why}, and sums have none: remove it, {OR_EXCHANGE}."
-                )
-        learning, privacy = table.get("learning"), table.get("privacy")
-        if isinstance(learning, Mapping) and "step" in learning:
-            raise InputError(
-                f"learning.step is not needed: sums choose their steps; remove it, {OR_EXCHANGE}."
-            )
-        for key in _OF_REPORTS:
-            if isinstance(privacy, Mapping) and key in privacy:
-                raise InputError(
-                    f"privacy.{key} is about reports of rows, and sums have none: remove it, "
-                    f"{OR_EXCHANGE.replace('rows', 'reports')}."
-                )
-        if "stop" in table:
-            raise InputError(
-                "stop is not needed: a run on sums ends by itself; remove the table, "
-                f"{OR_EXCHANGE}."
-            )
-        return
-    if table.get("whole"):
+    if not is_sums and table.get("whole"):
         raise InputError('whole is for algorithm.name = "sums": remove it.')
-    for key in _OF_SUMS:
-        if key in keys:
-            raise InputError(f'algorithm.{key} is for algorithm.name = "sums": remove it.')
-    name = choose_algorithm(table)
-    if name not in (None, EXCHANGE):
-        raise unknown_name("algorithm.name", algorithm["name"], (EXCHANGE, SUMS))
+    for (name, key), sentence in (_NOT_OF_SUMS if is_sums else _NOT_OF_EXCHANGE).items():
+        part = table.get(name) if name else table
+        if isinstance(part, Mapping) and key in part:
+            raise InputError(sentence)
+    if choose_algorithm(table) not in (None, EXCHANGE, SUMS):
+        raise unknown_name("algorithm.name", table["algorithm"]["name"], (EXCHANGE, SUMS))

@@ -6,7 +6,6 @@ specification: the text is written as the file that has it, which is then read a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +14,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.algorithm import SUMS
-from pairgossip.peer.spec.differences import NOISE
+from pairgossip.peer.spec.differences import NOISE, read_table
 from pairgossip.peer.spec.spec import Spec, parse_spec
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -34,7 +33,14 @@ def restore_spec(text: str) -> Spec:
 
 def write_toml(text: str) -> str:
     """Write a canonical text as the file that has it."""
-    table = _leave_out_defaults(_read_table(text))
+    table = read_table(text)
+    if table is None:
+        raise InputError("The specification cannot be read.")
+    return format_toml(_leave_out_defaults(table))
+
+
+def format_toml(table: Mapping[str, Any]) -> str:
+    """Write values, lists and tables of these as TOML."""
     tables = {name: part for name, part in table.items() if isinstance(part, Mapping)}
     lines = [_write_entry(name, one) for name, one in table.items() if name not in tables]
     for name, part in tables.items():
@@ -66,16 +72,6 @@ def find_positive_class(text: str) -> str | float | None:
     return spec.ranges[spec.label][1] if spec.label in spec.ranges else None
 
 
-def _read_table(text: str) -> dict[str, Any]:
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        table = None
-    if not isinstance(table, dict):
-        raise InputError("The specification cannot be read.")
-    return table
-
-
 def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
     """Return the entries that a file may hold, the measure first and tables last."""
     noise, ranges = table.pop(NOISE, None), table.get("ranges")
@@ -95,14 +91,14 @@ def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
         if isinstance(part, dict) and part.get(key) == default:
             del part[key]
     order = ("kernel", "loss", "columns", "label", "classes", *sorted(table))
-    tables = {name: _leave_out_nulls(table[name]) for name in order if name in table}
-    return {name: part for name, part in tables.items() if part not in (None, {})}
-
-
-def _leave_out_nulls(part: Any) -> Any:
-    if not isinstance(part, dict):
-        return part
-    return {name: one for name, one in part.items() if one is not None}
+    kept = {}
+    for name in order:
+        part = table.get(name)
+        if isinstance(part, dict):
+            part = {key: one for key, one in part.items() if one is not None}
+        if part not in (None, {}):
+            kept[name] = part
+    return kept
 
 
 def _write_entry(name: str, value: Any) -> str:

@@ -90,8 +90,16 @@ def _check_measure(table: Mapping[str, Any]) -> None:
         raise InputError("kernel and loss are both given: keep the one that this run is about.")
 
 
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _find_repeated(words: list[str]) -> str | None:
+    return next((word for word, count in Counter(words).items() if count > 1), None)
+
+
 def _check_columns(columns: Any, label: Any) -> None:
-    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+    if not _are_words(columns):
         raise InputError('columns must be a list of names, as in columns = ["score"].')
     if not columns:
         raise InputError("columns is empty: name at least one column.")
@@ -99,8 +107,7 @@ def _check_columns(columns: Any, label: Any) -> None:
         raise InputError('label must be the name of a column, as in label = "diseased".')
     if not all(columns) or label == "":
         raise InputError("A column has an empty name: give every column a name.")
-    repeated = next((name for name, count in Counter(columns).items() if count > 1), None)
-    if repeated is not None:
+    if (repeated := _find_repeated(columns)) is not None:
         raise InputError(f"columns names '{repeated}' twice: name it once.")
     if label in columns:
         raise InputError(
@@ -110,15 +117,14 @@ def _check_columns(columns: Any, label: Any) -> None:
 
 def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
     """Refuse classes that are not the labels of two or more, in words."""
-    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+    if not _are_words(classes):
         raise InputError('classes must be a list of words, as in classes = ["no", "yes"].')
     label, privacy = table.get("label"), table.get("privacy")
     if label is None:
         raise InputError("classes are those of a label: name its column, or remove them.")
     if len(classes) < 2:
         raise InputError("classes must list two labels or more, from the lowest to the highest.")
-    repeated = next((name for name, count in Counter(classes).items() if count > 1), None)
-    if repeated is not None:
+    if (repeated := _find_repeated(classes)) is not None:
         raise InputError(f"classes lists '{repeated}' twice: list it once.")
     if not all(name and name == name.strip() for name in classes):
         raise InputError("classes lists a word that is empty or has blanks around it.")
@@ -129,7 +135,7 @@ def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
 
 
 def _check_whole(whole: Any, columns: list[str]) -> None:
-    if not isinstance(whole, list) or not all(isinstance(name, str) for name in whole):
+    if not _are_words(whole):
         raise InputError('whole must be a list of columns, as in whole = ["grade"].')
     strangers = [name for name in whole if name not in columns]
     if strangers:
@@ -278,17 +284,6 @@ def check_privacy(spec: Spec) -> None:
         return
     if privacy.rounding not in ROUNDINGS:
         raise unknown_name("privacy.rounding", privacy.rounding, ROUNDINGS)
-    _check_bins(spec, privacy)
-    _check_classes(spec, privacy)
-    from pairgossip.peer.spec.mechanism import debias_measure
-
-    try:
-        debias_measure(spec)
-    except InputError as problem:
-        raise problem.at("[privacy]") from None
-
-
-def _check_bins(spec: Spec, privacy: Privacy) -> None:
     assert isinstance(privacy.bins, tuple)
     if len(privacy.bins) != len(spec.columns):
         raise InputError(
@@ -296,6 +291,13 @@ def _check_bins(spec: Spec, privacy: Privacy) -> None:
             f"{len(spec.columns)}: give one number for all, or one for each of them (and none for "
             f"a label)."
         )
+    _check_classes(spec, privacy)
+    from pairgossip.peer.spec.mechanism import debias_measure
+
+    try:
+        debias_measure(spec)
+    except InputError as problem:
+        raise problem.at("[privacy]") from None
 
 
 def _check_classes(spec: Spec, privacy: Privacy) -> None:

@@ -19,22 +19,29 @@ _LONGEST_SHOWN = 60
 
 def differences(mine: str, theirs: str) -> list[str]:
     """Compare two canonical texts: one sentence for every key in which they differ."""
-    try:
-        other = json.loads(theirs)
-    except (ValueError, RecursionError):
-        other = None
-    if not isinstance(other, dict):
+    other = read_table(theirs)
+    if other is None:
         return ["Their specification cannot be read."]
     ours, others = dict(_entries(json.loads(mine))), dict(_entries(other))
     sentences = [
         f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "
         f"but {_format(others.get(key))} there."
         for key in sorted(ours.keys() | others.keys())
-        if not _is_same(ours.get(key), others.get(key))
+        # Null is as good as absent; true is not 1.
+        if (type(ours.get(key)), ours.get(key)) != (type(others.get(key)), others.get(key))
     ]
     if (more := len(sentences) - _MOST_SHOWN) > 0:
         return [*sentences[:_MOST_SHOWN], f"There are {more} more differences."]
     return sentences
+
+
+def read_table(text: str) -> dict[str, Any] | None:
+    """Return the table that a canonical text is; None if it cannot be read."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return table if isinstance(table, dict) else None
 
 
 def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -45,11 +52,6 @@ def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterato
             yield from _entries(value, f"{prefix}{key}.", depth + 1)
         else:
             yield f"{prefix}{key}", value
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two values mean the same: null is as good as absent; true is not 1."""
-    return type(one) is type(other) and bool(one == other)
 
 
 def _format(value: Any) -> str:

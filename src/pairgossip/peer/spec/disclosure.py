@@ -62,7 +62,8 @@ _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work 
 
 
 def _describe_cells(spec: Spec) -> list[str]:
-    from pairgossip.peer.sums.statistics import cells_of
+    from pairgossip.peer.sums.noisy import rows_for_interval
+    from pairgossip.peer.sums.statistics import cells_of, noise_law
 
     cells = cells_of(spec)
     sentences = [
@@ -73,28 +74,19 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
     if spec.noise is None:
         return [*sentences, _TWO_RUNS]
-    return [
-        *sentences,
+    sentences += [
         "Noise is added to every count: all sums of a generation together tell any one member "
         f"of a row what epsilon {spec.noise.epsilon:g} allows.",
-        *_describe_interval(spec, cells),
     ]
-
-
-def _describe_interval(spec: Spec, cells: Cells) -> list[str]:
-    """Say for how few rows noise leaves no interval; nothing if there never is one."""
-    from pairgossip.peer.sums.noisy import rows_for_interval
-    from pairgossip.peer.sums.statistics import noise_law
-
-    assert spec.noise is not None
-    members = 1 + (spec.noise.honest or _ASSUMED_MEMBERS)
-    least = rows_for_interval(cells, noise_law(spec, members))
+    law = noise_law(spec, 1 + (spec.noise.honest or _ASSUMED_MEMBERS))
+    least = rows_for_interval(cells, law)
     if least <= _FEW_ROWS:
-        return []
+        return sentences
     return [
+        *sentences,
         f"With fewer than about {least:,} rows of all members together there is no interval, only "
         "the value and the standard error of noise: a larger epsilon or fewer algorithm.bins "
-        "change that."
+        "change that.",
     ]
 
 

@@ -316,7 +316,9 @@ def _canonical(spec: Spec) -> Spec:
         changes["kernel"] = (asked or as_kernel(spec.kernel)).name
     if spec.loss is not None:
         changes["loss"] = as_loss(spec.loss).name
-        changes["learning"] = _canonical_learning(spec.learning or Learning())
+        learning = spec.learning or Learning()
+        step = canonical(learning.step) if isinstance(learning.step, str) else learning.step
+        changes["learning"] = msgspec.structs.replace(learning, step=step)
     changes["algorithm"] = _canonical_algorithm(spec)
     if spec.stop is not None:
         stop = msgspec.structs.replace(spec.stop, enough=spec.stop.enough or None)
@@ -343,13 +345,6 @@ def _canonical_algorithm(spec: Spec) -> Algorithm:
     if spec.loss is None and algorithm.mixing is None:
         return msgspec.structs.replace(algorithm, mixing="weighted")
     return algorithm
-
-
-def _canonical_learning(learning: Learning) -> Learning:
-    step = learning.step
-    return msgspec.structs.replace(
-        learning, step=canonical(step) if isinstance(step, str) else step
-    )
 
 
 def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
