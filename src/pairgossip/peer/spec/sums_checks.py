@@ -21,7 +21,8 @@ from pairgossip.sketches.grids import Labels
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.spec.spec import Spec, SumsNoise
+    from pairgossip.peer.sums.cells import Cells
 
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
@@ -64,18 +65,26 @@ def _check_statistic(spec: Spec) -> None:
         )
     if algorithm.bins is not None and not 2 <= algorithm.bins <= MOST_CELLS:
         raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {MOST_CELLS:,}.")
-    if spec.whole:
-        _check_whole(spec, spec.whole)
-    _check_cells(spec)
-
-
-def _check_whole(spec: Spec, names: Sequence[str]) -> None:
-    """Refuse columns of whole numbers that cannot have a cell each, and what that makes useless."""
     from pairgossip.peer.sums.statistics import cells_of
 
+    names = spec.whole or ()
     for name in names:
         _check_whole_range(name, *spec.ranges[name])
-    axes = dict(zip(spec.columns, cells_of(spec).column_axes, strict=False))
+    cells = cells_of(spec)
+    if names:
+        _check_whole(spec, names, cells)
+    if cells.words > _MOST_WORDS:
+        raise InputError(
+            f"A sum would have {cells.words:,} numbers, which is too long to send: lower "
+            "algorithm.bins, or leave a column out of whole."
+        )
+    if spec.noise is not None:
+        _check_noise(spec.noise)
+
+
+def _check_whole(spec: Spec, names: Sequence[str], cells: Cells) -> None:
+    """Refuse columns of whole numbers that cannot have a cell each, and what that makes useless."""
+    axes = dict(zip(spec.columns, cells.column_axes, strict=False))
     with_cells = [name for name in names if name in axes]
     if not with_cells:
         raise InputError(
@@ -104,23 +113,13 @@ def _check_whole_range(name: str, low: float, high: float) -> None:
         )
 
 
-def _check_cells(spec: Spec) -> None:
-    from pairgossip.peer.sums.statistics import cells_of
-
-    cells = cells_of(spec)
-    if cells.words > _MOST_WORDS:
+def _check_noise(noise: SumsNoise) -> None:
+    if not LEAST_EPSILON <= noise.epsilon <= MOST_EPSILON:
         raise InputError(
-            f"A sum would have {cells.words:,} numbers, which is too long to send: lower "
-            "algorithm.bins, or leave a column out of whole."
+            f"privacy.epsilon is {noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."
         )
-    if spec.noise is None:
-        return
-    if not LEAST_EPSILON <= spec.noise.epsilon <= MOST_EPSILON:
-        raise InputError(
-            f"privacy.epsilon is {spec.noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."
-        )
-    if spec.noise.honest is not None and spec.noise.honest < 1:
-        raise InputError(f"privacy.honest is {spec.noise.honest}: give 1 member or more.")
+    if noise.honest is not None and noise.honest < 1:
+        raise InputError(f"privacy.honest is {noise.honest}: give 1 member or more.")
 
 
 def _check_loss(spec: Spec) -> None:

@@ -135,7 +135,8 @@ def _of_survival(part: Table, mean: FloatArray) -> Ends:
         return total(everyone, first, later) + total(everyone - failed, first, tied)
 
     agreement, compared = outliving(order), outliving(whole)
-    more = total(2 * everyone - failed, whole, _share_bin(y)) - _own(y, failed, part.n)
+    own = 0.0 if y.ties_known else float(failed.sum()) / part.n  # pairs of a row with itself
+    more = total(2 * everyone - failed, whole, _share_bin(y)) - own
     unknown = outliving(_share_bin(x)) + more
     if not compared + more > 0:
         return UNKNOWN
@@ -146,11 +147,6 @@ def _of_survival(part: Table, mean: FloatArray) -> Ends:
 def _share_bin(axis: Grid | Labels) -> FloatArray:
     """Return the form of pairs in one bin whose order is not known."""
     return np.eye(axis.bins) * (not axis.ties_known)
-
-
-def _own(axis: Grid | Labels, counts: FloatArray, n: float) -> float:
-    """Return the share of pairs of a row with itself among those in one bin."""
-    return 0.0 if axis.ties_known else float(counts.sum()) / n
 
 
 def bracket_test(

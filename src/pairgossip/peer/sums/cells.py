@@ -50,7 +50,7 @@ class Columns:
     label: Labels | None
     bins: int
     """How many cells a column has."""
-    target: str = "v"
+    target: str
 
     def scale(self, n: float) -> float:
         """Return the factor of the target's kind; NaN if there is no pair of different rows."""

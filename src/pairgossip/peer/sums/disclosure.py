@@ -129,9 +129,7 @@ def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
     """Say how many of this site's cells hold few rows; None if none do, or there are no cells."""
     if not spec.is_sums or spec.kernel is None or spec.noise is not None:
         return None
-    cells = cells_of(spec)
-    prepared = cells.prepare(rows)
-    counts = np.concatenate([block.tabulate(prepared) for block in cells.blocks])
+    counts = cells_of(spec).add_up(rows)[1:]
     few, filled = int(((counts > 0) & (counts < _FEW)).sum()), int((counts > 0).sum())
     if not few:
         return None

@@ -17,7 +17,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Loss, as_loss
 from pairgossip.losses.margins import Margin
-from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.protocol.program import Ask, Disagreement, Words
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
 from pairgossip.peer.sums.programs import Generation, SumsProgram, decode, encode, read_question
 from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
@@ -127,7 +127,8 @@ class LearningProgram(SumsProgram):
         asked = _Question(self._name, tuple(model), float(low), float(high), order)
         return msgspec.msgpack.encode(asked), self._averaging.sums.shape[1]
 
-    def _add_up(self) -> Words:
+    def contribute(self, ask: Ask) -> Words:
+        """Return this member's numbers."""
         assert self._averaging is not None
         return encode(self._averaging.sums, self._bounds(), self._bits, self._count)
 

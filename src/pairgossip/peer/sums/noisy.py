@@ -66,10 +66,11 @@ _ANGLES = 720
 
 def rows_for_interval(cells: Cells, law: NoiseLaw) -> int:
     """Return how many rows of all members it takes for an interval; 0 if none ever has one."""
-    is_followed = _is_followed(cells)
-    if not is_followed and not _has_interval(cells):
-        return 0
-    most = MOST_NOISE if is_followed else MOST_UNFOLLOWED
+    most = MOST_NOISE
+    if not _is_followed(cells):
+        most, even = MOST_UNFOLLOWED, np.full(cells.counts, 1 / cells.counts)
+        if math.isnan(cells.reading(_ANY_ROWS).find(cells.spread(even), 0.0).low):
+            return 0  # nor is there an interval without noise
     return math.ceil(math.sqrt(cells.counts * law.variance) / most)
 
 
@@ -97,12 +98,6 @@ def _is_followed(cells: Cells) -> bool:
         return is_small and len(cells.blocks) == 1 and cells.counts <= _MOST_POINTS
     part = reading.part if isinstance(reading, OrderReading) else None
     return isinstance(part, SampleReadout) and isinstance(part.statistic, Quantile)
-
-
-def _has_interval(cells: Cells) -> bool:
-    """Return whether there is an interval without noise, if rows are spread over all cells."""
-    even = cells.spread(np.full(cells.counts, 1 / cells.counts))
-    return not math.isnan(cells.reading(_ANY_ROWS).find(even, 0.0).low)
 
 
 class Noisy(NamedTuple):
@@ -277,15 +272,13 @@ def _extremes(numbers: FloatArray) -> FloatArray:
 
 def _skewness(estimate: Estimate) -> FloatArray:
     """Return how long the arms of an interval are without noise, beside those of a normal law."""
-    bracket = (
-        estimate.bracket
-        if not math.isnan(estimate.bracket[0])
-        else (estimate.value, estimate.value)
-    )
+    low, high = estimate.bracket
+    if math.isnan(low):
+        low = high = estimate.value
     if math.isnan(estimate.low) or not estimate.error > 0:
         return np.ones(2)
-    level = level_of_ends(LEVEL, (bracket[1] - bracket[0]) / estimate.error)
-    arms = np.array([bracket[0] - estimate.low, estimate.high - bracket[1]])
+    level = level_of_ends(LEVEL, (high - low) / estimate.error)
+    arms = np.array([low - estimate.low, estimate.high - high])
     return arms / (normal_quantile(level) * estimate.error)
 
 

@@ -76,8 +76,8 @@ class SumsProgram(ABC):
         """Return what the next sum depends on, and how many words it has."""
 
     @abstractmethod
-    def _add_up(self) -> Words:
-        """Return the words of this member's rows."""
+    def contribute(self, ask: Ask) -> Words:
+        """Return this member's numbers."""
 
     @abstractmethod
     def _follow(self, public: bytes) -> None:
@@ -109,10 +109,6 @@ class SumsProgram(ABC):
             return Ask(Kind.STATEMENT, self.result.state())
         public, words = self._question()
         return Ask(Kind.SUM, public, words)
-
-    def contribute(self, ask: Ask) -> Words:
-        """Return this member's numbers."""
-        return self._add_up()
 
     def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
         """Return the same question as another member asks it, in a round more if it is repeated."""

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
-from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.protocol.program import Ask, Disagreement, Words
 from pairgossip.peer.sums.cells import Cells, Columns, Sums
 from pairgossip.peer.sums.kernel_cells import RankCells, SampleCells, cells_of_kernel
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
@@ -95,11 +95,11 @@ class StatisticsProgram(SumsProgram):
         edges = [axis.places.tolist() for axis in self._cells.axes]
         return msgspec.msgpack.encode(_Question("cells", edges)), self._cells.words
 
-    def _add_up(self) -> Words:
+    def contribute(self, ask: Ask) -> Words:
         """Return the number of rows, and their counts, with noise if there is any."""
         total = self._cells.add_up(self._rows)
         if self._noise is not None:
-            drawn = self._noise(self._question()[0], self._cells.counts)
+            drawn = self._noise(ask.public, self._cells.counts)
             total[1:] += drawn.astype(np.int64).view(np.uint64)
         return total
 
@@ -173,36 +173,23 @@ def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
 
 def columns_of(spec: Spec) -> Columns:
     """Return what a specification says of the columns of a statistic."""
-    label = _known_labels(spec)
-    names = spec.observed if label is None else spec.columns
-    ranges = tuple(spec.ranges[name] for name in names)
-    whole = tuple(name in (spec.whole or ()) for name in names)
-    bins = spec.algorithm.bins or default_cells(spec)
-    return Columns(ranges, whole, label, bins, spec.target)
-
-
-def default_cells(spec: Spec) -> int:
-    """Return how many cells a column has unless the specification says.
-
-    The kernel and the label alone decide: counts of fine cells are the rows, rounded.
-    """
     grades = 1 if spec.label is None else count_grades(spec)
-    is_table = (len(spec.columns) > 1 and spec.label is None) or grades > 2
-    return _TABLE_CELLS if is_table else _COLUMN_CELLS
-
-
-def _known_labels(spec: Spec) -> Labels | None:
-    """Return the values of the label, from classes or the range; None if there is no label."""
-    if spec.label is None:
-        return None
-    count = count_grades(spec)
-    if not 1 <= count <= _MOST_LABELS:
+    if not 1 <= grades <= _MOST_LABELS:
         raise InputError(
-            f"ranges.{spec.label} holds {count:,} whole numbers, but sums are made for 1 to "
+            f"ranges.{spec.label} holds {grades:,} whole numbers, but sums are made for 1 to "
             f"{_MOST_LABELS} of them: number the labels 0, 1, ..., list classes, or let rows "
             'travel with algorithm.name = "exchange".'
         )
-    return Labels(label_values(spec))
+    label = None if spec.label is None else Labels(label_values(spec))
+    # The kernel and the label alone decide on cells: counts of fine cells are the rows, rounded.
+    is_table = (len(spec.columns) > 1 and label is None) or grades > 2
+    return Columns(
+        ranges=tuple(spec.ranges[name] for name in spec.columns),
+        whole=tuple(name in (spec.whole or ()) for name in spec.columns),
+        label=label,
+        bins=spec.algorithm.bins or (_TABLE_CELLS if is_table else _COLUMN_CELLS),
+        target=spec.target,
+    )
 
 
 def cells_of(spec: Spec) -> Cells:
