@@ -61,11 +61,6 @@ def test_the_test_of_the_rows_is_in_its_brackets_however_wide_the_range(
     assert found.crowded_cells is None or 0.5 < max(found.crowded_cells) <= 1.0
 
 
-def test_both_columns_are_named() -> None:
-    advice = find("spearman", 10).advise_bins() or ""
-    assert "share one cell of 'a' and 100 % of all rows share one cell of 'b'" in advice
-
-
 def test_rows_that_share_a_value_leave_nothing_open() -> None:
     rows = np.column_stack([(NUMBERS > 0.58).astype(float), LABELS])
     spec = kernel_spec("mann-whitney", ["a"], "l", ranges=(0, 9), top='whole = ["a"]')  # type: ignore[arg-type]
@@ -79,9 +74,10 @@ def test_rows_that_share_a_value_leave_nothing_open() -> None:
 @pytest.mark.parametrize("name", ["mann-whitney", "spearman"])
 def test_noisy_counts_have_no_bracket_and_warn_all_the_same(name: str) -> None:
     found = find(name, 10, tables="[privacy]\nepsilon = 50")
+    columns = 2 if name == "spearman" else 1
     assert (found.bracket, found.p, found.p_bracket) == (None, None, None)
     assert found.crowded_cells is not None and max(found.crowded_cells) <= 1.0
-    assert "share one cell" in (found.advise_bins() or "")
+    assert (found.advise_bins() or "").count("share one cell of '") == columns
 
 
 def test_what_members_sign_is_the_same_bytes_without_a_test() -> None:
@@ -120,12 +116,7 @@ def test_ends_of_p_are_followed_but_for_rounding() -> None:
         follow_result(mine, far.state())
     with pytest.raises(Disagreement, match="p_bracket is"):
         follow_result(mine, msgspec.structs.replace(mine, p_bracket=None).state())
-
-
-def test_an_empty_list_of_crowded_cells_is_refused() -> None:
-    """It would be taken for none, and members would sign other bytes than the one who sent it."""
-    mine = find("mann-whitney", 1)
-    assert mine.crowded_cells is None
+    # An empty list would be taken for none, and members would sign other bytes than its sender.
     told = msgspec.json.decode(mine.state()) | {"crowded_cells": []}
     with pytest.raises(Disagreement, match="cannot be read"):
         follow_result(mine, msgspec.json.encode(told, order="sorted"))

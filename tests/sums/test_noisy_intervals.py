@@ -127,7 +127,9 @@ def test_a_run_says_why_there_is_no_interval(n: int, is_given: bool) -> None:
     spec = kernel_spec("gini", ["a"], tables=NOISE)
     result = run_programs(start_programs(spec, deal(VALUES[:n], 4)))
     assert result.noise is not None and result.noise.error is not None
-    assert result.value is not None
+    assert (result.noise.epsilon, result.noise.honest) == (1.0, 3)
+    assert result.noise.variance == pytest.approx(noise_law(spec, 4).variance)
+    assert result.value is not None and result.bracket is None
     assert (result.interval is not None) == is_given
     assert (result.noise.without_interval is None) == is_given
     for facts in (result_facts(result), _facts(result)):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.noise import NoiseLaw
@@ -51,15 +50,6 @@ def add(*places: int, by: int = 1) -> Lie:
     return change
 
 
-def put(place: int, number: int) -> Lie:
-    """Put a number in the place of another."""
-
-    def change(words: np.ndarray) -> None:
-        words[place] = number
-
-    return change
-
-
 def move(taken: int, added: int, by: int) -> Lie:
     def change(words: np.ndarray) -> None:
         words[taken] -= by
@@ -68,15 +58,11 @@ def move(taken: int, added: int, by: int) -> Lie:
     return change
 
 
-def tilt(part: slice, by: int) -> Lie:
-    """Take from the lower half of the cells, and add to the upper one."""
-
-    def change(words: np.ndarray) -> None:
-        half = len(words[part]) // 2
-        words[part][:half] -= by
-        words[part][half:] += by
-
-    return change
+def tilt(words: np.ndarray) -> None:
+    """Take ten from each of the lower half of the cells, and add them to the upper one."""
+    counts = words[1:]
+    counts[: len(counts) // 2] -= 10
+    counts[len(counts) // 2 :] += 10
 
 
 def pile_up(joint: np.ndarray) -> None:
@@ -96,12 +82,7 @@ def pile_up(joint: np.ndarray) -> None:
         (AUC, SCORED, move(1, 2, N), "a negative number of rows"),
         (AUC, SCORED, add(1, by=1 << 40), "rows, and members have 120"),
         # A row less in one class and more in the other, in the table of the second score alone.
-        (
-            PAIR,
-            BOTH,
-            move(1 + 128 + 20, 1 + 128 + 21, 1),
-            "one table holds other rows",
-        ),
+        (PAIR, BOTH, move(1 + 128 + 20, 1 + 128 + 21, 1), "one table holds other rows"),
         # All rows of the joint table in one cell of either class.
         (PAIR, BOTH, lambda words: pile_up(words[257:]), "one table holds other rows"),
         (EVENTS, BOTH, add(*range(257, 513), by=9), "more events than rows"),
@@ -155,7 +136,7 @@ def learn_until(loss: str, name: bytes, lie: Lie) -> SumsProgram:
         (LEARN, b"scores", add(2, by=1 << 61), "the sum of a polynomial of scores is beyond"),
         (HINGE, b"scores", add(7, by=1 << 50), "a part of a row"),
         (LEARN, b"gradient", add(0, by=1 << 62), "steeper than the loss"),
-        (LEARN, b"gradient", put(0, -(1 << 63)), "steeper than the loss"),
+        (LEARN, b"gradient", lambda words: words.__setitem__(0, -(1 << 63)), "steeper than"),
     ],
 )
 def test_impossible_sums_of_learning_are_refused(
@@ -203,8 +184,8 @@ def test_honest_noise_is_never_refused() -> None:
     ("kernel", "rows", "epsilon", "lie"),
     [
         # Within the reach of noise in every cell, and far beyond it together.
-        ("gini", SCORES, 5, tilt(slice(1, None), 10)),
-        ("kendall", BOTH[:, :2], 5, tilt(slice(1, None), 10)),
+        ("gini", SCORES, 5, tilt),
+        ("kendall", BOTH[:, :2], 5, tilt),
         ("concordance", BOTH, 5, add(*range(257, 513), by=10)),
         ("auc-difference", BOTH, 50, lambda words: pile_up(words[257:])),
     ],
@@ -228,23 +209,6 @@ def test_random_words_are_refused() -> None:
     for spec, rows in ((AUC, SCORED), (VARIANCE, SCORES), (PAIR, BOTH), (NOISY, SCORED)):
         with pytest.raises(Disagreement):
             take_after(spec, rows, scramble)
-
-
-def test_a_value_is_within_its_bracket() -> None:
-    for name in ("gini", "gini-coefficient", "auc", "kendall-b", "median"):
-        label = "l" if name == "auc" else None
-        columns = ["a", "b"] if name == "kendall-b" else ["a"]
-        rows = {"auc": SCORED, "kendall-b": BOTH[:, :2]}.get(name, SCORES)
-        spec = kernel_spec(name, columns, label, algorithm="bins = 3")
-        for seed in range(5):
-            part = rows[np.random.default_rng(seed).choice(N, 9, replace=False)]
-            result = run_programs(start_programs(spec, [part]))
-            if result.value is None or result.bracket is None:
-                continue
-            assert result.bracket[0] <= result.value <= result.bracket[1]
-            if name != "median":
-                exact = pg.exact(part, name)
-                assert result.bracket[0] <= exact <= result.bracket[1]
 
 
 def test_rows_at_the_corners_of_their_ranges_are_no_lie() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -8,10 +9,10 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import Law
+from pairgossip.inference.answer import Answer, Law
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import OF_CLASSES
-from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.brackets import interval_about
@@ -29,27 +30,24 @@ OTHERS = 1 / (1 + np.exp(-RNG.normal(size=N) - 0.5 * LABELS - 0.5 * SCORES))
 SCORED = np.column_stack([SCORES, LABELS])
 BOTH = np.column_stack([SCORES, OTHERS, LABELS])
 TWO = np.column_stack([SCORES, OTHERS])
-EVENTS = BOTH
+KERNELS = [
+    ("auc", SCORED, ["a"], "l", 2e-3),
+    ("auc-difference", BOTH, ["a", "b"], "l", 2e-3),
+    ("gini", SCORES, ["a"], None, 1e-3),
+    ("gini-coefficient", SCORES, ["a"], None, 1e-3),
+    ("variance", SCORES, ["a"], None, 2e-4),
+    ("kendall", TWO, ["a", "b"], None, 5e-3),
+    ("kendall-b", TWO, ["a", "b"], None, 5e-3),
+    ("somers-d", TWO, ["a", "b"], None, 5e-3),
+    ("ranking-risk", SCORED, ["a"], "l", 2e-3),
+    ("distance", TWO, ["a", "b"], None, 1e-2),
+    ("within-cluster-scatter", BOTH, ["a", "b"], "l", 3e-4),
+    ("concordance", TWO, ["a", "b"], None, 5e-3),
+    ("concordance", BOTH, ["a", "b", "e"], None, 5e-3),
+]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "rows", "columns", "label", "off"),
-    [
-        ("auc", SCORED, ["a"], "l", 2e-3),
-        ("auc-difference", BOTH, ["a", "b"], "l", 2e-3),
-        ("gini", SCORES, ["a"], None, 1e-3),
-        ("gini-coefficient", SCORES, ["a"], None, 1e-3),
-        ("variance", SCORES, ["a"], None, 2e-4),
-        ("kendall", TWO, ["a", "b"], None, 5e-3),
-        ("kendall-b", TWO, ["a", "b"], None, 5e-3),
-        ("somers-d", TWO, ["a", "b"], None, 5e-3),
-        ("ranking-risk", SCORED, ["a"], "l", 2e-3),
-        ("distance", TWO, ["a", "b"], None, 1e-2),
-        ("within-cluster-scatter", BOTH, ["a", "b"], "l", 3e-4),
-        ("concordance", TWO, ["a", "b"], None, 5e-3),
-        ("concordance", EVENTS, ["a", "b", "e"], None, 5e-3),
-    ],
-)
+@pytest.mark.parametrize(("kernel", "rows", "columns", "label", "off"), KERNELS)
 def test_members_find_the_statistic_of_all_rows(
     kernel: str, rows: np.ndarray, columns: list[str], label: str | None, off: float
 ) -> None:
@@ -73,29 +71,20 @@ def test_members_find_the_statistic_of_all_rows(
     assert answer.high - near <= high <= answer.high + near + opened
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "columns", "label"),
-    [
-        ("median", SCORES, ["a"], None),
-        ("quantile-0.9", SCORES, ["a"], None),
-        ("trimmed-mean-0.1", SCORES, ["a"], None),
-        ("winsorized-mean-0.1", SCORES, ["a"], None),
-        ("hodges-lehmann", SCORES, ["a"], None),
-        ("shift", SCORED, ["a"], "l"),
-    ],
-)
-def test_members_find_statistics_of_order(
-    name: str, rows: np.ndarray, columns: list[str], label: str | None
-) -> None:
-    exact = {
-        "median": lambda: pg.quantile(SCORES, 0.5, interval=0.95),
-        "quantile-0.9": lambda: pg.quantile(SCORES, 0.9, interval=0.95),
-        "trimmed-mean-0.1": lambda: pg.trimmed_mean(SCORES, 0.1, interval=0.95),
-        "winsorized-mean-0.1": lambda: pg.winsorized_mean(SCORES, 0.1, interval=0.95),
-        "hodges-lehmann": lambda: pg.hodges_lehmann(SCORES, interval=0.95),
-        "shift": lambda: pg.hodges_lehmann(SCORES, labels=LABELS, interval=0.95),
-    }[name]()
-    result = run_programs(start_programs(kernel_spec(name, columns, label), deal(rows, 3)))
+ORDER: dict[str, Callable[[], Answer]] = {
+    "median": lambda: pg.quantile(SCORES, 0.5, interval=0.95),
+    "quantile-0.9": lambda: pg.quantile(SCORES, 0.9, interval=0.95),
+    "trimmed-mean-0.1": lambda: pg.trimmed_mean(SCORES, 0.1, interval=0.95),
+    "winsorized-mean-0.1": lambda: pg.winsorized_mean(SCORES, 0.1, interval=0.95),
+    "hodges-lehmann": lambda: pg.hodges_lehmann(SCORES, interval=0.95),
+    "shift": lambda: pg.hodges_lehmann(SCORES, labels=LABELS, interval=0.95),
+}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_members_find_statistics_of_order(name: str) -> None:
+    exact, (rows, label) = ORDER[name](), (SCORED, "l") if name == "shift" else (SCORES, None)
+    result = run_programs(start_programs(kernel_spec(name, ["a"], label), deal(rows, 3)))
     assert result.value == pytest.approx(float(exact), abs=5e-3)
     assert result.sampling_error == pytest.approx(exact.error, rel=0.15)
     assert result.interval is not None and result.bracket is not None
@@ -119,51 +108,22 @@ def test_members_test_two_classes(name: str) -> None:
     assert result.advise_bins() is None
 
 
-def test_members_test_whether_columns_go_together() -> None:
-    result = run_programs(start_programs(kernel_spec("spearman", ["a", "b"]), deal(TWO, 3)))
-    exact = pg.test(TWO, "spearman")
-    assert result.value == pytest.approx(exact.value, abs=5e-3)
-    assert result.bracket is not None and result.p_bracket is not None and result.p is not None
-    assert result.bracket[0] <= exact.value <= result.bracket[1]
-    assert result.p_bracket[0] <= exact.p <= result.p_bracket[1]
+IN_CELLS = [
+    *(case[:4] for case in KERNELS if case[0] != "distance"),
+    ("median", SCORES, ["a"], None),
+    ("mann-whitney", SCORED, ["a"], "l"),
+    ("spearman", TWO, ["a", "b"], None),
+]
 
 
-def test_sums_are_those_of_all_rows_bit_for_bit() -> None:
-    spec, seen = kernel_spec("auc", ["a"], "l"), []
-    for members in (1, 2, 7):
-        totals: list[Words] = []
-        run_programs(start_programs(spec, deal(SCORED, members)), totals)
-        seen.append(totals[0])
-    assert (seen[0] == seen[1]).all() and (seen[0] == seen[2]).all()
-    assert seen[0][0] == N
-
-
-@pytest.mark.parametrize(
-    ("kernel", "rows", "columns", "label"),
-    [
-        ("gini", SCORES[:, None], ["a"], None),
-        ("gini-coefficient", SCORES[:, None], ["a"], None),
-        ("variance", SCORES[:, None], ["a"], None),
-        ("within-cluster-scatter", BOTH, ["a", "b"], "l"),
-        ("auc", SCORED, ["a"], "l"),
-        ("auc-difference", BOTH, ["a", "b"], "l"),
-        ("ranking-risk", SCORED, ["a"], "l"),
-        ("kendall", TWO, ["a", "b"], None),
-        ("concordance", EVENTS, ["a", "b", "e"], None),
-        ("median", SCORES[:, None], ["a"], None),
-        ("mann-whitney", SCORED, ["a"], "l"),
-        ("spearman", TWO, ["a", "b"], None),
-    ],
-)
+@pytest.mark.parametrize("case", IN_CELLS, ids=lambda case: case[0])
 @pytest.mark.parametrize("ranges", [(0, 1), (1e-4, 1)])
 def test_a_value_that_moves_within_its_cell_changes_no_count(
-    kernel: str,
-    rows: np.ndarray,
-    columns: list[str],
-    label: str | None,
-    ranges: tuple[float, float],
+    case: tuple[str, np.ndarray, list[str], str | None], ranges: tuple[float, float]
 ) -> None:
     """Byte for byte: nothing depends on where in its cell a row is."""
+    kernel, rows, columns, label = case
+    rows = rows.reshape(N, -1)
     spec = kernel_spec(kernel, columns, label, ranges=ranges)  # type: ignore[arg-type]
     cells = cells_of(spec)
     kept = [at for at in range(rows.shape[1]) if at >= len(columns) or columns[at] == "e"]
@@ -198,12 +158,6 @@ def test_wide_positive_ranges_have_cells_of_equal_ratio() -> None:
     assert np.allclose(narrow.widths, 99 / 64) and np.allclose(zero.widths, 1e4 / 64)
 
 
-def test_a_u_statistic_needs_no_number_of_rows() -> None:
-    spec = kernel_spec("gini", ["a"], top='target = "u"')
-    result = run_programs(start_programs(spec, deal(SCORES, 3)))
-    assert result.value == pytest.approx(pg.exact(SCORES, "gini", "u"), abs=1e-3)
-
-
 def test_labels_that_are_not_agreed_on_are_refused(tmp_path: Path) -> None:
     spec = kernel_spec("auc", ["a"], "l")
     with pytest.raises(InputError, match="Column 'l' holds other values than 0 or 1"):
@@ -213,22 +167,15 @@ def test_labels_that_are_not_agreed_on_are_refused(tmp_path: Path) -> None:
         read_rows(tmp_path / "rows.csv", spec)
 
 
-def test_rows_that_nobody_listed_stop_the_run() -> None:
-    spec = kernel_spec("gini", ["a"])
-    program = program_for(spec, ((0.5,),), {"a": 1, "b": 1})
-    ask = program.ask()
-    assert ask is not None
-    with pytest.raises(Disagreement, match="2 rows by their list, but counted 1"):
-        program.take(ask, program.contribute(ask))
-
-
 def test_cells_elsewhere_are_not_followed() -> None:
-    program = program_for(kernel_spec("gini", ["a"]), ((0.5,),), {"a": 1})
+    spec = kernel_spec("gini", ["a"], tables="[privacy]\nepsilon = 1")
+    (program,) = start_programs(spec, [SCORES])
     ask = program.ask()
     assert ask is not None
+    assert (program.contribute(ask) == program.contribute(ask)).all(), "noise is drawn once"
     name, edges = msgspec.msgpack.decode(ask.public)
     moved = [[edges[0][0], edges[0][1] + 1e-3, *edges[0][2:]]]
-    for public in (b"", msgspec.msgpack.encode((name, moved))):
+    for public in (b"", ask.public, msgspec.msgpack.encode((name, moved))):
         with pytest.raises(Disagreement, match="elsewhere"):
             program.follow(public)
     # Rounded, so that machines with other last digits have the same.
@@ -298,6 +245,7 @@ def test_what_rows_do_not_tell_is_left_out() -> None:
     apart = [np.array([[0.1, 0.0], [0.2, 0.0]]), np.array([[0.8, 1.0], [0.9, 1.0]])]
     separated = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart))
     assert (separated.value, separated.sampling_error, separated.interval) == (1.0, None, None)
+    assert separated.bracket is not None and separated.bracket[1] == 1.0
     alone = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart[:1]))
     assert (alone.value, alone.bracket) == (None, None)
     few = run_programs(start_programs(kernel_spec("spearman", ["a", "b"]), apart[:1]))
@@ -344,12 +292,6 @@ def test_an_interval_is_known_about_what_noise_has_moved_out_of_its_scale(
     low, high = interval_about((0.1, 0.9), value, 0.2, scale, Law(100.0))
     assert low <= min(value, 0.1) and high >= max(value, 0.9)
     assert np.isnan(interval_about((0.9, 0.1), value, 0.2, scale, Law(100.0))).all()
-
-
-def test_a_bracket_ends_where_a_statistic_does() -> None:
-    apart = [np.array([[0.1, 0.0], [0.2, 0.0], [0.8, 1.0], [0.9, 1.0]])]
-    separated = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart))
-    assert separated.bracket is not None and separated.bracket[1] == 1.0
 
 
 @pytest.mark.parametrize(

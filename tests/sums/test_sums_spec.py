@@ -67,61 +67,42 @@ def test_differences_name_the_keys_of_the_file() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (
-            add_lines(SUMS, algorithm="mixing = 'paper'"),
-            "algorithm.mixing is how .*: remove it, or let rows travel",
-        ),
-        (add_lines(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
-        (add_lines(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
-        (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is no longer offered"),
-        (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
-        (add_lines(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
-        (add_lines(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
-        (add_lines(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
-        (
-            add_lines(SUMS, privacy="epsilon = 1\nbins = 4"),
-            "privacy.bins is about reports .*or let reports travel with",
-        ),
-        (add_lines(SUMS, noise="epsilon = 1"), "'noise'"),
-        (
-            sums_text('kernel = "gini-coefficient"', ["a"], ranges=(-1, 1)),
-            "ranges.a begins below 0, where",
-        ),
-        (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
-        (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
-        (SUMS.replace("auc", "median"), "label is given but"),
-        (
-            sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 400"),
-            "A sum would have 160,001 numbers",
-        ),
-        (
-            sums_text('kernel = "median"', ["a"], top='target = "u"'),
-            "target is for averages over pairs",
-        ),
-        (add_lines(LEARN, algorithm="bins = 4"), "algorithm.bins is for a kernel: remove it"),
-        (add_lines(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
-        (add_lines(LEARN, learning="step = 0.1"), "learning.step is not needed"),
-        (add_lines(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),
-        (LEARN.replace("auc-logistic", "metric-hinge"), "is no function of differences"),
-        (
-            LEARN.replace("auc-", "ranking-").replace("ill = [0, 1]", "ill = [0, 99]"),
-            "holds 100 whole numbers, but sums are made for 2 to 32 grades",
-        ),
-        (
-            SUMS.replace("auc", "ranking-risk").replace("ill = [0, 1]", "ill = [0, 99]"),
-            "holds 100 whole numbers, but sums are made for 1 to 64",
-        ),
-        (
-            SUMS.replace("auc", "ranking-risk").replace("ill = [0, 1]", "ill = [0, 1e13]"),
-            "holds 10,000,000,000,001 whole numbers",
-        ),
-        ("algorithm.bins = 4\n" + GINI, 'algorithm.bins is for algorithm.name = "sums"'),
-        (GINI.replace("gini", "median"), "median"),
-    ],
-)
+RANKING = SUMS.replace("auc", "ranking-risk")
+TWO = sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 400")
+U_MEDIAN = sums_text('kernel = "median"', ["a"], top='target = "u"')
+BELOW = sums_text('kernel = "gini-coefficient"', ["a"], ranges=(-1, 1))
+MANY = LEARN.replace("auc-", "ranking-").replace("ill = [0, 1]", "ill = [0, 99]")
+WRONG = [
+    (add_lines(SUMS, algorithm="mixing = 'paper'"), "mixing is how .*: remove it, or let rows"),
+    (add_lines(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
+    (add_lines(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
+    (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is no longer offered"),
+    (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
+    (add_lines(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
+    (add_lines(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
+    (add_lines(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
+    (add_lines(SUMS, privacy="epsilon = 1\nbins = 4"), "about reports .*or let reports travel"),
+    (add_lines(SUMS, noise="epsilon = 1"), "'noise'"),
+    (BELOW, "ranges.a begins below 0, where"),
+    (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
+    (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
+    (SUMS.replace("auc", "median"), "label is given but"),
+    (TWO, "A sum would have 160,001 numbers"),
+    (U_MEDIAN, "target is for averages over pairs"),
+    (add_lines(LEARN, algorithm="bins = 4"), "algorithm.bins is for a kernel: remove it"),
+    (add_lines(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
+    (add_lines(LEARN, learning="step = 0.1"), "learning.step is not needed"),
+    (add_lines(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),
+    (LEARN.replace("auc-logistic", "metric-hinge"), "is no function of differences"),
+    (MANY, "holds 100 whole numbers, but sums are made for 2 to 32 grades"),
+    (RANKING.replace("ill = [0, 1]", "ill = [0, 99]"), "100 whole numbers, but .* for 1 to 64"),
+    (RANKING.replace("ill = [0, 1]", "ill = [0, 1e13]"), "10,000,000,000,001 whole numbers"),
+    ("algorithm.bins = 4\n" + GINI, 'algorithm.bins is for algorithm.name = "sums"'),
+    (GINI.replace("gini", "median"), "median"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), WRONG)
 def test_what_makes_no_sense_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         parse_spec(text)
