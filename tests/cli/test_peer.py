@@ -73,21 +73,19 @@ def introduce(cli: CommandLine, name: str, to: str, *more: str) -> str:
     return answer.out.strip()
 
 
+def make_two(cli: CommandLine) -> str:
+    """Make ann, who has joined bob, and return bob's id."""
+    init(cli, "ann")
+    identity = init(cli, "bob")
+    introduce(cli, "bob", "ann")
+    return identity
+
+
 def test_help_teaches(cli: CommandLine) -> None:
     answer = cli("peer", "--help")
     assert answer.code == 0
-    for command in (
-        "init",
-        "invite",
-        "join",
-        "run",
-        "status",
-        "result",
-        "add",
-        "evict",
-        "agree",
-        "export",
-    ):
+    commands = "init invite join run status result add evict agree export"
+    for command in commands.split():
         assert f" {command} " in answer.out
         shown = cli("peer", command, "--help").out
         assert f"pairgossip peer {command}" in shown and "For example" in shown
@@ -157,9 +155,6 @@ def test_another_specification_cannot_join(cli: CommandLine, files: Path) -> Non
     init(cli, "bob")
     error = cli.error("peer", "join", line, "--home", "bob")
     assert error.startswith("'ann' runs another specification: ") and "200" in error
-    assert "neither an invitation nor a file" in cli.error("peer", "join", "x", "--home", "bob")
-    altered = line[:100] + ("A" if line[100] != "A" else "B") + line[101:]
-    assert "altered" in cli.error("peer", "join", altered, "--home", "bob")
 
 
 def test_the_folder_is_found_by_itself(
@@ -179,9 +174,7 @@ def test_the_folder_is_found_by_itself(
 
 
 def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> None:
-    init(cli, "ann")
-    init(cli, "bob")
-    introduce(cli, "bob", "ann")
+    make_two(cli)
     shown = cli("peer", "status", "--home", "ann").out
     assert "unknown: no exchange yet" in shown and "not running" in shown
     assert "records of 1 of 2 members; all have 4 rows together" in shown and "never" in shown
@@ -191,6 +184,10 @@ def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> N
     assert (status["exchanges"], status["estimate"]) == (0, None)
     error = cli.error("peer", "result", "--home", "ann", "--out", "result.json")
     assert error == "This peer has made no exchange yet: run it, then ask again."
+    assert "added rows" not in shown
+    cli("peer", "add", "ann", "--data", "rows.csv")
+    assert "2, taken up when the peer runs" in cli("peer", "status", "--home", "ann").out
+    assert cli("peer", "status", "--home", "ann", "--json").json()["rows_waiting"] == 2
 
 
 @pytest.mark.parametrize(
@@ -236,36 +233,16 @@ def test_the_status_says_what_an_estimate_is_about(cli: CommandLine, files: Path
     assert "too small to tell (95 %, privacy error included: 1.000e+50 to 3.000e+50 for" in shown
 
 
-def test_the_status_tells_of_rows_that_wait(cli: CommandLine, files: Path) -> None:
-    init(cli, "ann")
-    init(cli, "bob")
-    introduce(cli, "bob", "ann")
-    assert "added rows" not in cli("peer", "status", "--home", "ann").out
-    cli("peer", "add", "ann", "--data", "rows.csv")
-    assert "2, taken up when the peer runs" in cli("peer", "status", "--home", "ann").out
-    assert cli("peer", "status", "--home", "ann", "--json").json()["rows_waiting"] == 2
-
-
 def test_running_without_neighbors_is_refused(cli: CommandLine, files: Path) -> None:
     init(cli, "ann")
     assert "has no neighbors" in cli.error("peer", "run", "--home", "ann")
 
 
-def test_a_key_that_others_can_read_is_refused(cli: CommandLine, files: Path) -> None:
-    init(cli, "ann")
-    (files / "ann" / "key.pem").chmod(0o644)
-    assert "Others can read the key" in cli.error("peer", "run", "--home", "ann")
-
-
-@pytest.mark.parametrize(
-    ("typed", "code"), [("y", 0), ("YES\n", 0), ("n\n", 1), ("\n", 1), ("", 1)]
-)
+@pytest.mark.parametrize(("typed", "code"), [("YES\n", 0), ("n\n", 1), ("", 1)])
 def test_evicting_says_what_it_means_and_asks(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
 ) -> None:
-    init(cli, "ann")
-    init(cli, "bob")
-    introduce(cli, "bob", "ann")
+    make_two(cli)
     told = read_snapshot(open_home(files / "ann")).status()
     told = msgspec.structs.replace(told, estimate=(2.0,), gossip_error=0.5, exchanges=17)
     write_status(files / "ann" / "status.json", told)
@@ -286,9 +263,7 @@ def test_evicting_says_what_it_means_and_asks(
 
 
 def test_what_ended_generations_have_found(cli: CommandLine, files: Path) -> None:
-    init(cli, "ann")
-    init(cli, "bob")
-    introduce(cli, "bob", "ann")
+    make_two(cli)
     home = open_home(files / "ann")
     parts = assemble(home)
     exchange = Exchange(parts.context, parts.state)
@@ -325,9 +300,7 @@ def test_what_ended_generations_have_found(cli: CommandLine, files: Path) -> Non
 
 
 def test_evicting_a_stopped_peers_member_waits(cli: CommandLine, files: Path) -> None:
-    init(cli, "ann")
-    lost = init(cli, "bob")
-    introduce(cli, "bob", "ann")
+    lost = make_two(cli)
     refused = cli.error("peer", "evict", "bob", "--home", "ann")
     assert refused == (
         "Evicting 'bob' cannot be undone, and there is no terminal to ask on: give --yes."
@@ -376,8 +349,7 @@ def test_a_generation_of_sums_ends_with_no_word_of_exchanges() -> None:
 
 
 def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> None:
-    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
-    assert cli("peer", "init", *given, "--yes").code == 0
+    init(cli, "ann")
     unit = RawConfigParser(strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(cli("peer", "unit").out)
@@ -392,8 +364,7 @@ def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> No
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 def test_a_unit_names_an_owner_without_a_name_by_number(cli: CommandLine, files: Path) -> None:
-    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
-    assert cli("peer", "init", *given, "--yes").code == 0
+    init(cli, "ann")
     os.chown(files / "ann", 54321, 54322)
     lines = cli("peer", "unit").out.splitlines()
     assert {"User=54321", "Group=54322"} <= set(lines)
@@ -421,8 +392,7 @@ def test_a_mistyped_variable_is_named(cli: CommandLine, monkeypatch: pytest.Monk
 def test_a_status_is_printed_for_prometheus_and_checked(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
-    assert cli("peer", "init", *given, "--yes").code == 0
+    init(cli, "ann")
     assert "pairgossip_exchanges 0.0" in cli("peer", "status", "--prometheus").out
     answer = cli("peer", "status", "--check")
     assert (answer.code, answer.out, answer.err) == (1, "", "ann: not alive.\n")

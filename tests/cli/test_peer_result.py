@@ -340,18 +340,3 @@ def test_only_a_signed_model_is_scored_with(
     Path("altered.json").write_text(json.dumps(table))
     assert "altered.json was altered (" in cli.error("score", "altered.json", "new.csv")
     assert "It holds a statistic and no model" in cli.error("score", FIRST, "new.csv")
-
-
-def test_the_positive_class_is_told(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    spec = AUC.replace("diseased", "grade").replace('classes = ["no", "yes"]\n', "")
-    spec = spec.replace("score = [0, 1]", "score = [0, 1]\ngrade = [0, 1]")
-    homes = make_graded_homes(tmp_path, spec, draw_rows(3, 1))
-    run_all(homes)
-    found = write_all(cli, homes[0])
-    assert found["positive_class"] == 1.0
-    assert json.loads(Path("out.json").read_text())["positive_class"] == 1.0
-    assert "positive class 1 " in " ".join(cli("verify", "r.json").out.split())
-    assert "<td>1 (grade): the one" in Path("r.html").read_text()

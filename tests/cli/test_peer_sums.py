@@ -17,16 +17,12 @@ from pairgossip.peer.protocol.state import Consent, SaveSums, SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.storage.folder import Home, requested_agreements
 from tests.cli.running import CommandLine
+from tests.cli.test_peer import Terminal
 from tests.peer.homes import make_home
 from tests.peer.test_sums_service import SUMS, make_homes
 
 ALL_OTHERS = "once the operators of all others have run peer agree"
 ADDING = f"every member can tell the sums over the added rows, by difference, {ALL_OTHERS}"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -147,11 +143,6 @@ def test_adding_rows_after_a_sum_is_asked_about(
     assert cli(*add).code == 0
     assert home.next_data.exists()
     assert cli(*add, "--yes").code == 0
-
-
-def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
-    change_state(home, summed={}, summed_in="")
-    assert cli("peer", "add", str(home.folder), "--data", "more.csv").code == 0
 
 
 JOINING = (

@@ -97,34 +97,6 @@ def test_sums(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     assert status["rounds"]["is_finished"]
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--exchanges", 5), "Peers that compute sums make no exchanges: leave --exchanges out."),
-        (
-            ("--rate", 5),
-            "--rate is how often rows are exchanged, and with sums none are: leave it out.",
-        ),
-        (
-            ("--peers", 2),
-            "Peers contribute to sums over 3 members or more, not 2: use more peers, or",
-        ),
-    ],
-)
-def test_what_sums_have_no_use_for(
-    cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
-) -> None:
-    given = {"--kernel": "gini", "--peers": 4, options[0]: options[1]}
-    tokens = [token for pair in given.items() for token in pair]
-    what = ("swarm", "run", "--column", "income", "--data", incomes, "--algorithm", "sums")
-    assert cli.error(*what, *tokens).startswith(sentence)
-
-
-def test_an_unknown_algorithm(cli: CommandLine, incomes: Path) -> None:
-    said = cli.error(*BASIC, incomes, "--peers", 4, "--algorithm", "sum")
-    assert said == "Unknown algorithm 'sum': did you mean 'sums'?"
-
-
 def test_classes_in_words_are_agreed_on(
     cli: CommandLine, incomes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,51 +192,37 @@ def test_a_failed_run_is_kept_even_if_its_report_cannot_be_written(
     shutil.rmtree(folder.parent)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (
-            ("--peers", 21),
-            "21 peers need at least 21 rows, but FILE has 20: use fewer peers, or more rows.",
-        ),
-        (("--peers", 1), "--peers is 1: give 2 or more."),
-        (("--peers", 4, "--seconds", 0), "The swarm cannot run for 0.0 seconds: give more than 0."),
-        (
-            ("--peers", 4, "--kills", -1),
-            "The number of kills is -1: give 0 or more.",
-        ),
-        (("--peers", 4, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),
-        (
-            ("--peers", 4, "--spec", "auc.toml"),
-            "--spec says everything about it: leave out --kernel.",
-        ),
-        (("--peers", 4, "--rate", 0), "algorithm.rate is 0.0: give a finite number > 0."),
-        (
-            ("--peers", 4, "--first-port", 65_534),
-            "4 ports from 65534 on do not exist: give a first port of at most 65532.",
-        ),
-    ],
-)
+SUMS = ("--algorithm", "sums", "--peers")
+FOUR = ("--peers", 4)
+UNFIT = [
+    (("--peers", 21), "21 peers need at least 21 rows, but FILE has 20: use fewer peers, or more"),
+    (("--peers", 1), "--peers is 1: give 2 or more."),
+    ((*FOUR, "--seconds", 0), "The swarm cannot run for 0.0 seconds: give more than 0."),
+    ((*FOUR, "--exchanges", 0), "The swarm cannot make 0 exchanges: give 1 or more."),
+    ((*FOUR, "--kills", -1), "The number of kills is -1: give 0 or more."),
+    ((*FOUR, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),
+    ((*FOUR, "--spec", "auc.toml"), "--spec says everything about it: leave out --kernel."),
+    ((*FOUR, "--rate", 0), "algorithm.rate is 0.0: give a finite number > 0."),
+    ((*FOUR, "--first-port", 65_534), "4 ports from 65534 on do not exist: give a first port of"),
+    ((*FOUR, "--algorithm", "sum"), "Unknown algorithm 'sum': did you mean 'sums'?"),
+    ((*SUMS, 4, "--exchanges", 5), "Peers that compute sums make no exchanges: leave --exchanges"),
+    ((*SUMS, 4, "--rate", 5), "--rate is how often rows are exchanged, and with sums none are:"),
+    ((*SUMS, 2), "Peers contribute to sums over 3 members or more, not 2: use more peers, or"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), UNFIT)
 def test_what_does_not_fit(
     cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
 ) -> None:
     assert cli.error(*BASIC, incomes, *options).startswith(sentence.replace("FILE", str(incomes)))
 
 
-def test_no_kernel(cli: CommandLine, incomes: Path) -> None:
-    sentence = cli.error("swarm", "run", "--data", incomes, "--peers", 4)
-    assert sentence.startswith("Say what to average over pairs, such as --kernel gini, or give")
-
-
-def test_a_network_of_another_size(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
-    file = tmp_path / "net.edges"
-    file.write_text("0 1\n1 2\n")
-    assert cli.error(*BASIC, incomes, "--peers", 4, "--graph-file", file) == (
-        "The network has 3 nodes, but there are 4 peers: give one peer for every node."
-    )
-
-
-def test_a_folder_that_exists(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+def test_a_folder_that_exists_and_no_kernel(
+    cli: CommandLine, incomes: Path, tmp_path: Path
+) -> None:
+    said = cli.error("swarm", "run", "--data", incomes, *FOUR)
+    assert said.startswith("Say what to average over pairs, such as --kernel gini, or give")
     assert cli.error(*BASIC, incomes, "--peers", 4, "--home", tmp_path) == (
         f"{tmp_path} exists already and is left as it is: choose another folder."
     )

@@ -56,10 +56,8 @@ def contributions(home: Home) -> dict[tuple[int, str], object]:
     return dict(state.contributions)
 
 
-def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> None:
-    homes = make_homes(tmp_path, spec=NOISY)
-    run_all(homes)
-    seen = read_snapshot(homes[0])
+def test_the_value_is_as_near_as_it_says_and_names_its_noise(finished: list[Home]) -> None:
+    seen = read_snapshot(finished[0])
     assert isinstance(seen.saved, SumsState)
     result = sign_result(seen.context, Rounds(seen.context, seen.saved)).result
     assert result.noise is not None and result.noise.error is not None
@@ -67,7 +65,7 @@ def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> 
     truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS[:3]]), "gini")
     assert result.value is not None
     assert abs(result.value - truth) < 6 * result.noise.error + 0.03 * truth  # bins are coarse
-    for account in (account_of(noise_ledger(home)) for home in homes):
+    for account in (account_of(noise_ledger(home)) for home in finished):
         assert (account.observations, int(account.spent), int(account.cap)) == (60, 4, 4)
 
 

@@ -95,77 +95,45 @@ def swapped(state: State, row: int, **changes: object) -> State:
     return replace(state, nodes=tuple(nodes))
 
 
-def test_a_doubled_record_is_found(tmp_path: Path) -> None:
-    homes = exchanging(tmp_path)
-    change(homes[0], lambda state: swapped(state, 0, record=state.nodes[1].record))
-    violations = audit(homes).violations
-    assert len(violations) == 2
-    assert any(" is lost." in one for one in violations)
-    assert any(" is held 2 times." in one for one in violations)
+def forge(state: State) -> State:
+    return swapped(state, 0, record=replace(state.nodes[0].record, value=(50.0,)))
 
 
-def test_a_changed_record_is_found(tmp_path: Path) -> None:
-    homes = exchanging(tmp_path)
-
-    def forge(state: State) -> State:
-        record = state.nodes[0].record
-        return swapped(state, 0, record=replace(record, value=(50.0,)))
-
-    change(homes[1], forge)
-    (violation,) = audit(homes).violations
-    assert violation.endswith(" is not as its owner made it.")
-
-
-def test_lost_mass_is_found(tmp_path: Path) -> None:
-    homes = exchanging(tmp_path)
-
-    def lighten(state: State) -> State:
-        total, weight, *products = state.nodes[0].mass
-        return swapped(state, 0, mass=(total, weight - 1e-4, *products))
-
-    change(homes[0], lighten)
-    (violation,) = audit(homes).violations
-    assert violation.startswith("The peers hold a weight of ")
-
-
-@pytest.mark.parametrize("place", [2, 3])
-def test_lost_products_are_found(tmp_path: Path, place: int) -> None:
-    homes = exchanging(tmp_path)
-
+def lose_mass(place: int, by: float = 0.0, part: float = 1.0) -> Callable[[State], State]:
     def lose(state: State) -> State:
         mass = list(state.nodes[0].mass)
-        mass[place] *= 1 - 1e-4
+        mass[place] = part * mass[place] - by
         return swapped(state, 0, mass=tuple(mass))
 
-    change(homes[0], lose)
-    assert audit(homes).violations == (
-        "The peers hold other products of rows in all than their visits have added.",
-    )
+    return lose
 
 
-def test_half_an_exchange_is_found(tmp_path: Path) -> None:
+PRODUCTS = "The peers hold other products of rows in all than their visits have added."
+FORGOTTEN = "bob has decided an offer of ann that the latter does not remember."
+PLANTED: list[tuple[int, Callable[[State], State], list[str]]] = [
+    (0, lambda state: swapped(state, 0, record=state.nodes[1].record), ["is lost.", "2 times."]),
+    (1, forge, [" is not as its owner made it."]),
+    (0, lose_mass(1, by=1e-4), ["The peers hold a weight of "]),
+    (0, lose_mass(2, part=1 - 1e-4), [PRODUCTS]),
+    (0, lose_mass(3, part=1 - 1e-4), [PRODUCTS]),
+    (0, lambda state: replace(state, exchanges=state.exchanges - 1),
+     ["ann has counted 36 updates in 11 exchanges.", "made by one side only.", "hold a weight of"]),
+    (0, lambda state: replace(state, seq=0), [FORGOTTEN]),
+    (1, lambda state: swapped(state, 2, mass=(math.nan, *state.nodes[2].mass[1:])),
+     ["bob has a number that is not finite in row 2."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("who", "how", "sentences"), PLANTED)
+def test_what_was_planted_is_found(
+    tmp_path: Path, who: int, how: Callable[[State], State], sentences: list[str]
+) -> None:
     homes = exchanging(tmp_path)
-    change(homes[0], lambda state: replace(state, exchanges=state.exchanges - 1))
+    change(homes[who], how)
     violations = audit(homes).violations
-    assert violations[:2] == (
-        "ann has counted 36 updates in 11 exchanges.",
-        "An exchange was made by one side only.",
-    )
-    assert violations[2].startswith("The peers hold a weight of ")
-
-
-def test_a_restored_backup_is_found(tmp_path: Path) -> None:
-    homes = exchanging(tmp_path)
-    change(homes[0], lambda state: replace(state, seq=0))
-    assert audit(homes).violations == (
-        "bob has decided an offer of ann that the latter does not remember.",
-    )
-
-
-def test_a_number_that_is_none_is_found(tmp_path: Path) -> None:
-    homes = exchanging(tmp_path)
-    change(homes[1], lambda state: swapped(state, 2, mass=(math.nan, *state.nodes[2].mass[1:])))
-    assert audit(homes).violations == ("bob has a number that is not finite in row 2.",)
+    assert len(violations) == len(sentences)
+    for sentence in sentences:
+        assert any(sentence in one for one in violations)
 
 
 def test_generations_must_agree(tmp_path: Path) -> None:

@@ -92,28 +92,9 @@ def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert max(report.errors()) <= (max(incomes) - min(incomes)) / report.exact
 
 
-def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="exists already and is left as it is"):
-        run(tmp_path, SwarmOptions())
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_nowhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^Cannot make .*No such file or directory"):
         run(tmp_path / "a" / "b", SwarmOptions())
-
-
-@pytest.mark.parametrize(
-    ("course", "sentence"),
-    [
-        ({"seconds": 0.0}, "cannot run for 0.0 seconds: give more than 0."),
-        ({"seconds": float("nan")}, "cannot run for nan seconds"),
-        ({"exchanges": 0}, "cannot make 0 exchanges: give 1 or more."),
-    ],
-)
-def test_a_course_that_makes_no_sense(course: dict[str, float], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        SwarmOptions(**course)  # type: ignore[arg-type]
 
 
 SCRIPT = """
