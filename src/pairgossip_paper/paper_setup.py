@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import ORDERED, UNIFORM_EDGES
 from pairgossip.datasets import breast_cancer_wisconsin, engel
+from pairgossip.engine.timetable import Timetable, settle_timetable
+from pairgossip.errors import SlowSchedule
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
 from pairgossip.losses import risk
 from pairgossip.losses.learning import auc_of_scores
@@ -37,7 +42,7 @@ _BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
 MATTERS = 0.1
 """Objectives closer than this, relatively, count as the same."""
-_ALIKE = 0.05
+_SPREAD_TOLERANCE = 0.05
 """Spreads closer than this, relatively, count as the same."""
 
 
@@ -48,19 +53,9 @@ def faster_claim(name: str, source: str, ends: Sequence[float], evidence: str) -
         "Better-connected networks exhibit faster convergence; the complete and "
         "Watts-Strogatz graphs outperform the grid.",
         source,
-        _faster_verdict(*ends),
+        _judge_order(ends),
         evidence,
     )
-
-
-def _faster_verdict(best: float, middle: float, worst: float) -> fw.Verdict:
-    """Judge the order alone, as the paper states it; in part where only the best is ahead.
-
-    How far apart the ends are is evidence: the paper does not say by how much.
-    """
-    if best >= min(middle, worst):
-        return "does not hold"
-    return "holds" if middle < worst else "holds in part"
 
 
 def dispersion_claim(name: str, source: str, spreads: Sequence[float], evidence: str) -> fw.Claim:
@@ -69,16 +64,20 @@ def dispersion_claim(name: str, source: str, spreads: Sequence[float], evidence:
         f"dispersion-{name}",
         "The dispersion of the local estimates decreases as network connectivity improves.",
         source,
-        _dispersion_verdict(*spreads),
+        _judge_order(spreads, _SPREAD_TOLERANCE),
         evidence,
     )
 
 
-def _dispersion_verdict(best: float, middle: float, worst: float) -> fw.Verdict:
-    """Hold in part where only the best-connected graph spreads least."""
-    if best > (1 - _ALIKE) * min(middle, worst):
+def _judge_order(ordered: Sequence[float], tolerance: float = 0.0) -> fw.Verdict:
+    """Judge the order alone, as the paper states it; in part where only the best is ahead.
+
+    How far apart the ends are is evidence: the paper does not say by how much.
+    """
+    best, middle, worst = ordered
+    if best >= (1 - tolerance) * min(middle, worst):
         return "does not hold"
-    return "holds" if middle < (1 + _ALIKE) * worst else "holds in part"
+    return "holds" if middle < (1 + tolerance) * worst else "holds in part"
 
 
 def describe_order(
@@ -120,6 +119,14 @@ def paper_nodes(name: str) -> int:
 def paper_graph(name: str, seed: int) -> Graph:
     """Build one of the paper's graphs."""
     return network(name, paper_nodes(name), seed)
+
+
+@cache
+def settle_sweeps(graph: Graph, method: str) -> Timetable:
+    """Return what a method takes for ordered exchanges on a graph, which may be random ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowSchedule)
+        return settle_timetable(ORDERED, graph, UNIFORM_EDGES, find_method(method, "sync"))
 
 
 def deal_rows(X: FloatArray, y: Any, nodes: int, seed: int) -> NodeRows:
@@ -189,6 +196,9 @@ def central_optimum(X: FloatArray, y: Any, l2: float = 0.0) -> dict[str, Any]:
     }
 
 
+AnyCurve = TypeVar("AnyCurve", bound="ErrorCurve")
+
+
 @dataclass(frozen=True)
 class ErrorCurve:
     """Relative errors over checkpoints, from the first that sent anything."""
@@ -216,6 +226,11 @@ class ErrorCurve:
         """Bytes of payload sent."""
         return self.run.bytes[self._sent]
 
+    @property
+    def bytes_per_message(self) -> float:
+        """How long a message is on average."""
+        return float(self.bytes[-1] / self.messages[-1])
+
     @cached_property
     def error(self) -> FloatArray:
         """Root mean square over nodes and trials, relative to the statistic."""
@@ -225,6 +240,13 @@ class ErrorCurve:
     def trial_error(self) -> FloatArray:
         """Root mean square over nodes, of every trial."""
         return self.run.trial_error[:, self._sent] / self.value
+
+    @property
+    def noise(self) -> FloatArray:
+        """Relative standard errors of the error, by the scatter over trials; 0 of a single one."""
+        squares = self.trial_error**2
+        scatter = squares.std(axis=0) / squares.mean(axis=0)
+        return np.asarray(scatter / (2 * math.sqrt(max(len(squares) - 1, 1))))
 
     @property
     def final(self) -> float:
@@ -250,14 +272,33 @@ class ErrorCurve:
         return float(np.exp(np.interp(np.log(level), errors, amounts)))
 
 
+def read_curves(
+    kind: type[AnyCurve], results: fw.Results, ways: Iterable[str]
+) -> dict[str, dict[str, AnyCurve]]:
+    """Return the errors of all ways that were run on networks, of which facts give the value."""
+    return {
+        name: {
+            way: kind(results[f"{name}-{way}"], fact["value"])
+            for way in ways
+            if f"{name}-{way}" in results
+        }
+        for name, fact in results["facts"].items()
+    }
+
+
 def price(amount: float | None) -> int | str:
     """Return an amount for a cell of a table; None if it was not reached."""
     return "not reached" if amount is None else round(amount)
 
 
+def format_price(amount: float | None) -> str:
+    """Return an amount for a list in a sentence."""
+    return "not reached" if amount is None else f"{round(amount):,}"
+
+
 def describe_price(amount: float | None, sent: float) -> str:
     """Return an amount for a sentence; if it was not reached, that it is more than was sent."""
-    return f"more than {round(sent):,}" if amount is None else f"{round(amount):,}"
+    return f"more than {round(sent):,}" if amount is None else format_price(amount)
 
 
 def exact_bias(H: FloatArray, graph: Graph, iterations: IntArray, **method: Any) -> FloatArray:

@@ -107,8 +107,8 @@ def reproduce(
         whole("The number of trials", trials, default=_QUICK_TRIALS if quick else _FULL_TRIALS),
         seed,
     )
-    folder = Path(out) if out is not None else _default_folder(quick=quick)
-    store = Store(folder)
+    default = f"{_DEFAULT_FOLDER}-quick" if quick else _DEFAULT_FOLDER
+    store = Store(Path(default if out is None else out))
     store.open(plan, resume=resume)
     for experiment in chosen:
         _run_experiment(experiment, plan, store, resume=resume, n_jobs=n_jobs, progress=progress)
@@ -221,8 +221,3 @@ def _find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:
             raise unknown_name("experiment", name, list(CATALOG))
     chosen = {canonical(name) for name in names}
     return [experiment for name, experiment in CATALOG.items() if name in chosen]
-
-
-def _default_folder(*, quick: bool) -> Path:
-    """Return where results go unless said otherwise."""
-    return Path(f"{_DEFAULT_FOLDER}-quick" if quick else _DEFAULT_FOLDER)

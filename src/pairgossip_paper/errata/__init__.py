@@ -1,4 +1,4 @@
-"""What the paper prints wrong, what is right, and the evidence, computed anew each time.
+"""Errors in print, their corrections, and the evidence, computed anew each time.
 
 An erratum counts only within the paper's own hypotheses: every row names them, and its evidence
 says whether the example satisfies them. What fails only outside them is not an error of the paper.

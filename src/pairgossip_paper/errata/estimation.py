@@ -22,8 +22,15 @@ from pairgossip_paper.errata.erratum import (
     symmetric,
 )
 
+_ASSUMED = {SYMMETRIC: "238", NOT_BIPARTITE: "323"}
+_OF_VIRTUAL_GRAPHS = {NOT_BIPARTITE: "656", NOT_COMPLETE: "656"}
 _LIMIT_TIME = 10**6
 """An iteration by which t * bias no longer changes."""
+
+
+def _distances(values: FloatArray) -> FloatArray:
+    """Return the values of the Gini kernel at all pairs."""
+    return np.asarray(np.abs(np.subtract.outer(values, values)))
 
 
 @erratum(
@@ -64,7 +71,7 @@ def u1_gossip() -> Evidence:
 def u2_proof_formula() -> Evidence:
     """The proof's formula for the estimates against the exact expectation."""
     graph, t = cycle(5), 6
-    H = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+    H = _distances(np.arange(5.0))
     W = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
     printed = np.zeros(graph.n)
     for s in range(t):
@@ -73,18 +80,15 @@ def u2_proof_formula() -> Evidence:
     truth = expected_estimates(H, graph, [t], method="u2")[0]
     simulated = _two_walks_by_enumeration(H, graph, t)
     off, on = np.abs(printed - simulated).max(), np.abs(truth - simulated).max()
+    is_rounding = on < 1e-12
+    corrected = "less than 1e-12" if is_rounding else f"{on:.1e}"  # last digits do not matter
     return Evidence(
         f"cycle of 5 nodes, `h = |x - x'|` of `0 .. 4`, `t = {t}`, against the law of the two "
         "walks computed pair by pair: expectation of the printed formula, with the algorithm's `s "
-        f"= 0 .. t-1`, off by {off:.3f}, corrected by {_power_of_ten(on)}",
-        off > 0.01 and on < 1e-12,
+        f"= 0 .. t-1`, off by {off:.3f}, corrected by {corrected}",
+        off > 0.01 and is_rounding,
         symmetric(H) | not_bipartite(graph),
     )
-
-
-def _power_of_ten(value: float) -> str:
-    """Format a rounding error as a bound, so that its last digits do not matter."""
-    return "less than 1e-12" if value < 1e-12 else f"{value:.1e}"
 
 
 def _two_walks_by_enumeration(H: FloatArray, graph: Graph, t: int) -> FloatArray:
@@ -121,11 +125,10 @@ def diagonal_order() -> Evidence:
         data = rng.normal(size=n)
         scaled.append(n * abs(exact(data, "gini") - exact(data, "gini", kind="u")))
     listed = ", ".join(f"{value:.2f}" for value in scaled)
-    few = data[:50]
     return Evidence(
         f"Gini of normal data, `n = 1e2 .. 1e5`: `n x |V - U|` = {listed}",
         max(scaled) / min(scaled) < 1.5,
-        symmetric(np.abs(np.subtract.outer(few, few))),
+        symmetric(_distances(data[:50])),
     )
 
 
@@ -134,12 +137,12 @@ def diagonal_order() -> Evidence:
     "C",
     "(A.1) `<= ||h||/(t^2 (1 - lambda_2(2)))`, in the proof",
     "`||h||^2`: a lost square, which 844 to 849 have",
-    {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
+    _ASSUMED,
 )
 def deviation_proof_norm() -> Evidence:
     """One step of the proof bounds a squared norm by a norm: scaling the kernel breaks it."""
     graph = complete(4)
-    H = 1000 * np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    H = 1000 * _distances(np.arange(4.0))
     left = 0.0
     for i, j in graph.edges:
         held = np.arange(graph.n)
@@ -162,13 +165,12 @@ def deviation_proof_norm() -> Evidence:
     "C",
     "Algorithm 1 updates before the exchange, the proof after it",
     "both converge and obey the bounds; order= chooses",
-    {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
+    _ASSUMED,
 )
 def update_orders() -> Evidence:
     """The two orders of GoSta-sync differ at every t and agree in the limit."""
     graph = cycle(7)
-    values = np.arange(7.0)
-    H = np.abs(np.subtract.outer(values, values)) + 1
+    H = _distances(np.arange(7.0)) + 1
     first, late = (
         [
             float(np.abs(expected_estimates(H, graph, [t], order=order) - H.mean()).max())
@@ -197,7 +199,8 @@ def hinge_direction() -> Evidence:
 # Errata of the extensions: several points per node, and differential privacy.
 
 
-_ASSUMED = {NOT_BIPARTITE: "656", NOT_COMPLETE: "656"}
+def _laplacian(adjacency: FloatArray) -> FloatArray:
+    return np.asarray(np.diag(adjacency.sum(axis=1)) - adjacency)
 
 
 def _adjacency(graph: Graph) -> FloatArray:
@@ -220,8 +223,7 @@ def lexicographic(graph: Graph, k: int) -> FloatArray:
 
 
 def _gap(adjacency: FloatArray) -> float:
-    laplacian = np.diag(adjacency.sum(axis=1)) - adjacency
-    return float(np.linalg.eigvalsh(laplacian)[1])
+    return float(np.linalg.eigvalsh(_laplacian(adjacency))[1])
 
 
 def _edges(adjacency: FloatArray) -> float:
@@ -235,7 +237,7 @@ def _edges(adjacency: FloatArray) -> float:
     "lambda`",
     "the blow-up of the proof (2266), for which both are right; the sentence before describes "
     "the lexicographic product, `k^2|E| + nk(k - 1)/2` edges and gap `k lambda`",
-    _ASSUMED,
+    _OF_VIRTUAL_GRAPHS,
 )
 def virtual_graph() -> Evidence:
     """The three graphs that the name, the proof and the sentence describe."""
@@ -256,7 +258,11 @@ def virtual_graph() -> Evidence:
 
 
 @erratum(
-    "2284", "C", "(`phi_j`, `lambda/k`) is an eigenpair of `L`", "of `D`, as in 2282", _ASSUMED
+    "2284",
+    "C",
+    "(`phi_j`, `lambda/k`) is an eigenpair of `L`",
+    "of `D`, as in 2282",
+    _OF_VIRTUAL_GRAPHS,
 )
 def eigenpair_of_the_proof() -> Evidence:
     """An eigenvector of the blow-up whose points cancel, tried on both matrices."""
@@ -265,8 +271,7 @@ def eigenpair_of_the_proof() -> Evidence:
     vector = np.zeros(graph.n)
     vector[-1] = 1.0
     both = np.concatenate([vector, -vector])
-    laplacian = np.diag(adjacency.sum(axis=1)) - adjacency
-    value = float(both @ laplacian @ both / (both @ both)) / k
+    value = float(both @ _laplacian(adjacency) @ both / (both @ both)) / k
     residuals = [
         float(np.linalg.norm(matrix @ vector - value * vector))
         for matrix in (graph.laplacian_dense(), np.diag(graph.degrees.astype(np.float64)))
@@ -279,20 +284,19 @@ def eigenpair_of_the_proof() -> Evidence:
     )
 
 
-@erratum("2290", "C", "`1 - lambda_2(2) = lambda/|E|`", "`lambda/(2|E|)`", _ASSUMED)
+@erratum("2290", "C", "`1 - lambda_2(2) = lambda/|E|`", "`lambda/(2|E|)`", _OF_VIRTUAL_GRAPHS)
 def averaging_gap() -> Evidence:
     """The second eigenvalue of the averaging step on the virtual graph."""
     graph, k = cycle(5), 2
     adjacency = blow_up(graph, k)
-    laplacian, edges = np.diag(adjacency.sum(axis=1)) - adjacency, _edges(adjacency)
-    size = len(adjacency)
+    size, edges = len(adjacency), _edges(adjacency)
     mean = np.zeros((size, size))
     for i, j in np.argwhere(np.triu(adjacency) > 0):
         step = np.eye(size)
         step[np.ix_([i, j], [i, j])] = 0.5
         mean += step / edges
     measured = 1 - float(np.linalg.eigvalsh(mean)[-2])
-    printed = float(np.linalg.eigvalsh(laplacian)[1]) / edges
+    printed = _gap(adjacency) / edges
     return Evidence(
         f"cycle of 5, `k = 2`: `1 - lambda_2(2) = {measured:.4f}`, printed {printed:.4f}; the "
         "ratio `1/k` to the graph itself stands",
@@ -315,8 +319,7 @@ def private_diagonal() -> Evidence:
     """What a debiased kernel is worth, on average, where a person meets their own report."""
     k, epsilon = 4, 1.0
     beta = k / (np.exp(epsilon) + k - 1)
-    cells = np.arange(k) / (k - 1)
-    A = np.abs(cells[:, None] - cells)
+    A = _distances(np.arange(k) / (k - 1))
     debias = (np.eye(k) - beta / k) / (1 - beta)
     table = debias @ A @ debias
     law = (1 - beta) * np.eye(k) + beta / k

@@ -34,7 +34,7 @@ from pairgossip_paper.errata.erratum import (
 
 _EXCHANGES = 1_000
 _NETWORK = clique_with_pendant(7)
-"""Of the asynchronous runs: it is not bipartite, and its degrees differ."""
+"""The network of the asynchronous runs: it is not bipartite, and its degrees differ."""
 _DATA = ranking_problem(_NETWORK.n)
 _CONSTRAINT = Ball(5.0)
 _STEP = power(1.0, 0.6)

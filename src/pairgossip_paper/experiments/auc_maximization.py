@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -96,13 +95,13 @@ def _case(graph: str, scaling: str) -> str:
     return graph if scaling == _RAW else f"{graph}-{scaling}"
 
 
-def _problem(graph: str, scaling: str, seed: int) -> Mapping[str, Any]:
+def _problem(graph: str, scaling: str, seed: int) -> fw.Facts:
     X, y = patients(graph, seed)
     return {"data": _SCALINGS[scaling](X), "labels": y, "graph": paper_graph(graph, seed)}
 
 
 @cache
-def _optimum(seed: int) -> Mapping[str, Any]:
+def _optimum(seed: int) -> fw.Facts:
     """Minimize the same objective on one machine, on the rows each graph holds.
 
     It is that of both clocks.
@@ -144,7 +143,7 @@ def _report(clock: str, results: fw.Results) -> fw.Section:
 
 
 def _headline(
-    fits: Mapping[str, Fit], relative: Mapping[str, FloatArray], optimum: Mapping[str, Any]
+    fits: Mapping[str, Fit], relative: Mapping[str, FloatArray], optimum: fw.Facts
 ) -> str:
     ends = [100 * curve[-1] for curve in relative.values()]
     least = 100 * optimum["objective"] / optimum["objective_of_zero"]
@@ -156,7 +155,7 @@ def _headline(
     )
 
 
-def _about(fits: Mapping[str, Fit], optimum: Mapping[str, Any]) -> list[str]:
+def _about(fits: Mapping[str, Fit], optimum: fw.Facts) -> list[str]:
     first = fits[GRAPHS[0]]
     return [
         f"The data has {len(optimum['model'])} features; the paper's 11 dimensions "
@@ -194,7 +193,7 @@ def _bias(fit: Fit) -> Bias:
 
 
 def _table(
-    fits: Mapping[str, Fit], relative: Mapping[str, FloatArray], optimum: Mapping[str, Any]
+    fits: Mapping[str, Fit], relative: Mapping[str, FloatArray], optimum: fw.Facts
 ) -> fw.Table:
     return fw.Table.from_records(
         f"Objective of the nodes' averaged models after {fits[GRAPHS[0]].iterations[-1]:,} "

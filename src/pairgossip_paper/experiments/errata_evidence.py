@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pairgossip_paper import framework as fw
@@ -14,10 +13,6 @@ from pairgossip_paper.framework.typesetting import with_marks
 _COLUMNS = ("lines", "severity", "printed", "correct", "hypotheses")
 
 
-def _evidence() -> Mapping[str, Any]:
-    return {"rows": [_row(erratum) for erratum in ERRATA]}
-
-
 def _row(erratum: Erratum) -> dict[str, Any]:
     evidence = erratum.evidence()
     texts = {name: getattr(erratum, name) for name in _COLUMNS} | {"evidence": evidence.text}
@@ -26,12 +21,6 @@ def _row(erratum: Erratum) -> dict[str, Any]:
         "shown": bool(evidence.shown),
         "inside": all(evidence.hypotheses.get(words) for words in erratum.assumed),
     }
-
-
-def _cells(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
-    """Return the texts of a row; older results do not say where their formulas are."""
-    texts = row.get("marked", row)
-    return [texts[name] for name in columns]
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -57,7 +46,11 @@ def _report(results: fw.Results) -> fw.Section:
             fw.Table(
                 "Errata",
                 ("place", *columns),
-                [[locate(row["lines"]), *_cells(row, columns)] for row in rows],
+                # Older results do not say where their formulas are.
+                [
+                    [locate(row["lines"]), *(row.get("marked", row)[name] for name in columns)]
+                    for row in rows
+                ],
             )
         ],
         claims=[
@@ -77,7 +70,7 @@ ERRATA_EVIDENCE = fw.Experiment(
     "errata",
     "Errata of the paper, with evidence",
     "What does the paper print wrong, what is right, and how can one tell?",
-    lambda _: [fw.Computation("errata", _evidence)],
+    lambda _: [fw.Computation("errata", lambda: {"rows": [_row(one) for one in ERRATA]})],
     _report,
     place=17,
 )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.graphs import Graph, grid, torus, watts_strogatz
+from pairgossip.graphs import Graph, grid, torus
 from pairgossip_paper import framework as fw
-from pairgossip_paper.errata.network import newman_watts
+from pairgossip_paper.errata.network import REWIRED, SMALL_WORLDS
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import (
@@ -29,14 +28,6 @@ _OTHER = "#777777"
 _LINES = {"complete": "617", "watts-strogatz": "619", "torus": "618"}
 """Where the paper prints each gap."""
 _SEEDS = 12
-_REWIRED = 0.3
-"""The rewiring probability, line 619."""
-_SMALL_WORLDS: Mapping[str, Callable[[int], Graph]] = {
-    "Watts-Strogatz, k = 4": lambda seed: watts_strogatz(NODES, 4, _REWIRED, seed),
-    "Newman-Watts, k = 5": lambda seed: newman_watts(NODES, 5, _REWIRED, seed),
-    "Watts-Strogatz, k = 6": lambda seed: watts_strogatz(NODES, 6, _REWIRED, seed),
-}
-"""Readings of the printed k = 5, which no ring with k / 2 neighbors on each side can have."""
 _GAP_TOLERANCE = 0.01
 """Largest relative distance from a printed gap of three digits that counts as reproduced."""
 
@@ -83,17 +74,16 @@ def _draw_gaps(panel: Panel, graphs: fw.Results, others: fw.Results, drawn: _Dra
 
 def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
     return [
-        fw.Computation("graphs", partial(_graphs, plan.seed)),
+        fw.Computation(
+            "graphs",
+            lambda: {name: _facts(paper_graph(name, plan.seed), spectrum=True) for name in GRAPHS},
+        ),
         fw.Computation("other-grids", _other_grids),
         fw.Computation("watts-strogatz", partial(_over_seeds, plan)),
     ]
 
 
-def _graphs(seed: int) -> Mapping[str, Any]:
-    return {name: _facts(paper_graph(name, seed), spectrum=True) for name in GRAPHS}
-
-
-def _other_grids() -> Mapping[str, Any]:
+def _other_grids() -> fw.Facts:
     """Whatever else could be called a 2D grid of about 699 nodes."""
     narrow = next(d for d in range(2, NODES + 1) if NODES % d == 0)
     others = {
@@ -104,12 +94,12 @@ def _other_grids() -> Mapping[str, Any]:
     return {name: _facts(graph) for name, graph in others.items()}
 
 
-def _over_seeds(plan: fw.Plan) -> Mapping[str, Any]:
+def _over_seeds(plan: fw.Plan) -> fw.Facts:
     """The random graph's gap depends on its seed, and the paper does not print its own."""
     seeds = range(plan.seed, plan.seed + _SEEDS)
     return {
-        name: [draw(seed).normalized_gap() for seed in seeds]
-        for name, draw in _SMALL_WORLDS.items()
+        f"{family}, k = {k}": [draw(seed).normalized_gap() for seed in seeds]
+        for (family, k), draw in SMALL_WORLDS.items()
     }
 
 
@@ -138,8 +128,8 @@ def _dense_eigenvalues(graph: Graph) -> FloatArray:
 def _report(results: fw.Results) -> fw.Section:
     graphs, others = results["graphs"], results["other-grids"]
     drawn = {
-        re.sub(r"k = \d", r"`\g<0>`", name): gaps
-        for name, gaps in results["watts-strogatz"].items()
+        f"{family}, `k = {k}`": results["watts-strogatz"][f"{family}, k = {k}"]
+        for family, k in SMALL_WORLDS
     }
     printed = [_near_claim("complete", graphs), _seeds_claim(drawn), _near_claim("torus", graphs)]
     met = sum(claim.verdict == "holds" for claim in printed)
@@ -226,7 +216,7 @@ def _seeds_table(drawn: _Drawn) -> fw.Table:
         }
         for name, gaps in drawn.items()
     ]
-    return fw.Table.from_records(f"Small worlds over {_SEEDS} seeds, `p = {_REWIRED}`", records)
+    return fw.Table.from_records(f"Small worlds over {_SEEDS} seeds, `p = {REWIRED}`", records)
 
 
 def _near_claim(name: str, graphs: fw.Results) -> fw.Claim:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from pairgossip_paper.paper_setup import NETWORK_COLORS, network, paper_nodes
 _GRAPHS = (*PAPER, "star", "cycle", "path")
 _QUICK_NODES = 144
 _OTHER_NODES = (100, 49)
-"""Of the graphs beyond the paper's, in full and quick: a walk on a long path is slow."""
+"""Nodes of the graphs beyond the paper's, in full and quick: a walk on a long path is slow."""
 _EPSILON = 0.01
 _POINTS = 31
 
@@ -34,7 +33,7 @@ def _nodes(name: str, plan: fw.Plan) -> int:
     return plan.choose(paper_nodes(name), _QUICK_NODES)
 
 
-def _mixing(name: str, plan: fw.Plan) -> Mapping[str, Any]:
+def _mixing(name: str, plan: fw.Plan) -> fw.Facts:
     graph = network(name, _nodes(name, plan), plan.seed)
     x, corrected = graph.normalized_gap(), graph.mixing_time(_EPSILON)
     times = fw.geometric_grid(1, 2 * corrected, _POINTS)

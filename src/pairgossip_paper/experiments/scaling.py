@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class _Point:
     """One network of one size: its run and its theory."""
 
     run: Run
-    exact: Mapping[str, Any]
+    exact: fw.Facts
 
     @cached_property
     def parts(self) -> ErrorParts:
@@ -115,12 +114,12 @@ def _grid(last: int) -> IntArray:
     return fw.geometric_grid(10, last, _CHECKPOINTS)
 
 
-def _problem(name: str, nodes: int, seed: int) -> Mapping[str, Any]:
+def _problem(name: str, nodes: int, seed: int) -> fw.Facts:
     data, graph = dealt_quantiles(nodes, seed), network(name, nodes, seed)
     return {"data": data, "kernel": _KERNEL, "graph": graph}
 
 
-def _exact(problem: Callable[[], Mapping[str, Any]], grid: IntArray) -> Mapping[str, Any]:
+def _exact(problem: Callable[[], fw.Facts], grid: IntArray) -> fw.Facts:
     """Return exact biases and bounds per node: root mean squares over the nodes."""
     data, kernel, graph = problem().values()
     H, root = Pairs(data, kernel).matrix(), np.sqrt(graph.n)

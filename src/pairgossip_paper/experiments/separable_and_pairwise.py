@@ -53,7 +53,7 @@ class _Measured(NamedTuple):
 
     averaging: Run
     gosta: Run
-    exact: Mapping[str, Any]
+    exact: fw.Facts
     parts: ErrorParts
     averaging_bias: fw.Line
     averaging_error: fw.Line
@@ -69,7 +69,7 @@ class _Measured(NamedTuple):
 
     @property
     def times_bound(self) -> float:
-        """How many times as fast as its bound the error of averaging falls."""
+        """The rate at which the error of averaging falls, over that of its bound."""
         return self.averaging_error.slope / (self.predicted_bias / 2)
 
 
@@ -112,7 +112,7 @@ def _problem(name: str, seed: int) -> dict[str, Any]:
     return {"data": incomes(_NODES, seed), "graph": network(name, _NODES, seed)}
 
 
-def _exact(name: str, last: int, seed: int) -> Mapping[str, Any]:
+def _exact(name: str, last: int, seed: int) -> fw.Facts:
     """Return exact biases, root mean squares over nodes, and the bound on averaging."""
     values, graph = _problem(name, seed).values()
     pairwise = exact_bias(Pairs(values, _KERNEL).matrix(), graph, _gosta_grid(last))
@@ -128,7 +128,7 @@ def _exact(name: str, last: int, seed: int) -> Mapping[str, Any]:
     }
 
 
-def _measure(averaging: Run, gosta: Run, exact: Mapping[str, Any]) -> _Measured:
+def _measure(averaging: Run, gosta: Run, exact: fw.Facts) -> _Measured:
     parts = error_parts(gosta, exact["gosta_bias"], exact["gosta_mean_bias"])
     late = gosta.iterations >= _SETTLED / exact["gap"]
     t, curves = averaging.iterations, (np.array(exact["averaging_bias"]), averaging.error)
@@ -244,7 +244,7 @@ def _geometric_claim(by_graph: _ByGraph) -> fw.Claim:
     )
 
 
-def _excess(run: Run, exact: Mapping[str, Any]) -> float:
+def _excess(run: Run, exact: fw.Facts) -> float:
     """Return by how many standard errors the mean squared error exceeds the squared bound."""
     # Below some share of the start rounding sets in, and the bound says nothing.
     clear = run.error > _WINDOW[0] * exact["start"]

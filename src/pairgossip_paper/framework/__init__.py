@@ -1,4 +1,8 @@
-"""What an experiment declares: the cases it runs, and the section of the report they become."""
+"""An experiment declares the cases it runs, and the section of the report they become.
+
+A section has claims: a statement, what was measured about it, the rule that judges it, and the
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,53 +18,14 @@ from numpy.typing import ArrayLike
 from pairgossip.arrays import IntArray
 from pairgossip.errors import NotEnough
 from pairgossip.results import Fit, Run
-from pairgossip_paper.framework.claims import (
-    Claim,
-    Rule,
-    Verdict,
-    at_least,
-    at_most,
-    check,
-    grade,
-    less_than,
-    list_values,
-    more_than,
-    within,
-)
 from pairgossip_paper.framework.figures import Sheet
 from pairgossip_paper.framework.typesetting import mark_fields
 
-__all__ = [
-    "Case",
-    "Cell",
-    "Claim",
-    "Computation",
-    "Experiment",
-    "Line",
-    "Picture",
-    "Plan",
-    "Results",
-    "Rule",
-    "Section",
-    "Simulation",
-    "Table",
-    "Verdict",
-    "at_least",
-    "at_most",
-    "check",
-    "fit_line",
-    "fit_power_law",
-    "geometric_grid",
-    "grade",
-    "less_than",
-    "list_values",
-    "more_than",
-    "within",
-]
-
 Cell = str | int | float | None
+Facts = Mapping[str, Any]
+"""The results of a computation: numbers, texts, lists and mappings, as JSON can hold them."""
 Results = Mapping[str, Any]
-"""By the names of its cases, an experiment's saved results: a `Run`, a `Fit`, or a mapping."""
+"""By the names of its cases, an experiment's saved results: a `Run`, a `Fit`, or facts."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +61,109 @@ class Table:
         return cls(title, tuple(rows[0]), [tuple(record.values()) for record in rows], note)
 
 
+Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, or of theory, and what was measured about it."""
+
+    name: str
+    statement: str
+    source: str
+    """Who says so: a place of the paper (`paper.cite`), another paper, or "theory"."""
+    verdict: Verdict
+    evidence: str
+
+    def __post_init__(self) -> None:
+        mark_fields(self, "statement", "source", "evidence")
+
+
+def grade(passed: Iterable[bool]) -> Verdict:
+    """Judge a claim: it holds if all of its parts do, and in part if some do."""
+    parts = [bool(part) for part in passed]
+    if all(parts):
+        return "holds"
+    return "holds in part" if any(parts) else "does not hold"
+
+
+class Rule(NamedTuple):
+    """A condition that a number must meet."""
+
+    is_met: Callable[[float], bool]
+    limits: Mapping[str, float]
+    """By the names under which evidence cites them."""
+
+
+def at_least(least: float) -> Rule:
+    """Ask for a number that is not below a limit, `{least}` in the evidence."""
+    return Rule(lambda value: value >= least, {"least": least})
+
+
+def at_most(most: float) -> Rule:
+    """Ask for a number that is not above a limit, `{most}` in the evidence."""
+    return Rule(lambda value: value <= most, {"most": most})
+
+
+def more_than(limit: float) -> Rule:
+    """Ask for a number above a limit, `{limit}` in the evidence."""
+    return Rule(lambda value: value > limit, {"limit": limit})
+
+
+def less_than(limit: float) -> Rule:
+    """Ask for a number below a limit, `{limit}` in the evidence."""
+    return Rule(lambda value: value < limit, {"limit": limit})
+
+
+def within(tolerance: float, of: float) -> Rule:
+    """Ask for a number near another, `{tolerance}` and `{of}` in the evidence."""
+    return Rule(lambda value: abs(value - of) <= tolerance, {"tolerance": tolerance, "of": of})
+
+
+def check(
+    name: str,
+    statement: str,
+    source: str,
+    values: Mapping[str, float],
+    rule: Rule | Mapping[str, Rule],
+    evidence: str,
+    **cited: Any,
+) -> Claim:
+    """Judge a claim by numbers that must meet a rule; those without one are shown alone.
+
+    The evidence may cite ``{values}`` (also with a format, as in ``{values:.1%}``), the ``{low}``
+    and ``{high}`` end of them, how many have ``{passed}`` of all ``{judged}``, the limits of a
+    single rule, and whatever else is given by its name.
+    """
+    rules = dict.fromkeys(values, rule) if isinstance(rule, Rule) else rule
+    met = [one.is_met(values[key]) for key, one in rules.items()]
+    limits = rule.limits if isinstance(rule, Rule) else {}
+    low, high = (pick(values.values(), default=math.nan) for pick in (min, max))
+    cited |= {"low": low, "high": high, "passed": sum(met), "judged": len(met), **limits}
+    text = evidence.format(values=_Listed(values), **cited)
+    return Claim(name, statement, source, grade(met), text)
+
+
+class _Listed(dict[str, float]):
+    """Values in a sentence, in the format that it asks for."""
+
+    def __format__(self, style: str) -> str:
+        return list_values(self, style or ".3g")
+
+
+def list_values(values: Mapping[str, float], style: str = ".3g") -> str:
+    """Write values out, each with its name in parentheses."""
+    return ", ".join(f"{value:{style}} ({name})" for name, value in values.items())
+
+
 @dataclass(frozen=True)
 class Section:
-    """What one experiment found; no number in it is typed in."""
+    """The report on one experiment; no number in it is typed in."""
 
     headline: str
     """The answer in a sentence or two, for readers of the summary alone."""
     notes: Sequence[str]
-    """What else was found, and how."""
+    """The other findings, and how they were made."""
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
     claims: Sequence[Claim] = ()
@@ -139,7 +199,7 @@ class Computation:
     """A case that is computed once and saved as JSON: numbers, texts, lists and mappings."""
 
     name: str
-    compute: Callable[[], Mapping[str, Any]]
+    compute: Callable[[], Facts]
 
 
 Case = Simulation | Computation
@@ -165,7 +225,7 @@ class Plan(NamedTuple):
         self,
         name: str,
         function: Callable[..., Run | Fit],
-        problem: Callable[[], Mapping[str, Any]],
+        problem: Callable[[], Facts],
         iterations: int,
         trials: int | None = None,
         **settings: Any,

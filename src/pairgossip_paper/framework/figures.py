@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the list of experiments and the errata need no figures
     from matplotlib.axes import Axes
 
 _WIDTH, _HEIGHT = 4.4, 3.5
-"""Of a panel, in inches."""
+"""Size of a panel, in inches."""
 _LINES = ("--", "-.", ":", "-")
 
 
@@ -47,7 +47,7 @@ class Panel:
     x_log: bool = True
     y_log: bool = False
     x_names: Sequence[str] = ()
-    """What the axis calls the places 0, 1, ...; empty where it has numbers."""
+    """Names of the places 0, 1, ... on the axis; empty where it has numbers."""
     y_names: Sequence[str] = ()
 
     def plot(

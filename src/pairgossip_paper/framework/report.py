@@ -54,7 +54,7 @@ _FIGURES_PER_WORKER = 4
 
 
 class Contents(NamedTuple):
-    """What a report is made of."""
+    """The parts of a report."""
 
     experiments: Mapping[str, Experiment]
     sections: Mapping[str, Section]

@@ -47,7 +47,7 @@ _LEVELS = (0.1, 0.01)
 
 
 _ByGraph = Mapping[str, Mapping[str, Measured]]
-"""What was measured, by graph and method."""
+"""Measured errors, by graph and method."""
 
 
 def _report(statistic: str, results: fw.Results) -> fw.Section:
@@ -95,7 +95,7 @@ def _headline(by_graph: _ByGraph) -> str:
     )
 
 
-def _about(statistic: str, targets: Mapping[str, Any]) -> str:
+def _about(statistic: str, targets: fw.Facts) -> str:
     best, torus = targets["complete"], targets["torus"]
     if statistic == "scatter":
         return (
@@ -179,7 +179,7 @@ def _final_errors(by_graph: _ByGraph) -> dict[str, list[float]]:
     return {method: [by_graph[graph][method].final for graph in GRAPHS] for method in METHODS}
 
 
-def _gap_exponents(by_graph: _ByGraph, targets: Mapping[str, Any]) -> dict[str, float]:
+def _gap_exponents(by_graph: _ByGraph, targets: fw.Facts) -> dict[str, float]:
     gaps = np.log([targets[graph]["gap"] for graph in GRAPHS])
     return {
         method: fw.fit_line(gaps, np.log(errors)).slope
@@ -187,7 +187,7 @@ def _gap_exponents(by_graph: _ByGraph, targets: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _gap_table(by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Table:
+def _gap_table(by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
     """List what the graphs cost beside what they cost in the bound."""
     bound = targets["torus"]["bound"][-1] / targets["complete"]["bound"][-1]
     errors = _final_errors(by_graph)
@@ -202,7 +202,7 @@ def _gap_table(by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Table:
     )
 
 
-def _sampling_table(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Table:
+def _sampling_table(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
     """List how sure the statistic of the rows is, beside how near gossip comes to it."""
     return fw.Table.from_records(
         "What the rows themselves say",
@@ -221,7 +221,7 @@ def _sampling_table(statistic: str, by_graph: _ByGraph, targets: Mapping[str, An
     )
 
 
-def _error_picture(by_graph: _ByGraph, targets: Mapping[str, Any], against: str) -> fw.Picture:
+def _error_picture(by_graph: _ByGraph, targets: fw.Facts, against: str) -> fw.Picture:
     sheet = Sheet(len(by_graph), sharey=True)
     for panel, (graph, by_method) in zip(sheet.panels, by_graph.items(), strict=True):
         for method, m in by_method.items():
@@ -375,7 +375,7 @@ def _slope_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
     )
 
 
-def _bound_claim(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Claim:
+def _bound_claim(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Claim:
     ratios = {
         graph: float(
             (by_graph[graph]["gosta-sync"].error / np.array(targets[graph]["bound"])).max()
@@ -392,7 +392,7 @@ def _bound_claim(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any])
     )
 
 
-def _u1_claim(statistic: str, by_graph: _ByGraph, targets: Mapping[str, Any]) -> fw.Claim:
+def _u1_claim(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Claim:
     """U1 must end as far from the statistic as the row means are, and nearer to them."""
     passed, listed = [], []
     for graph in GRAPHS:

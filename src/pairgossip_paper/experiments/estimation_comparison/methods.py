@@ -1,11 +1,10 @@
-"""What the comparison runs: four methods on three graphs, and what theory says of them."""
+"""The runs of the comparison: four methods on three graphs, and what theory says of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from pairgossip.estimation import estimate
 from pairgossip.inference.questions import exact
 from pairgossip.kernels import auc, within_cluster_scatter
 from pairgossip.theory.bounds import constants, gosta_deviation_bound
-from pairgossip_paper.framework import Case, Computation, Plan, fit_power_law
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, fit_power_law
 from pairgossip_paper.paper_setup import (
     GRAPHS,
     ErrorCurve,
@@ -52,7 +51,11 @@ def cases(statistic: str, plan: Plan) -> Sequence[Case]:
         for graph in GRAPHS
         for name, (method, clock) in METHODS.items()
     ]
-    return [*simulations, Computation("targets", partial(_targets, statistic, last, plan.seed))]
+    targets = Computation(
+        "targets",
+        lambda: {graph: _target(statistic, graph, last, plan.seed) for graph in GRAPHS},
+    )
+    return [*simulations, targets]
 
 
 def _score(X: FloatArray) -> FloatArray:
@@ -60,7 +63,7 @@ def _score(X: FloatArray) -> FloatArray:
     return np.asarray(X.sum(axis=1), dtype=np.float64)
 
 
-def _problem(statistic: str, graph: str, seed: int) -> Mapping[str, Any]:
+def _problem(statistic: str, graph: str, seed: int) -> Facts:
     X, y = patients(graph, seed)
     shared = {"graph": paper_graph(graph, seed), "labels": y}
     if statistic == "scatter":
@@ -69,12 +72,8 @@ def _problem(statistic: str, graph: str, seed: int) -> Mapping[str, Any]:
     return shared | {"data": _score(X), "kernel": auc().numerator}
 
 
-def _targets(statistic: str, last: int, seed: int) -> Mapping[str, Any]:
+def _target(statistic: str, graph: str, last: int, seed: int) -> Facts:
     """Compute the statistic, its rows and the bound from all pairs, without the package's sums."""
-    return {graph: _target_on(statistic, graph, last, seed) for graph in GRAPHS}
-
-
-def _target_on(statistic: str, graph: str, last: int, seed: int) -> dict[str, Any]:
     rows, network = patients(graph, seed), paper_graph(graph, seed)
     H = _pair_values(statistic, rows)
     value = float(H.mean())

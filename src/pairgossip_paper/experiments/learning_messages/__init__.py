@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from pairgossip_paper import framework as fw
 from pairgossip_paper.experiments.learning_messages.pictures import (
     MOMENTS,
     Curves,
-    Facts,
     held_out_picture,
     loss_picture,
     overview_picture,
@@ -34,7 +32,7 @@ from pairgossip_paper.experiments.learning_messages.runs import (
     Curve,
     cases,
 )
-from pairgossip_paper.paper_setup import GRAPHS, MATTERS, describe_price, price
+from pairgossip_paper.paper_setup import GRAPHS, MATTERS, describe_price, format_price, price
 
 _EARLY_EXCESS, _FINAL_EXCESS = 1e-4, 1e-6
 """Largest distance of a loss from the optimum, on the way and in the end."""
@@ -80,7 +78,7 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _headline(curves: Curves, facts: Facts) -> str:
+def _headline(curves: Curves, facts: fw.Facts) -> str:
     name = f"{WISCONSIN}-watts-strogatz"
     level = 2 * facts[name]["optimum"]
     paper, adaptive, tree = (
@@ -94,7 +92,7 @@ def _headline(curves: Curves, facts: Facts) -> str:
     )
 
 
-def _about(facts: Facts) -> str:
+def _about(facts: fw.Facts) -> str:
     held_out = facts[f"{WISCONSIN}-{HELD_OUT}"]
     return (
         f"A score that puts one class above the other, by the AUC-logistic loss, one row per node: "
@@ -112,11 +110,11 @@ def _about(facts: Facts) -> str:
     )
 
 
-def _about_sent(curves: Curves, facts: Facts) -> str:
+def _about_sent(curves: Curves, facts: fw.Facts) -> str:
     name = f"{WISCONSIN}-watts-strogatz"
     level, sent = 2 * facts[name]["optimum"], ("exchanges", "bytes")
     listed = [
-        f"{WAYS[way].label} {' and '.join(_format(curve.needed(level, of)) for of in sent)}"
+        f"{WAYS[way].label} {' and '.join(format_price(curve.needed(level, of)) for of in sent)}"
         for way, curve in curves[name].items()
     ]
     return (
@@ -144,11 +142,7 @@ def _about_auc(curves: Curves) -> str:
     )
 
 
-def _format(amount: float | None) -> str:
-    return "not reached" if amount is None else f"{round(amount):,}"
-
-
-def _loss_table(curves: Curves, facts: Facts) -> fw.Table:
+def _loss_table(curves: Curves, facts: fw.Facts) -> fw.Table:
     return fw.Table.from_records(
         "Loss after exchanges",
         [
@@ -156,7 +150,7 @@ def _loss_table(curves: Curves, facts: Facts) -> fw.Table:
                 "data and network": name,
                 "way": _name_way(way, curve),
                 "optimum": facts[name]["optimum"],
-                f"loss after {EARLY:,}": _cell(curve.loss_after(EARLY)),
+                f"loss after {EARLY:,}": curve.loss_after(EARLY) or "no model yet, or ended",
                 "final loss": curve.final,
                 "exchanges": round(float(curve.exchanges[-1])),
                 "bytes": round(float(curve.bytes[-1])),
@@ -176,11 +170,7 @@ def _name_way(way: str, curve: Curve) -> str:
     return label if curve.constant is None else f"{label}, `{curve.constant:g}/sqrt(t)`"
 
 
-def _cell(value: float | None) -> float | str:
-    return "no model yet, or ended" if value is None else value
-
-
-def _held_out_table(curves: Curves, facts: Facts) -> fw.Table:
+def _held_out_table(curves: Curves, facts: fw.Facts) -> fw.Table:
     return fw.Table.from_records(
         "AUC on rows held out",
         [
@@ -198,18 +188,18 @@ def _held_out_table(curves: Curves, facts: Facts) -> fw.Table:
     )
 
 
-def _excess(curve: Curve, fact: Mapping[str, Any]) -> float:
+def _excess(curve: Curve, fact: fw.Facts) -> float:
     """Return how far above the optimum a loss ends; never quite 0."""
     return max(curve.final - fact["optimum"], 1e-12)
 
 
-def _sketch_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _sketch_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     passed, listed, ends = [], {}, {}
     for graph in GRAPHS:
         name = f"{WISCONSIN}-{graph}"
         curve, fact = curves[name]["tree"], facts[name]
         needed = curve.needed(fact["optimum"] + _EARLY_EXCESS)
-        listed[graph] = _format(needed)
+        listed[graph] = format_price(needed)
         ends[graph] = _excess(curve, fact)
         passed += [needed is not None and needed <= _EARLY_EXCHANGES, ends[graph] <= _FINAL_EXCESS]
     return fw.Claim(
@@ -255,7 +245,7 @@ def _adaptive_claim(curves: Curves) -> fw.Claim:
     return replace(claim, verdict="undecided") if is_open else claim
 
 
-def _paper_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _paper_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     return fw.check(
         "learning-paper",
         f"The paper's step is too short: its loss ends at least {_EXCESS_RATIO:g} times as far "
@@ -297,7 +287,7 @@ def _moments_claim(curves: Curves) -> fw.Claim:
     )
 
 
-def _ordered_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _ordered_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     swept = {name: by for name, by in curves.items() if "ordered" in by}
     times = {
         name: float(by["ordered"].exchanges[-1] / by["tree"].exchanges[-1])
@@ -315,7 +305,7 @@ def _ordered_claim(curves: Curves, facts: Facts) -> fw.Claim:
     )
 
 
-def _held_out_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _held_out_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     return fw.check(
         "learning-held-out",
         f"On rows held out the AUC of sketched gradients and of the adaptive step is at most "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pairgossip_paper.experiments.learning_messages.runs import (
     WISCONSIN,
     Curve,
 )
-from pairgossip_paper.framework import Picture
+from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.paper_setup import GRAPHS
 
@@ -33,14 +33,13 @@ _ASIDE = {"adaptive": (-8, 0, "right", "center"), "tuned": (8, 4, "left", "cente
 _HIGHEST = 5.0
 """How far losses above that of the zero model are shown."""
 _SMALLEST = 1e-5
-"""What is left of 1 - AUC where no pair is out of order."""
+"""Smallest 1 - AUC that is drawn; below it, as where no pair is out of order, it is drawn here."""
 
 ByWay = Mapping[str, Curve]
 Curves = Mapping[str, ByWay]
 """By data set with graph, and way."""
-Facts = Mapping[str, Any]
 _Drawn = Mapping[str, tuple[FloatArray, FloatArray]]
-"""What is drawn of each way."""
+"""The abscissas and ordinates of each way."""
 
 
 class _Look(NamedTuple):
@@ -123,7 +122,7 @@ def _title(name: str, facts: Facts) -> str:
 
 
 def _draw_losses(
-    panel: Panel, by: ByWay, fact: Mapping[str, Any], against: str, *, labels: bool = False
+    panel: Panel, by: ByWay, fact: Facts, against: str, *, labels: bool = False
 ) -> None:
     """Draw all ways, the closed form, and the optimum."""
     drawn = {way: (getattr(curve, against), curve.loss) for way, curve in by.items()}
@@ -135,7 +134,7 @@ def _draw_losses(
         _write_labels(panel, drawn, fact)
 
 
-def _draw_ranking_errors(panel: Panel, by: ByWay, fact: Mapping[str, Any]) -> None:
+def _draw_ranking_errors(panel: Panel, by: ByWay, fact: Facts) -> None:
     """Draw one minus the held-out AUC of all ways, and of the optimum."""
     _draw_ways(
         panel,
@@ -157,7 +156,7 @@ def _draw_ways(panel: Panel, drawn: _Drawn) -> None:
     panel.plot(x[:1], y[:1], MOMENTS, _MOMENTS_COLOR, "*", markersize=12, zorder=5)
 
 
-def _write_labels(panel: Panel, drawn: _Drawn, fact: Mapping[str, Any]) -> None:
+def _write_labels(panel: Panel, drawn: _Drawn, fact: Facts) -> None:
     """Write what curves are beside them, so that no legend is needed.
 
     Curves that fall are named where they fall, on either side; sketches below the optimum.
@@ -180,7 +179,7 @@ def _write_labels(panel: Panel, drawn: _Drawn, fact: Mapping[str, Any]) -> None:
 def _write(
     panel: Panel, text: str, at: tuple[float, float], color: str, place: tuple[int, int, str, str]
 ) -> None:
-    """Write a label, so many points right of a place and above it."""
+    """Write a label at an offset from a place, in points."""
     right, up, ha, va = place
     panel.axes.annotate(
         text, at, (right, up), textcoords="offset points", color=color, ha=ha, va=va

@@ -1,4 +1,4 @@
-"""What "learning-messages" runs: all ways to learn a score, on networks of two data sets."""
+"""The runs of "learning-messages": all ways to learn a score, on networks of two data sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pairgossip.losses import SquaredL2, inverse_sqrt
 from pairgossip.losses.learning import auc_of_scores
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
-from pairgossip_paper.framework import Case, Computation, Plan, geometric_grid
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import (
     GRAPHS,
     NODES,
@@ -51,7 +51,7 @@ _CHECKPOINTS = (36, 16)
 """In full and quick."""
 _TRIALS = 3
 _JUDGED = 50
-"""How many nodes' models are judged."""
+"""Number of nodes whose models are judged."""
 
 
 class _DataSet(NamedTuple):
@@ -70,9 +70,9 @@ class _Way(NamedTuple):
     """A method with its schedule or step."""
 
     label: str
-    how: Mapping[str, Any]
+    how: Facts
     trials: int = _TRIALS
-    """At most so many; along a tree nothing is left to chance."""
+    """Largest number of trials; along a tree nothing is left to chance."""
 
 
 WAYS: Mapping[str, _Way] = {
@@ -100,7 +100,7 @@ class Place:
 
     @property
     def ways(self) -> list[str]:
-        """What is run here.
+        """The ways that are run here.
 
         On a complete graph ordered exchanges give way to random ones; and messages about 64
         features, over all edges of a sweep, would take most of the time of the experiment.
@@ -168,9 +168,9 @@ def cases(plan: Plan) -> Sequence[Case]:
     return [Computation("facts", partial(_facts, plan)), *runs]
 
 
-def _facts(plan: Plan) -> Mapping[str, Any]:
+def _facts(plan: Plan) -> Facts:
     """Return centralized optima, and what they are worth on rows that are held out."""
-    found = {}
+    facts = {}
     optima: dict[tuple[str, int], dict[str, Any]] = {}
     for place in places(plan):
         rows, tested = place.rows, place.tested
@@ -178,7 +178,7 @@ def _facts(plan: Plan) -> Mapping[str, Any]:
         if key not in optima:
             optima[key] = central_optimum(*rows, DATA[place.data].l2)
         best = optima[key]
-        found[place.name] = {
+        facts[place.name] = {
             "nodes": len(rows.X),
             "held_out": 0 if tested is None else len(tested.X),
             "features": rows.X.shape[1],
@@ -186,7 +186,7 @@ def _facts(plan: Plan) -> Mapping[str, Any]:
             "zero": best["objective_of_zero"],
             "auc": None if tested is None else _auc(np.array(best["model"]), tested),
         }
-    return found
+    return facts
 
 
 def _auc(model: FloatArray, rows: NodeRows) -> float:
@@ -200,21 +200,21 @@ def _grid(plan: Plan) -> IntArray:
     return np.unique(np.append(even, np.minimum(compared, last)))
 
 
-def _measure(place: Place, way: str, plan: Plan) -> Mapping[str, Any]:
+def _measure(place: Place, way: str, plan: Plan) -> Facts:
     """Return what was sent, and how good the models were then."""
     how: dict[str, Any] = dict(WAYS[way].how)
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     if way == "tuned":
-        found["constant"] = _tune(place, how, int(_grid(plan)[-1]))
-        how["step"] = inverse_sqrt(found["constant"])
+        measured["constant"] = _tune(place, how, int(_grid(plan)[-1]))
+        how["step"] = inverse_sqrt(measured["constant"])
     how["trials"] = min(plan.trials, WAYS[way].trials, plan.choose(_TRIALS, 1))
     tested = place.tested
     if tested is None:
         last = _run(place, how, plan)
     else:
         *_, last = fits = list(_stages(place, how, plan))
-        found["auc"] = [_mean_auc(fit, tested) for fit in fits]
-    return found | {
+        measured["auc"] = [_mean_auc(fit, tested) for fit in fits]
+    return measured | {
         "trials": last.trials,
         "messages": last.messages,
         "bytes": last.bytes,
@@ -223,7 +223,7 @@ def _measure(place: Place, way: str, plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def _tune(place: Place, how: Mapping[str, Any], last: int) -> float:
+def _tune(place: Place, how: Facts, last: int) -> float:
     """Return the constant of the grid whose run ends with the lowest loss."""
     ends = {
         c: place.minimize(
@@ -234,14 +234,14 @@ def _tune(place: Place, how: Mapping[str, Any], last: int) -> float:
     return min(GRID, key=ends.__getitem__)
 
 
-def _run(place: Place, how: Mapping[str, Any], plan: Plan) -> Fit:
+def _run(place: Place, how: Facts, plan: Plan) -> Fit:
     if "method" in how:
         return place.minimize(**how)
     grid = _grid(plan)
     return place.minimize(**how, iterations=int(grid[-1]), checkpoints=grid, bias=False)
 
 
-def _stages(place: Place, how: Mapping[str, Any], plan: Plan) -> Iterator[Fit]:
+def _stages(place: Place, how: Facts, plan: Plan) -> Iterator[Fit]:
     """Yield the same run after all of its checkpoints, for its models."""
     if "method" in how:
         whole = _run(place, how, plan)
@@ -272,10 +272,10 @@ class Curve(NamedTuple):
     auc: FloatArray | None
     """On rows that are held out, where there are any."""
     constant: float | None
-    """Of the tuned step."""
+    """The constant of the tuned step."""
 
     @classmethod
-    def read(cls, saved: Mapping[str, Any]) -> Curve:
+    def read(cls, saved: Facts) -> Curve:
         """Read what a case saved."""
         messages, sent, loss = (
             np.asarray(saved[name], dtype=np.float64) for name in ("messages", "bytes", "loss")
@@ -294,7 +294,7 @@ class Curve(NamedTuple):
         return float(self.loss[-1])
 
     def loss_after(self, exchanges: float) -> float | None:
-        """Return the loss after so many exchanges; None before its first, and after its end."""
+        """Return the loss after a number of exchanges; None before its first, and after its end."""
         if not self.exchanges[0] <= exchanges <= self.exchanges[-1]:
             return None
         return float(self.loss[np.searchsorted(self.exchanges, exchanges, side="right") - 1])

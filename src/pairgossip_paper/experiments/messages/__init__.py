@@ -18,12 +18,11 @@ from pairgossip_paper.experiments.messages.networks import DECLINING, RANGE, WAY
 from pairgossip_paper.experiments.messages.pictures import (
     LEVEL,
     Curves,
-    Facts,
     overview_picture,
     sent_picture,
     theory_picture,
 )
-from pairgossip_paper.paper_setup import FRANCS, describe_price, price
+from pairgossip_paper.paper_setup import FRANCS, describe_price, format_price, price, read_curves
 
 _LEVELS = (0.1, LEVEL, 0.001)
 _SKETCHED = 8.0
@@ -68,15 +67,7 @@ def _gain(ours: Curve, theirs: Curve) -> _Gain:
 
 
 def _report(results: fw.Results) -> fw.Section:
-    facts = results["facts"]
-    curves = {
-        name: {
-            way: Curve(results[f"{name}-{way}"], fact["value"])
-            for way in WAYS
-            if f"{name}-{way}" in results
-        }
-        for name, fact in facts.items()
-    }
+    facts, curves = results["facts"], read_curves(Curve, results, WAYS)
     return fw.Section(
         _headline(curves["torus"], facts["torus"]["nodes"]),
         [_about(facts), _about_prices(curves), _about_bytes(curves)],
@@ -115,7 +106,7 @@ def _headline(by: Mapping[str, Curve], nodes: int) -> str:
     )
 
 
-def _about(facts: Facts) -> str:
+def _about(facts: fw.Facts) -> str:
     sizes = ", ".join(f"{name} ({fact['nodes']})" for name, fact in facts.items())
     numbers = next(iter(facts.values()))["numbers"]
     return (
@@ -133,8 +124,8 @@ def _about(facts: Facts) -> str:
 
 def _about_prices(curves: Curves) -> str:
     listed = [
-        f"{name} {_format(by['gosta'].needed(LEVEL))}, {_format(best.needed(LEVEL))} "
-        f"({WAYS[way].label}) and {_format(by['sketch-tree'].needed(LEVEL))} (tree)"
+        f"{name} {format_price(by['gosta'].needed(LEVEL))}, {format_price(best.needed(LEVEL))} "
+        f"({WAYS[way].label}) and {format_price(by['sketch-tree'].needed(LEVEL))} (tree)"
         for name, by in curves.items()
         for way, best in [_best(by)]
     ]
@@ -153,7 +144,8 @@ def _best(by: Mapping[str, Curve]) -> tuple[str, Curve]:
 def _about_bytes(curves: Curves) -> str:
     by = curves["torus"]
     listed = [
-        f"{WAYS[way].label} {_format(curve.needed(LEVEL, 'bytes'))}" for way, curve in by.items()
+        f"{WAYS[way].label} {format_price(curve.needed(LEVEL, 'bytes'))}"
+        for way, curve in by.items()
     ]
     return (
         "In bytes of payload the order is another: a message of a sketch is "
@@ -162,10 +154,6 @@ def _about_bytes(curves: Curves) -> str:
         f"{', '.join(listed)}. Frames and signatures are not counted; with a few hundred bytes of "
         "them per message, messages are what counts."
     )
-
-
-def _format(amount: float | None) -> str:
-    return "not reached" if amount is None else f"{round(amount):,}"
 
 
 def _price_table(curves: Curves) -> fw.Table:
@@ -189,7 +177,7 @@ def _price_table(curves: Curves) -> fw.Table:
     )
 
 
-def _network_table(facts: Facts) -> fw.Table:
+def _network_table(facts: fw.Facts) -> fw.Table:
     return fw.Table.from_records(
         "Networks: how few messages can do, and how sweeps go",
         [
@@ -255,7 +243,7 @@ def _tracking_claim(curves: Curves) -> fw.Claim:
     )
 
 
-def _tree_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _tree_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     passed, listed = [], {}
     for name, by in curves.items():
         tree, fact = by["sketch-tree"], facts[name]
@@ -291,8 +279,9 @@ def _bytes_claim(curves: Curves) -> fw.Claim:
     )
 
 
-def _star_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _star_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     by = curves["star"]
+    declined = [name for name, fact in facts.items() if not fact["is_ordered"]]
     random = by["sketch"].needed(LEVEL)
     swept = by["sketch-ordered"].needed(LEVEL) or float(by["sketch-ordered"].messages[-1])
     return fw.Claim(
@@ -302,18 +291,14 @@ def _star_claim(curves: Curves, facts: Facts) -> fw.Claim:
         "theory: a sweep has as many turns as the largest degree",
         fw.grade(
             [
-                not any(facts[name]["is_ordered"] for name in DECLINING),
+                set(DECLINING) <= set(declined),
                 random is not None and swept > random,
             ]
         ),
-        f"Sweeps are declined on {_declined(facts)}. Forced on the star they take "
+        f"Sweeps are declined on {', '.join(declined) or 'none'}. Forced on the star they take "
         f"{'more than ' if by['sketch-ordered'].needed(LEVEL) is None else ''}{swept:,.0f} "
-        f"messages to {LEVEL:g}, random exchanges {_format(random)}.",
+        f"messages to {LEVEL:g}, random exchanges {format_price(random)}.",
     )
-
-
-def _declined(facts: Facts) -> str:
-    return ", ".join(name for name, fact in facts.items() if not fact["is_ordered"]) or "none"
 
 
 def _continuized_claim(curves: Curves) -> fw.Claim:
@@ -333,7 +318,7 @@ def _continuized_claim(curves: Curves) -> fw.Claim:
     )
 
 
-def _theory_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _theory_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     """Compare measured errors with exact ones, where the statistic is nearly linear."""
     largest, passed = {}, []
     for name, by in curves.items():
@@ -369,7 +354,7 @@ def _collect_claim(curves: Curves) -> fw.Claim:
     )
 
 
-def _wall_claim(curves: Curves, facts: Facts) -> fw.Claim:
+def _wall_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
     least: dict[str, float] = {}
     for name, by in curves.items():
         needed = [curve.needed(LEVEL) or np.inf for curve in by.values()]

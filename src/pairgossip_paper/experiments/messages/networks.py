@@ -1,9 +1,8 @@
-"""What "messages" runs: networks of incomes, and all ways to learn their Gini mean difference."""
+"""The runs of "messages": networks of incomes, and all ways to learn their Gini mean difference."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -11,11 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import ORDERED, TREE, UNIFORM_EDGES
-from pairgossip.engine.timetable import Timetable, settle_timetable
-from pairgossip.errors import SlowSchedule
+from pairgossip.checks import ORDERED, TREE
 from pairgossip.estimation import estimate
 from pairgossip.graphs import Graph, grid, random_geometric
 from pairgossip.kernels import Pairs
@@ -23,12 +19,13 @@ from pairgossip.sketches import Bins
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import fewest_messages
 from pairgossip.theory.averaging import averaging_error, sweep_error
-from pairgossip_paper.framework import Case, Computation, Plan, geometric_grid
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import (
     ErrorCurve,
     dealt_quantiles,
     network,
     paper_nodes,
+    settle_sweeps,
 )
 
 _KERNEL = "gini"
@@ -58,11 +55,11 @@ class _Way(NamedTuple):
     """A method on a schedule."""
 
     label: str
-    how: Mapping[str, Any]
+    how: Facts
     exchanges: tuple[int, int]
     """In full and quick."""
     trials: int = _MOST_TRIALS
-    """At most so many, of those that are asked for."""
+    """Largest number of trials, whatever is asked for."""
     least_trials: int = 1
     """Where errors are compared with exact ones, fewer would be too noisy."""
 
@@ -123,15 +120,15 @@ class _Network:
         """What is run here: no sweeps where they give way, unless they are forced once."""
         if self.name not in DECLINING:
             return list(WAYS)
-        swept = [way for way, given in WAYS.items() if given.how.get("schedule") == ORDERED]
+        swept = [way for way, one in WAYS.items() if one.how.get("schedule") == ORDERED]
         forced = ["sketch-ordered"] if self.name in _FORCED else []
         return [way for way in WAYS if way not in swept or way in forced]
 
     def grid_of(self, way: str, plan: Plan) -> IntArray:
         """Return the checkpoints of a way; those of a tree end with its last two messages."""
         last = plan.choose(*WAYS[way].exchanges) or fewest_messages(self.nodes)
-        found = geometric_grid(self.nodes // 4, last, plan.choose(*_CHECKPOINTS))
-        return found if WAYS[way].exchanges[0] else np.union1d(found, [last - 1])
+        grid = geometric_grid(self.nodes // 4, last, plan.choose(*_CHECKPOINTS))
+        return grid if WAYS[way].exchanges[0] else np.union1d(grid, [last - 1])
 
 
 @cache
@@ -141,13 +138,12 @@ def _build(name: str, plan: Plan) -> _Network:
 
 
 def _networks(plan: Plan) -> list[_Network]:
-    """Return all networks."""
     return [_build(name, plan) for name in (*PAPER, *OTHERS)]
 
 
 def cases(plan: Plan) -> Sequence[Case]:
     """List the runs of all ways on all networks, and what is known without running them."""
-    found: list[Case] = [Computation("facts", partial(_facts, plan))]
+    listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for place in _networks(plan):
         for way in place.ways:
             checkpoints = place.grid_of(way, plan)
@@ -155,38 +151,31 @@ def cases(plan: Plan) -> Sequence[Case]:
             how |= {"checkpoints": checkpoints, "record": "summary"}
             problem, last = partial(_problem, place, way), int(checkpoints[-1])
             trials = max(WAYS[way].least_trials, min(plan.trials, WAYS[way].trials))
-            found.append(
+            listed.append(
                 plan.simulate(f"{place.name}-{way}", estimate, problem, last, trials, **how)
             )
-    return found
+    return listed
 
 
 def _problem(place: _Network, way: str) -> dict[str, Any]:
-    given = {"data": place.incomes, "kernel": _KERNEL, "graph": place.graph}
+    arguments = {"data": place.incomes, "kernel": _KERNEL, "graph": place.graph}
     how = WAYS[way].how
     if how.get("schedule") == ORDERED:
         # The same as without, but not computed again for every batch of trials.
-        given["relaxation"] = _FORCED.get(place.name) or _settle(place, how["method"]).relaxation
-    return given
+        sweeps = settle_sweeps(place.graph, how["method"])
+        arguments["relaxation"] = _FORCED.get(place.name) or sweeps.relaxation
+    return arguments
 
 
-@cache
-def _settle(place: _Network, method: str) -> Timetable:
-    """Return what a method takes for ordered exchanges here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SlowSchedule)
-        return settle_timetable(ORDERED, place.graph, UNIFORM_EDGES, find_method(method, "sync"))
-
-
-def _facts(plan: Plan) -> Mapping[str, Any]:
-    """Compute statistics, and what theory says of averaging the sketch."""
+def _facts(plan: Plan) -> Facts:
     return {place.name: _network_facts(place, plan) for place in _networks(plan)}
 
 
-def _network_facts(place: _Network, plan: Plan) -> Mapping[str, Any]:
+def _network_facts(place: _Network, plan: Plan) -> Facts:
+    """Compute the statistic, and what theory says of averaging the sketch."""
     graph, value = place.graph, place.sketched.exact()
     features, floor = place.sketched.linearized()
-    sweeps = _settle(place, "sketch")
+    sweeps = settle_sweeps(graph, "sketch")
     at = place.grid_of("sketch", plan)
     facts: dict[str, Any] = {
         "nodes": graph.n,
@@ -214,8 +203,8 @@ class Curve(ErrorCurve):
 
     @cached_property
     def _sent(self) -> IntArray:
-        known = ~np.isnan(self.run.trial_error).any(axis=0)
-        return np.flatnonzero(known & (self.run.messages > 0))
+        is_complete = ~np.isnan(self.run.trial_error).any(axis=0)
+        return np.flatnonzero(is_complete & (self.run.messages > 0))
 
     @cached_property
     def error(self) -> FloatArray:
@@ -225,17 +214,5 @@ class Curve(ErrorCurve):
 
     def needed(self, level: float, against: str = "messages") -> float | None:
         """Return the messages, or bytes, after which the error stays below a level, if it does."""
-        found = super().needed(level, against)
-        return None if found is None else math.ceil(found - _ROUNDING)
-
-    @property
-    def noise(self) -> FloatArray:
-        """Relative standard errors of the error, by the scatter over trials; 0 of a single one."""
-        squares = self.trial_error**2
-        scatter = squares.std(axis=0) / squares.mean(axis=0)
-        return np.asarray(scatter / (2 * math.sqrt(max(len(squares) - 1, 1))))
-
-    @property
-    def bytes_per_message(self) -> float:
-        """How long a message is on average."""
-        return float(self.bytes[-1] / self.messages[-1])
+        amount = super().needed(level, against)
+        return None if amount is None else math.ceil(amount - _ROUNDING)

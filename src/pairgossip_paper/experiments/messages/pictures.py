@@ -10,7 +10,7 @@ import numpy as np
 from pairgossip.results.curves import COLORS, EXACT
 from pairgossip.theory import fewest_messages
 from pairgossip_paper.experiments.messages.networks import OTHERS, PAPER, WAYS, Curve
-from pairgossip_paper.framework import Picture
+from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.paper_setup import NETWORK_COLORS
 
@@ -27,7 +27,6 @@ _NETWORK_COLORS = NETWORK_COLORS | {"grid": "#E69F00", "geometric": "#000000"}
 ByWay = Mapping[str, Curve]
 Curves = Mapping[str, ByWay]
 """By network and way."""
-Facts = Mapping[str, Any]
 
 
 class _Look(NamedTuple):
@@ -126,7 +125,7 @@ def theory_picture(curves: Curves, facts: Facts) -> Picture:
 
 
 def _draw_errors(
-    panel: Panel, by: ByWay, fact: Mapping[str, Any], against: str, *, marks: bool = False
+    panel: Panel, by: ByWay, fact: Facts, against: str, *, marks: bool = False
 ) -> None:
     """Draw all ways that run on a network, and the wall."""
     fewest = fewest_messages(fact["nodes"]) * (1 if against == "messages" else _BYTES)
@@ -169,14 +168,17 @@ def _draw_prices(panel: Panel, curves: Curves, facts: Facts) -> None:
     """Draw a row of marks per network."""
     names = list(curves)[::-1]
     for way, look in _LOOKS.items():
-        found = [(row, curves[name].get(way)) for row, name in enumerate(names)]
-        prices = [(row, curve, curve.needed(LEVEL)) for row, curve in found if curve is not None]
-        known = [(price, row) for row, _, price in prices if price is not None]
-        x, y = np.array(known, dtype=np.float64).reshape(-1, 2).T
+        reached = []
+        for row, name in enumerate(names):
+            curve = curves[name].get(way)
+            price = curve and curve.needed(LEVEL)
+            if price is not None:
+                reached.append((price, row))
+            elif curve is not None:
+                last = curve.messages[-1]
+                panel.axes.plot(last, row, ">", color=look.color, markersize=7)
+        x, y = np.array(reached, dtype=np.float64).reshape(-1, 2).T
         panel.plot(x, y, WAYS[way].label, look.color, look.marker, **_mark_look(way))
-        for row in (row for row, _, price in prices if price is None):
-            last = curves[names[row]][way].messages[-1]
-            panel.axes.plot(last, row, ">", color=look.color, markersize=7)
     for row, name in enumerate(names):
         fewest, height = fewest_messages(facts[name]["nodes"]), [row - 0.4, row + 0.4]
         panel.axes.fill_betweenx(height, 10, fewest, color=EXACT, alpha=0.1, linewidth=0)

@@ -1,4 +1,4 @@
-"""What metric learning runs, and what is measured: the best metric, nearest neighbors."""
+"""The runs of metric learning, and what is measured: the best metric, nearest neighbors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pairgossip.datasets import digits
 from pairgossip.losses import Box, Loss, inverse_sqrt, metric_loss
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
-from pairgossip_paper.framework import Case, Computation, Plan, Results
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, Results
 from pairgossip_paper.paper_setup import GRAPHS, deal_rows, network
 
 _MOST_TRIALS = 10
@@ -50,7 +50,7 @@ class _Split(NamedTuple):
     X_held_out: FloatArray
     y_held_out: FloatArray
     scale: FloatArray
-    """What columns were divided by."""
+    """Divisors of the columns."""
 
 
 def mixture(nodes: int, seed: int) -> _Split:
@@ -78,12 +78,12 @@ def _split(X: FloatArray, y: FloatArray, nodes: int) -> _Split:
 
 
 class Task(NamedTuple):
-    """What differs between the two experiments."""
+    """The differences between the two experiments."""
 
     draw: Callable[[int, int], _Split]
     """Makes data for a number of nodes from a seed."""
     sides: tuple[int, int]
-    """Of the torus, one of them odd: it is not bipartite, and its nodes are as many as data."""
+    """Sides of the torus, one of them odd: it is not bipartite, and has as many nodes as data."""
     step: float
     """gamma(t) = step / sqrt(t): of the numerators tried, the one with the lower objective."""
 
@@ -114,13 +114,13 @@ def cases(task: Task, plan: Plan) -> Sequence[Case]:
     return [*simulations, Computation("central", partial(_central, task, nodes, plan.seed))]
 
 
-def _problem(task: Task, graph: str, sides: tuple[int, int], seed: int) -> Mapping[str, Any]:
+def _problem(task: Task, graph: str, sides: tuple[int, int], seed: int) -> Facts:
     nodes = math.prod(sides)
     split = task.draw(nodes, seed)
     return {"data": split.X, "labels": split.y, "graph": network(graph, nodes, seed, sides)}
 
 
-def _central(task: Task, nodes: int, seed: int) -> Mapping[str, Any]:
+def _central(task: Task, nodes: int, seed: int) -> Facts:
     """Find the best metric on one machine, and score it and metrics that need no learning."""
     split = task.draw(nodes, seed)
     model, objective = _best_metric(split.X, split.y)
@@ -202,7 +202,7 @@ def _best_metric(X: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
         gradient = 2.0 * (slopes.sum(axis=1) @ X**2 - (X * (slopes @ X)).sum(axis=0)) / pairs
         return value, gradient
 
-    found = minimize_centrally(
+    optimum = minimize_centrally(
         value_and_gradient,
         np.full(X.shape[1], 1.0 / X.shape[1]),
         jac=True,
@@ -210,14 +210,14 @@ def _best_metric(X: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
         bounds=[(0.0, None)] * X.shape[1],
         options={"ftol": 1e-11, "gtol": 1e-6},
     )
-    return found.x, float(found.fun)
+    return optimum.x, float(optimum.fun)
 
 
 def recognize(weights: FloatArray, split: _Split) -> BoolArray:
     """Tell of every held-out point whether the nearest training points vote for its class."""
     roots = np.sqrt(weights)
-    known, asked = split.X * roots, split.X_held_out * roots
-    distances = np.einsum("ij,ij->i", known, known) - 2.0 * asked @ known.T
+    training, held_out = split.X * roots, split.X_held_out * roots
+    distances = np.einsum("ij,ij->i", training, training) - 2.0 * held_out @ training.T
     nearest = np.argpartition(distances, NEIGHBORS, axis=1)[:, :NEIGHBORS]
     classes = np.unique(split.y)
     votes = (split.y[nearest][:, :, None] == classes).sum(axis=1)
@@ -230,10 +230,10 @@ def _accuracy(weights: FloatArray, split: _Split) -> float:
 
 
 class Measures(NamedTuple):
-    """What the claims and figures of one experiment are made of."""
+    """Measurements for the claims and figures of one experiment."""
 
     fits: Mapping[str, Fit]
-    central: Mapping[str, Any]
+    central: Facts
     """The centralized minimum, and accuracies that do not depend on a graph."""
     accuracies: Mapping[str, FloatArray]
     """By graph, the held-out accuracy of nodes' metrics in every trial."""
@@ -255,7 +255,7 @@ def measure(task: Task, results: Results) -> Measures:
     first = fits[GRAPHS[0]]
     split = task.draw(first.nodes, first.seed)
     nodes: IntArray = np.linspace(0, first.nodes - 1, _SCORED).astype(np.int64)
-    found = {
+    recognized = {
         name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
         for name, fit in fits.items()
     }
@@ -263,8 +263,8 @@ def measure(task: Task, results: Results) -> Measures:
     return Measures(
         fits,
         results["central"],
-        {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
-        {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
+        {name: hits.mean(axis=(1, 2)) for name, hits in recognized.items()},
+        {name: hits.mean(axis=(0, 1)) for name, hits in recognized.items()},
         {
             "scaled data": recognize(np.ones(split.X.shape[1]), split),
             "data as they are": recognize(split.scale**2, split),

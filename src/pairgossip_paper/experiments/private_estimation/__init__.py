@@ -43,9 +43,8 @@ _SETTLED = 0.25
 _SINGLE = (6.0, 4.2)
 """The size of a figure of one panel, in inches."""
 
-_Drawn = Mapping[str, Any]
-_ByEpsilon = Mapping[float, _Drawn]
-_BySize = Mapping[float, Mapping[int, _Drawn]]
+_ByEpsilon = Mapping[float, fw.Facts]
+_BySize = Mapping[float, Mapping[int, fw.Facts]]
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -122,13 +121,13 @@ def _mean_and_error(values: Any) -> tuple[float, float]:
     return float(array.mean()), float(array.std(ddof=1) / np.sqrt(len(array)))
 
 
-def _squared_error(case: _Drawn) -> tuple[float, float, float]:
+def _squared_error(case: fw.Facts) -> tuple[float, float, float]:
     """Return the mean squared error, its standard error, and what is predicted."""
     errors = (np.array(case["values"]) - case["exact"]) ** 2
     return *_mean_and_error(errors), case["standard_error"] ** 2 + case["binning_bias"] ** 2
 
 
-def _is_judged(case: _Drawn, *, is_ratio: bool) -> bool:
+def _is_judged(case: fw.Facts, *, is_ratio: bool) -> bool:
     """Tell whether the prediction is exact, or a linearization where it is good."""
     return not is_ratio or case["standard_error"] <= _LINEAR
 
@@ -222,12 +221,12 @@ def _unbiased_claim(by_epsilon: _ByEpsilon) -> fw.Claim:
     )
 
 
-def _own_pairs_claim(case: _Drawn) -> fw.Claim:
+def _own_pairs_claim(case: fw.Facts) -> fw.Claim:
     aware, aware_error = _mean_and_error(case["aware"])
     naive, naive_error = _mean_and_error(case["naive"])
     unbiased = abs(aware - case["expected"]) <= _ERRORS * aware_error
     biased = abs(naive - case["expected"]) > _ERRORS * naive_error
-    known = abs(naive - case["naive_expected"]) <= _ERRORS * naive_error
+    predicted = abs(naive - case["naive_expected"]) <= _ERRORS * naive_error
     return fw.Claim(
         "own-report",
         "Randomized response combines with gossip only if own pairs have a rule of their own: "
@@ -235,7 +234,7 @@ def _own_pairs_claim(case: _Drawn) -> fw.Claim:
         "known amount, and it is unbiased with the debiased own pair (rule: "
         f"{_ERRORS:g} standard errors).",
         f"theory, about what is left open in the {cite('679-682')}",
-        fw.grade([unbiased, biased, known]),
+        fw.grade([unbiased, biased, predicted]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
         f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "
         f"where {case['naive_expected']:.4g} is predicted.",
@@ -244,39 +243,42 @@ def _own_pairs_claim(case: _Drawn) -> fw.Claim:
 
 def _bins_claim(choices: _ByEpsilon) -> fw.Claim:
     ratios = {
-        epsilon: _error_at(choice, choice["by_sample"]) / min(choice["errors"])
+        f"{epsilon:g}": _error_at(choice, choice["by_sample"]) / min(choice["errors"])
         for epsilon, choice in choices.items()
     }
-    listed = ", ".join(f"{ratio:.2f} at epsilon {epsilon:g}" for epsilon, ratio in ratios.items())
-    return fw.Claim(
+    listed = ", ".join(f"{ratio:.2f} at epsilon {epsilon}" for epsilon, ratio in ratios.items())
+    return fw.check(
         "bins-advised",
         "The number of bins advised for a public sample is nearly the best for the private data "
         f"(rule: its error is at most {_NEAR_BEST:g} times the smallest on the grid, at every "
         "epsilon).",
         "theory",
-        fw.grade(ratio <= _NEAR_BEST for ratio in ratios.values()),
+        ratios,
+        fw.at_most(_NEAR_BEST),
         f"Its error relative to the smallest: {listed}.",
     )
 
 
-def _error_at(choice: _Drawn, bins: int) -> float:
+def _error_at(choice: fw.Facts, bins: int) -> float:
     """Return the predicted error at a number of bins of the grid."""
     return float(choice["errors"][list(choice["candidates"]).index(bins)])
 
 
 def _size_claim(by_size: _BySize) -> fw.Claim:
-    lines = {}
+    slopes = {}
     for epsilon, drawn in by_size.items():
         sizes = [size for size in drawn if size >= _LARGE]
-        lines[epsilon] = fw.fit_power_law(sizes, [np.std(drawn[size]["values"]) for size in sizes])
-    listed = ", ".join(f"{line.slope:.3f} at epsilon {eps:g}" for eps, line in lines.items())
-    return fw.Claim(
+        spreads = [np.std(drawn[size]["values"]) for size in sizes]
+        slopes[f"{epsilon:g}"] = fw.fit_power_law(sizes, spreads).slope
+    listed = ", ".join(f"{slope:.3f} at epsilon {epsilon}" for epsilon, slope in slopes.items())
+    return fw.check(
         "noise-in-n",
         "The noise of reports falls like `1/sqrt(n)` (rule: the exponent of the measured standard "
         f"deviation over sizes from {_LARGE:,} on is within {_TOLERANCE:g} of -1/2, at every "
         "epsilon).",
         "theory; Bell et al., as the paper cites them",
-        fw.grade(abs(line.slope + 0.5) <= _TOLERANCE for line in lines.values()),
+        slopes,
+        fw.within(_TOLERANCE, of=-0.5),
         f"Fitted exponents: {listed}.",
     )
 
@@ -285,13 +287,14 @@ def _gossip_claim(runs: Mapping[str, Run]) -> fw.Claim:
     shares = {name: _gossip_share(run) for name, run in runs.items()}
     listed = ", ".join(f"{share:.3f} on the {name}" for name, share in shares.items())
     iterations = next(iter(runs.values())).iterations[-1]
-    return fw.Claim(
+    return fw.check(
         "gossip-on-reports",
         "Gossip on reports converges to their debiased statistic (rule: at the end the nodes' root "
         f"mean square distance from it is at most {_SETTLED:g} of the predicted error of the "
         "reports).",
         "theory",
-        fw.grade(share <= _SETTLED for share in shares.values()),
+        shares,
+        fw.at_most(_SETTLED),
         f"After {iterations:,} iterations: {listed}.",
     )
 

@@ -1,10 +1,9 @@
-"""What "private-estimation" runs: private statistics of real data, drawn many times."""
+"""The runs of "private-estimation": private statistics of real data, drawn many times."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -14,11 +13,11 @@ from pairgossip.datasets import breast_cancer_wisconsin, engel
 from pairgossip.estimation import estimate
 from pairgossip.privacy import PrivatePairs, RandomizedResponse, advise_bins
 from pairgossip.privacy.debiased import expect
-from pairgossip_paper.framework import Case, Computation, Plan, geometric_grid
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import income_quantiles, network
 
 _INCOME_RANGE = (0.0, 5000.0)
-"""What a year's income of a working-class household may be, in Belgian francs."""
+"""Declared range of a year's income of a working-class household, in Belgian francs."""
 _SCORE_RANGE = (1.0, 10.0)
 """All nine features are graded from 1 to 10, and so is their mean."""
 INCOME_BINS, SCORE_BINS = 8, 6
@@ -91,12 +90,12 @@ def _score_problem(epsilon: float) -> PrivatePairs:
     return PrivatePairs(features.mean(axis=1), "auc", mechanism, _TARGET, diagnosis)
 
 
-def _gossip_problem(name: str, seed: int) -> Mapping[str, Any]:
+def _gossip_problem(name: str, seed: int) -> Facts:
     graph = network(name, _NODES, seed)
     return {"data": income_quantiles(_NODES), "kernel": "gini", "graph": graph}
 
 
-def _draw_reports(make: Callable[[], PrivatePairs], draws: int, seed: int) -> Mapping[str, Any]:
+def _draw_reports(make: Callable[[], PrivatePairs], draws: int, seed: int) -> Facts:
     """Draw all reports many times; return their statistics beside what is predicted of them."""
     problem = make()
     exact = problem.exact()
@@ -110,7 +109,7 @@ def _draw_reports(make: Callable[[], PrivatePairs], draws: int, seed: int) -> Ma
     }
 
 
-def _draw_own_pairs(draws: int, seed: int) -> Mapping[str, Any]:
+def _draw_own_pairs(draws: int, seed: int) -> Facts:
     """Draw V-statistics with and without the rule for a node that holds its own report."""
     mechanism = RandomizedResponse(_OWN_EPSILON, _OWN_BINS, _INCOME_RANGE)
     problem = PrivatePairs(income_quantiles(_OWN_PEOPLE), "gini", mechanism, "v")
@@ -134,13 +133,13 @@ def _draw_own_pairs(draws: int, seed: int) -> Mapping[str, Any]:
     }
 
 
-def _choose_bins(epsilon: float) -> Mapping[str, Any]:
+def _choose_bins(epsilon: float) -> Facts:
     """Choose bins by half of the households, whose incomes are public, for the other half."""
     households = engel()["income"]
     public, private = households[::2], households[1::2]
     advise = partial(advise_bins, len(private), epsilon, "gini", _INCOME_RANGE, target=_TARGET)
-    known, blind = advise(sample=public), advise()
-    candidates = sorted({*known.candidates.tolist(), *blind.candidates.tolist()})
+    by_sample, by_uniform = advise(sample=public), advise()
+    candidates = sorted({*by_sample.candidates.tolist(), *by_uniform.candidates.tolist()})
     problems = [_income_problem(private, epsilon, bins) for bins in candidates]
     errors = [problem.predicted_error(problem.exact()).size for problem in problems]
     return {
@@ -148,9 +147,9 @@ def _choose_bins(epsilon: float) -> Mapping[str, Any]:
         "epsilon": epsilon,
         "candidates": candidates,
         "errors": errors,
-        "by_sample": known.bins,
-        "by_uniform": blind.bins,
-        "rule_of_thumb": known.rule_of_thumb,
+        "by_sample": by_sample.bins,
+        "by_uniform": by_uniform.bins,
+        "rule_of_thumb": by_sample.rule_of_thumb,
     }
 
 

@@ -8,7 +8,6 @@ tolerances were written before the first run, but for that on theory, which was 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ _TENTH = 0.1
 _SLOPE_TOLERANCE = 0.12
 """How far from -1/2 the exponent of exchanges may be."""
 _SLOWER = 1.2
-"""How many times larger the error is where rows are not shuffled."""
+"""Least ratio of errors without and with shuffling that counts as larger."""
 _AGREE = 0.2
 """Largest relative distance of an error from what theory says."""
 _PERCENT = 100.0
@@ -95,7 +94,7 @@ def _gains(task: str, errors: _Errors) -> dict[str, float]:
     return {name: _final(by[task], "async") / _best_bins(by[task]) for name, by in errors.items()}
 
 
-def _unit(task: str, way: str, facts: Mapping[str, Any]) -> float:
+def _unit(task: str, way: str, facts: fw.Facts) -> float:
     """Return what turns errors of a run into the units of its task."""
     if task == "ranks":
         return _PERCENT / facts["nodes"]
@@ -105,7 +104,7 @@ def _unit(task: str, way: str, facts: Mapping[str, Any]) -> float:
     return float(of_auc / facts["spread"])
 
 
-def _about(results: fw.Results, facts: Mapping[str, Any]) -> str:
+def _about(results: fw.Results, facts: fw.Facts) -> str:
     run = results[f"{NETWORKS[0]}-ranks-async"]
     return (
         f"{facts['nodes']} nodes with one number each, {run.iterations[-1]:,} exchanges, "
@@ -119,7 +118,7 @@ def _about(results: fw.Results, facts: Mapping[str, Any]) -> str:
     )
 
 
-def _about_test(facts: Mapping[str, Any]) -> str:
+def _about_test(facts: fw.Facts) -> str:
     return (
         f"The exact test of the two groups has `z = {facts['z']:.3g}`, `p` = {facts['p']:.2g}. "
         "What it can afford is measured in standard deviations of the rank sum, "
@@ -146,12 +145,12 @@ def _exchanges(run: Run) -> FloatArray:
     return np.asarray(run.exchanges, dtype=np.float64)
 
 
-def _picture(results: fw.Results, errors: _Errors, facts: Mapping[str, Any]) -> fw.Picture:
+def _picture(results: fw.Results, errors: _Errors, facts: fw.Facts) -> fw.Picture:
     """Draw a row of panels per task and a column per network."""
     sheet = Sheet(len(NETWORKS), len(TASKS), sharex=True, sharey="row")
     for row, task in zip(sheet.rows, TASKS, strict=True):
         for panel, name in zip(row, NETWORKS, strict=True):
-            _draw(panel, results, errors[name][task], f"{name}-{task}")
+            _draw(panel, results, errors, name, task)
             y = _UNITS[task] if panel is row[0] else ""
             panel.finish("exchanges" if task == TASKS[-1] else "", y, f"{_TITLES[task]}, {name}")
             if task == "ranks":
@@ -174,24 +173,23 @@ def _picture(results: fw.Results, errors: _Errors, facts: Mapping[str, Any]) -> 
     )
 
 
-def _draw(panel: Panel, results: fw.Results, errors: Mapping[str, FloatArray], prefix: str) -> None:
-    task = prefix.removeprefix(next(name for name in NETWORKS if prefix.startswith(name)))[1:]
-    for way, curve in errors.items():
-        run, label = results[f"{prefix}-{way}"], WAYS[task][way].label
+def _draw(panel: Panel, results: fw.Results, errors: _Errors, name: str, task: str) -> None:
+    for way, curve in errors[name][task].items():
+        run, label = results[f"{name}-{task}-{way}"], WAYS[task][way].label
         if way == "bins-tree":
             x, y = run.messages[-1:] / 2, curve[-1:]
             panel.plot(x, y, label, "#882255", "*", markersize=11, legend=False)
             continue
         color, style = _LOOKS[way]
-        known = ~np.isnan(run.trial_error).any(axis=0)  # all nodes of all trials have laid bins
-        x = _exchanges(run)[known]
-        panel.plot(x, curve[known], _family(label), color, style, linewidth=1.7)
+        complete = ~np.isnan(run.trial_error).any(axis=0)  # all nodes of all trials have laid bins
+        x = _exchanges(run)[complete]
+        panel.plot(x, curve[complete], _family(label), color, style, linewidth=1.7)
 
 
 def _family(label: str) -> str:
     """Return one label for the same method in all tasks."""
-    for known in ("tracked ranks (GoRank)", "GoRank", "GoTrim"):
-        label = label.replace(known, "GoRank, GoTrim")
+    for method in ("tracked ranks (GoRank)", "GoRank", "GoTrim"):
+        label = label.replace(method, "GoRank, GoTrim")
     return label
 
 
@@ -251,7 +249,7 @@ def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:
     )
 
 
-def _theory_claim(errors: _Errors, facts: Mapping[str, Any]) -> fw.Claim:
+def _theory_claim(errors: _Errors, facts: fw.Facts) -> fw.Claim:
     ratios = {}
     for name, by in errors.items():
         expected = facts["theory"][name][-1] * _unit("ranks", "sync", facts)
@@ -299,16 +297,11 @@ def _test_claim(errors: _Errors) -> fw.Claim:
 
 
 def _tree_claim(errors: _Errors) -> fw.Claim:
-    listed = {
-        f"{name}, {_TITLES[task]}": _final(by[task], "bins-tree")
-        for name, by in errors.items()
-        for task in TASKS
-    }
-    passed = [
-        _final(by[task], "bins-tree") <= 1.01 * _best_bins(by[task])
-        for by in errors.values()
-        for task in TASKS
-    ]
+    listed, passed = {}, []
+    for name, by in errors.items():
+        for task in TASKS:
+            end = listed[f"{name}, {_TITLES[task]}"] = _final(by[task], "bins-tree")
+            passed.append(end <= 1.01 * _best_bins(by[task]))
     return fw.Claim(
         "ranks-tree",
         "Along a tree, bins are as good after `4n - 4` messages as after all exchanges of gossip.",

@@ -1,9 +1,8 @@
-"""What "ranks" runs: GoRank and GoTrim in the settings of their papers, and averaged bins."""
+"""The runs of "ranks": GoRank and GoTrim in the settings of their papers, and averaged bins."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -11,11 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import NODE_CLOCKS, ORDERED, TREE, UNIFORM_EDGES
-from pairgossip.engine.timetable import settle_timetable
-from pairgossip.errors import SlowSchedule
+from pairgossip.checks import NODE_CLOCKS, ORDERED, TREE
 from pairgossip.estimation import estimate
 from pairgossip.graphs import Graph, complete, random_geometric, watts_strogatz
 from pairgossip.kernels import Kernel, Pairs
@@ -25,7 +21,8 @@ from pairgossip.rank_estimation import ranks, trimmed_mean
 from pairgossip.results import Run
 from pairgossip.sketches import Bins
 from pairgossip.theory import row_mean_error
-from pairgossip_paper.framework import Case, Computation, Plan, geometric_grid
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
+from pairgossip_paper.paper_setup import settle_sweeps
 
 NETWORKS = ("complete", "watts-strogatz", "geometric")
 TASKS = ("ranks", "rank-sum", "trimmed")
@@ -35,21 +32,21 @@ _EXCHANGES = (50_000, 20_000)
 _CHECKPOINTS = (40, 16)
 _BINS = 64
 SHARE = 0.4
-"""Which share is cut at either end."""
+"""The share of rows that is cut at either end."""
 _CONTAMINATED = 0.3
 _MOVED = 0.8
 """By how much one of the two groups is larger."""
 _TIMES_TRIALS = 2
 """100 trials in full, as in the papers."""
 _DEALING, _GROUPS = 101, 102
-"""Which streams of random numbers deal rows to nodes, and draw the groups."""
+"""Children of the seed that deal rows to nodes, and draw the groups."""
 
 
 class Way(NamedTuple):
     """A method and its schedule."""
 
     label: str
-    how: Mapping[str, Any]
+    how: Facts
     in_order: bool = False
     """Whether rows lie in their order on the nodes, as in the published runs."""
 
@@ -125,11 +122,8 @@ class Place:
     @cached_property
     def relaxation(self) -> float | None:
         """How far averaged bins move along ordered exchanges; None where these give way."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SlowSchedule)
-            sketch = find_method("sketch")
-            found = settle_timetable(ORDERED, self.graph, UNIFORM_EDGES, sketch)
-        return found.relaxation if found.name == ORDERED else None
+        sweeps = settle_sweeps(self.graph, "sketch")
+        return sweeps.relaxation if sweeps.name == ORDERED else None
 
     def ways(self, task: str) -> Mapping[str, Way]:
         """Return what is run here: no sweeps where they give way to random exchanges."""
@@ -164,12 +158,12 @@ def _rank_sum_value(first: FloatArray, second: FloatArray, n: int) -> FloatArray
 
 def cases(plan: Plan) -> Sequence[Case]:
     """List the runs of all ways to all tasks on all networks, and what is known without them."""
-    found: list[Case] = [Computation("facts", partial(_facts, plan))]
+    listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for name in NETWORKS:
         place = build(name, plan)
         for task in TASKS:
-            found += [_case(plan, place, task, key, way) for key, way in place.ways(task).items()]
-    return found
+            listed += [_case(plan, place, task, key, way) for key, way in place.ways(task).items()]
+    return listed
 
 
 def _case(plan: Plan, place: Place, task: str, key: str, way: Way) -> Case:
@@ -189,23 +183,23 @@ def _case(plan: Plan, place: Place, task: str, key: str, way: Way) -> Case:
 
 
 def _problem(place: Place, task: str, key: str) -> dict[str, Any]:
-    given: dict[str, Any] = {"graph": place.graph}
+    arguments: dict[str, Any] = {"graph": place.graph}
     by_bins = key.startswith("bins")
     if key == "bins-ordered":
-        given["relaxation"] = place.relaxation
+        arguments["relaxation"] = place.relaxation
     if task == "ranks":
-        given["x"] = place.groups[:, 0]
+        arguments["x"] = place.groups[:, 0]
     elif task == "trimmed":
-        given |= {"x": place.contaminated(WAYS[task][key].in_order), "share": SHARE}
+        arguments |= {"x": place.contaminated(WAYS[task][key].in_order), "share": SHARE}
     elif by_bins:
         sketch = Bins(_BINS)
-        given |= {"data": place.groups, "kernel": "auc", "method": "sketch", "sketch": sketch}
+        arguments |= {"data": place.groups, "kernel": "auc", "method": "sketch", "sketch": sketch}
     else:
-        given |= {"data": place.groups, "kernel": rank_sum_kernel(place.nodes)}
-    return given
+        arguments |= {"data": place.groups, "kernel": rank_sum_kernel(place.nodes)}
+    return arguments
 
 
-def _facts(plan: Plan) -> Mapping[str, Any]:
+def _facts(plan: Plan) -> Facts:
     """Compute what errors are measured in, and the tests that the groups ask for."""
     place = build(NETWORKS[0], plan)
     rank_sum = TESTS["wilcoxon-rank-sum"](place.groups)

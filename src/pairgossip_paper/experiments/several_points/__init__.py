@@ -7,7 +7,6 @@ constructions differ by a tenth, "no worse" is judged by the scatter over trials
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from pairgossip_paper.experiments.several_points.pictures import (
     LEVEL,
     ByConstruction,
     Curves,
-    Facts,
     largest,
     price_picture,
     sent_picture,
@@ -30,7 +28,7 @@ from pairgossip_paper.experiments.several_points.places import (
     cases,
     ratio_at_end,
 )
-from pairgossip_paper.paper_setup import price
+from pairgossip_paper.paper_setup import price, read_curves
 
 _AGREE = 0.25
 """Largest excess of one error over another, relatively, with which they agree."""
@@ -50,15 +48,7 @@ _FEWER = 1.25
 
 
 def _report(results: fw.Results) -> fw.Section:
-    facts = results["facts"]
-    curves = {
-        name: {
-            construction: Curve(results[f"{name}-{construction}"], fact["value"])
-            for construction in (*CONSTRUCTIONS, UNWEIGHTED)
-            if f"{name}-{construction}" in results
-        }
-        for name, fact in facts.items()
-    }
+    facts, curves = results["facts"], read_curves(Curve, results, (*CONSTRUCTIONS, UNWEIGHTED))
     equal = {name: by for name, by in curves.items() if len(by) == len(CONSTRUCTIONS)}
     unequal = {name: by for name, by in curves.items() if UNWEIGHTED in by}
     return fw.Section(
@@ -89,10 +79,10 @@ def _blow_up_ratio(by: ByConstruction) -> float:
 
 def _noise(by: ByConstruction) -> float:
     """Relative standard error of that ratio."""
-    return float(np.hypot(by["blow-up"].noise, by["lexicographic"].noise))
+    return float(np.hypot(by["blow-up"].noise[-1], by["lexicographic"].noise[-1]))
 
 
-def _per_message(fact: Mapping[str, Any], construction: str) -> float:
+def _per_message(fact: fw.Facts, construction: str) -> float:
     """The gap per exchange between sites: local exchanges are free."""
     graph = fact["graphs"][construction]
     return float(graph["gaps"]["uniform-edges"][0] / graph["share"])
@@ -180,7 +170,7 @@ def _format_price(amount: float | None) -> str:
     return "more than all" if amount is None else f"{round(amount):,}"
 
 
-def _graph_table(facts: Facts) -> fw.Table:
+def _graph_table(facts: fw.Facts) -> fw.Table:
     return fw.Table.from_records(
         "Virtual graphs: what they are, and how fast they mix",
         [
@@ -228,7 +218,7 @@ def _error_record(curve: Curve, construction: str) -> dict[str, fw.Cell]:
     }
 
 
-def _agreement_claim(equal: Curves, facts: Facts) -> fw.Claim:
+def _agreement_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
     places = {name: by for name, by in equal.items() if not name.startswith("complete")}
     ratios = {name: _blow_up_ratio(by) for name, by in places.items()}
     exact = [_per_message(facts[name], "blow-up") for name in places]
@@ -250,7 +240,7 @@ def _agreement_claim(equal: Curves, facts: Facts) -> fw.Claim:
     )
 
 
-def _complete_claim(equal: Curves, facts: Facts) -> fw.Claim:
+def _complete_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
     places = {name: by for name, by in equal.items() if name.startswith("complete")}
     ratios = {name: _blow_up_ratio(by) for name, by in places.items()}
     gaps = {
@@ -285,7 +275,7 @@ def _share_needed(by: Mapping[str, Curve]) -> float:
     return np.inf if needed is None else needed / float(rows.messages[-1])
 
 
-def _messages_claim(equal: Curves, facts: Facts) -> fw.Claim:
+def _messages_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
     return fw.check(
         "several-points-messages",
         "Sites that swap whole sets of `k` rows need `1/k` of the messages.",
@@ -298,7 +288,7 @@ def _messages_claim(equal: Curves, facts: Facts) -> fw.Claim:
     )
 
 
-def _bytes_claim(equal: Curves, facts: Facts) -> fw.Claim:
+def _bytes_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
     """Compare whole sets with rows at equal bytes, though their messages are longer."""
     longer, ratios, passed = {}, {}, []
     for name, by in equal.items():
@@ -337,7 +327,7 @@ def _unequal_claim(unequal: Curves) -> fw.Claim:
     )
 
 
-def _unweighted_claim(unequal: Curves, facts: Facts) -> fw.Claim:
+def _unweighted_claim(unequal: Curves, facts: fw.Facts) -> fw.Claim:
     """Show that whole sets without weights end elsewhere, exactly where they must."""
     passed, listed = [], []
     for name, by in unequal.items():
@@ -356,7 +346,7 @@ def _unweighted_claim(unequal: Curves, facts: Facts) -> fw.Claim:
     )
 
 
-def _gap_claim(facts: Facts) -> fw.Claim:
+def _gap_claim(facts: fw.Facts) -> fw.Claim:
     pairs = np.array(
         [
             gaps

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from pairgossip.checks import CONSTRUCTIONS
 from pairgossip.results.curves import COLORS, percentile_band
 from pairgossip_paper.experiments.several_points.places import SITES, UNWEIGHTED, Curve
-from pairgossip_paper.framework import Picture
+from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
 
 _STYLES = {
@@ -28,7 +27,6 @@ LEVEL = 0.1
 ByConstruction = Mapping[str, Curve]
 Curves = Mapping[str, ByConstruction]
 """By place and construction."""
-Facts = Mapping[str, Any]
 
 
 def sent_picture(equal: Curves) -> Picture:
@@ -131,8 +129,8 @@ def _draw_prices(
         # With one row per site, all constructions are the same.
         curves = [by.get(construction, by["lexicographic"]) for by in places]
         prices = [curve.needed(LEVEL, against) for curve in curves]
-        known = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
-        x, y = zip(*known, strict=True)
+        reached = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
+        x, y = zip(*reached, strict=True)
         panel.plot(x, y, label, color, f"{marker}{line}")
     alone = places[0]["lexicographic"].needed(LEVEL, against)
     if alone is not None:

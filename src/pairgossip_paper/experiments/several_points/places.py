@@ -1,4 +1,4 @@
-"""What "several-points" runs: rows at the sites of networks, and three ways to exchange them."""
+"""The runs of "several-points": rows at the sites of networks, and three ways to exchange them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pairgossip.graphs import LAWS, Graph, GroupedGraph
 from pairgossip_paper.framework import (
     Case,
     Computation,
+    Facts,
     Plan,
     fit_power_law,
     geometric_grid,
@@ -96,7 +97,7 @@ class _Place:
 
     @property
     def constructions(self) -> tuple[str, ...]:
-        """What is compared here: with one row per site all constructions are the same."""
+        """The constructions compared here: with one row per site all constructions are the same."""
         if self.rows == 1:
             return CONSTRUCTIONS[:1]
         return (*CONSTRUCTIONS, UNWEIGHTED) if self.rows == _UNEQUAL else CONSTRUCTIONS
@@ -122,22 +123,22 @@ class _SitesAlike:
 
     def __call__(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """Look the pairs of sites up."""
-        found: FloatArray = self.means[one.astype(int), other.astype(int)]
-        return found
+        values: FloatArray = self.means[one.astype(int), other.astype(int)]
+        return values
 
 
 def cases(plan: Plan) -> Sequence[Case]:
     """List the runs of all constructions, and what is known of the graphs."""
     trials, exchanges = plan.repeat(_REPEATS, _LEAST_TRIALS), plan.choose(*_NETWORK_EXCHANGES)
-    found: list[Case] = [Computation("facts", partial(_facts, plan))]
+    listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for place in _places(plan):
         for construction in place.constructions:
             last = _iterations(place, construction, exchanges)
             grid = geometric_grid(1, last, plan.choose(*_CHECKPOINTS))
             name, problem = f"{place.name}-{construction}", partial(_problem, place, construction)
             how = {"checkpoints": grid, "record": "summary"}
-            found.append(plan.simulate(name, estimate, problem, last, trials, **how))
-    return found
+            listed.append(plan.simulate(name, estimate, problem, last, trials, **how))
+    return listed
 
 
 def _places(plan: Plan) -> list[_Place]:
@@ -170,7 +171,7 @@ def _problem(place: _Place, construction: str) -> dict[str, Any]:
     }
 
 
-def _facts(plan: Plan) -> Mapping[str, Any]:
+def _facts(plan: Plan) -> Facts:
     """Compute statistics and gaps: from the sites alone, and from all virtual edges."""
     return {
         place.name: {
@@ -183,7 +184,7 @@ def _facts(plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def _graph_facts(place: _Place, construction: str) -> Mapping[str, Any]:
+def _graph_facts(place: _Place, construction: str) -> Facts:
     graph = place.virtual(construction)
     listed = graph.materialized()
     gaps = {
@@ -212,21 +213,10 @@ class Curve(ErrorCurve):
         return float(np.sqrt(np.mean(apart**2)) / self.value)
 
     @property
-    def noise(self) -> float:
-        """Relative standard error of the final error, by the scatter over trials."""
-        squares = self.trial_error[:, -1] ** 2
-        return float(squares.std(ddof=1) / squares.mean() / np.sqrt(len(squares)) / 2)
-
-    @property
     def slope(self) -> float:
         """The exponent with which the error falls in the last decade of messages."""
         late = self.messages >= self.messages[-1] / 10
         return fit_power_law(self.messages[late], self.error[late]).slope
-
-    @property
-    def bytes_per_message(self) -> float:
-        """How long a message is on average."""
-        return float(self.bytes[-1] / self.messages[-1])
 
 
 def ratio_at_end(one: Curve, other: Curve, against: str) -> float:

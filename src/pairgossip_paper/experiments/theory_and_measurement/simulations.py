@@ -1,4 +1,4 @@
-"""What "theory" runs, every algorithm, expectation and bound, and how they are compared."""
+"""The runs of "theory": every algorithm, expectation and bound, and how they are compared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pairgossip.theory import (
     u2_gossip_bound,
 )
 from pairgossip_paper.errata.erratum import clique_with_pendant
-from pairgossip_paper.framework import Case, Computation, Plan, Results, geometric_grid
+from pairgossip_paper.framework import Case, Computation, Facts, Plan, Results, geometric_grid
 from pairgossip_paper.paper_setup import exact_bias, incomes, network, root_mean_square
 
 _NODES = 50
@@ -36,13 +36,13 @@ _LENGTHS = (30_000, 5_000)
 _CHECKPOINTS = 10
 _REPEATS, _LEAST_TRIALS = 10, 60
 """Trials are short, and means over them are compared in standard errors: there are many."""
-SYNC: Mapping[str, Mapping[str, Any]] = {
+SYNC: Mapping[str, Facts] = {
     "gosta": {"method": "gosta", "order": "update-first"},
     "gosta-exchange-first": {"method": "gosta", "order": "exchange-first"},
     "u1": {"method": "u1"},
     "u2": {"method": "u2"},
 }
-ASYNC: Mapping[str, Mapping[str, Any]] = {"gosta-async": {"method": "gosta", "clock": "async"}}
+ASYNC: Mapping[str, Facts] = {"gosta-async": {"method": "gosta", "clock": "async"}}
 """It has no closed form for its expectation."""
 _DENSE = np.unique(np.geomspace(1, 10**6, 121).astype(int))
 """Where exact expectations are compared with bounds: no simulation is needed for that."""
@@ -56,21 +56,25 @@ def cases(plan: Plan) -> Sequence[Case]:
     # Before, most nodes have not exchanged.
     grid = geometric_grid(_NODES, last, _CHECKPOINTS)
     how = {"checkpoints": grid, "record": "nodes"}
-    found: list[Case] = []
+    listed: list[Case] = []
     for graph in GRAPHS:
         problem = partial(_problem, graph, plan.seed)
-        found += [
+        listed += [
             plan.simulate(f"{name}-{graph}", estimate, problem, last, trials, **how, **options)
             for name, options in {**SYNC, **ASYNC}.items()
         ]
-        found.append(Computation(f"exact-{graph}", partial(_exact, graph, grid, plan.seed)))
+        listed.append(Computation(f"exact-{graph}", partial(_exact, graph, grid, plan.seed)))
     for name, end in EXAMPLES.items():
         how["checkpoints"] = geometric_grid(3, end, _CHECKPOINTS)
         problem = partial(_hard_problem, name)
-        found.append(
+        listed.append(
             plan.simulate(f"example-{name}", estimate, problem, end, trials, method=name, **how)
         )
-    return [*found, Computation("examples", _examples)]
+    examples = Computation(
+        "examples",
+        lambda: {"iterations": _DENSE} | {name: _example_curves(name) for name in EXAMPLES},
+    )
+    return [*listed, examples]
 
 
 def _problem(name: str, seed: int) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def _problem(name: str, seed: int) -> dict[str, Any]:
     return {"data": data, "kernel": _KERNEL, "graph": graph}
 
 
-def _exact(name: str, grid: IntArray, seed: int) -> Mapping[str, Any]:
+def _exact(name: str, grid: IntArray, seed: int) -> Facts:
     data, kernel, graph = _problem(name, seed).values()
     H = Pairs(data, kernel).matrix()
     c, root = constants(H, graph), np.sqrt(_NODES)
@@ -100,21 +104,19 @@ def _exact(name: str, grid: IntArray, seed: int) -> Mapping[str, Any]:
     }
 
 
-def _compare_with_bounds(
-    H: FloatArray, graph: Graph, options: Mapping[str, Any]
-) -> dict[str, FloatArray]:
+def _compare_with_bounds(H: FloatArray, graph: Graph, options: Facts) -> dict[str, FloatArray]:
     """Return bias and bounds, root mean squares over nodes, and the ratios that must be <= 1."""
     bias = exact_bias(H, graph, _DENSE, **options)
-    found = {"bias": root_mean_square(bias)}
+    curves = {"bias": root_mean_square(bias)}
     for form in ("printed", "corrected"):
         bound = _bound(constants(H, graph), options["method"], printed=form == "printed")
         # U1-gossip is bounded node by node, the others in norm over all nodes.
         by_rows = options["method"] == "u1"
         left = np.abs(bias) if by_rows else np.linalg.norm(bias, axis=1)[:, None]
         ratios = np.divide(left, bound, out=np.zeros_like(left), where=left > 0)
-        found[form] = np.linalg.norm(bound, axis=1) / np.sqrt(graph.n)
-        found[f"ratio_{form}"] = ratios.max(axis=1)
-    return found
+        curves[form] = np.linalg.norm(bound, axis=1) / np.sqrt(graph.n)
+        curves[f"ratio_{form}"] = ratios.max(axis=1)
+    return curves
 
 
 def _bound(c: Constants, method: str, *, printed: bool) -> FloatArray:
@@ -155,10 +157,6 @@ def _hard_problem(name: str) -> dict[str, Any]:
     row = weights[n - 1] / np.linalg.norm(weights[n - 1])
     data = np.column_stack([row, np.eye(n)[n - 1]])
     return {"data": data, "kernel": pendant_row, "graph": graph}
-
-
-def _examples() -> Mapping[str, Any]:
-    return {"iterations": _DENSE, **{name: _example_curves(name) for name in EXAMPLES}}
 
 
 def _example_curves(name: str) -> dict[str, Any]:
@@ -210,8 +208,8 @@ def agree(run: Run, expected: FloatArray) -> Agreement:
     standard_error = run.history.std(axis=0, ddof=1) / np.sqrt(run.trials)
     difference = run.history.mean(axis=0) - expected
     # Where all trials agree there is no error to measure by; rounding is not a difference.
-    known = np.maximum(standard_error, ROUNDING * np.abs(expected).max())
-    return Agreement((difference / known).ravel())
+    unit = np.maximum(standard_error, ROUNDING * np.abs(expected).max())
+    return Agreement((difference / unit).ravel())
 
 
 class Measured(NamedTuple):
