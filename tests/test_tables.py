@@ -32,33 +32,29 @@ def test_separators_and_line_ends(tmp_path: Path, separator: str, line_end: str)
     assert table.text("name") == ["Ann", "Bob"]
 
 
-def test_all_columns_of_numbers(tmp_path: Path) -> None:
-    path = _write(tmp_path, "id,x,note,y\na1,1,first,2\na2,3,4,5\n")
-    assert list(read_columns(path).columns) == ["x", "y"]
+@pytest.mark.parametrize(
+    ("text", "how", "columns"),
+    [
+        ("id,x,note,y\na1,1,first,2\na2,3,4,5\n", {}, {"x": [1, 3], "y": [2, 5]}),
+        ("x\n1\n2\n", {}, {"x": [1, 2]}),
+        ("x,y\n1,2\n", {"columns": "x"}, {"x": [1]}),
+        ("x;note\n1;a, b, c\n2;d\n", {}, {"x": [1, 2]}),
+        ("x|y\n1|2\n", {"delimiter": "|"}, {"x": [1], "y": [2]}),
+        ("town,2019,2020\nGent,1,2\n", {}, {"2019": [1], "2020": [2]}),
+    ],
+)
+def test_columns_of_numbers(
+    tmp_path: Path, text: str, how: dict[str, str], columns: dict[str, list[float]]
+) -> None:
+    table = read_columns(_write(tmp_path, text), **how)
+    assert {name: table[name].tolist() for name in table.columns} == columns
 
 
 def test_byte_order_mark_quotes_and_blank_lines(tmp_path: Path) -> None:
-    text = '\n"income, yearly",city\n\n"1,5","Liege, ""B"""\n"2",  Gent \n\n'
-    path = _write(tmp_path, text.replace('"1,5"', '"1.5"'), "utf-8-sig")
-    table = read_columns(path, ["income, yearly"])
+    text = '\n"income, yearly",city\n\n"1.5","Liege, ""B"""\n"2",  Gent \n\n'
+    table = read_columns(_write(tmp_path, text, "utf-8-sig"), ["income, yearly"])
     np.testing.assert_array_equal(table["income, yearly"], [1.5, 2.0])
     assert table.text("city") == ['Liege, "B"', "Gent"]
-
-
-def test_one_column(tmp_path: Path) -> None:
-    table = read_columns(_write(tmp_path, "x\n1\n2\n"))
-    np.testing.assert_array_equal(table["x"], [1.0, 2.0])
-    np.testing.assert_array_equal(read_columns(table.path, "x")["x"], [1.0, 2.0])
-
-
-def test_semicolons_around_commas_in_text(tmp_path: Path) -> None:
-    path = _write(tmp_path, "x;note\n1;a, b, c\n2;d\n")
-    np.testing.assert_array_equal(read_columns(path)["x"], [1.0, 2.0])
-
-
-def test_a_given_delimiter(tmp_path: Path) -> None:
-    path = _write(tmp_path, "x|y\n1|2\n")
-    np.testing.assert_array_equal(read_columns(path, delimiter="|").matrix(), [[1.0, 2.0]])
 
 
 def test_full_precision(tmp_path: Path) -> None:
@@ -162,55 +158,40 @@ def test_all_entries_that_are_not_numbers_are_listed_at_once(tmp_path: Path) -> 
         read_columns(path, ["x"])
 
 
-def test_a_header_of_years_and_names(tmp_path: Path) -> None:
-    path = _write(tmp_path, "town,2019,2020\nGent,1,2\n")
-    assert list(read_columns(path).columns) == ["2019", "2020"]
+@pytest.mark.parametrize(
+    ("name", "content", "how", "sentence"),
+    [
+        ("absent.csv", None, {}, "There is no file {path}: check the path."),
+        (".", None, {}, "{path} is a folder: give a file."),
+        ("data.csv", b"x\n1\xe9\n", {}, "{path} is not UTF-8 text: save it as CSV in UTF-8."),
+        (".", None, {"delimiter": "ab"}, "The delimiter is 'ab': give one character."),
+    ],
+)
+def test_what_cannot_be_read(
+    tmp_path: Path, name: str, content: bytes | None, how: dict[str, str], sentence: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_columns(path, **how)
+    assert str(caught.value) == sentence.format(path=path)
+
+
+def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(InputError, match=r"Cannot read .*data\.csv: Permission denied\.$"):
+        read_columns(_write(tmp_path, "x\n1\n"))
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     piped = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfx\r\n1\r\nabc\r\n"))
     monkeypatch.setattr("sys.stdin", piped)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^Column 'x' of standard input, line 3, is not a number"):
         read_columns("-", "x")
-    assert str(caught.value) == "Column 'x' of standard input, line 3, is not a number: 'abc'."
-
-
-def test_no_such_file(tmp_path: Path) -> None:
-    path = tmp_path / "absent.csv"
-    with pytest.raises(InputError) as caught:
-        read_columns(path)
-    assert str(caught.value) == f"There is no file {path}: check the path."
-
-
-def test_a_directory(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read_columns(tmp_path)
-    assert str(caught.value) == f"{tmp_path} is a folder: give a file."
-
-
-def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _write(tmp_path, "x\n1\n")
-
-    def refuse(*_: object, **__: object) -> bytes:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(InputError) as caught:
-        read_columns(path)
-    assert str(caught.value) == f"Cannot read {path}: Permission denied."
-
-
-def test_another_encoding(tmp_path: Path) -> None:
-    path = _write(tmp_path, "x\n1\u00e9\n", "latin-1")
-    with pytest.raises(InputError) as caught:
-        read_columns(path)
-    assert str(caught.value) == f"{path} is not UTF-8 text: save it as CSV in UTF-8."
-
-
-def test_a_wrong_delimiter(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read_columns(tmp_path, delimiter="ab")
-    assert str(caught.value) == "The delimiter is 'ab': give one character."
 
 
 def test_columns_that_were_not_read(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pairgossip_paper.framework import Experiment, Plan, Section
 from pairgossip_paper.framework.store import Store
@@ -24,6 +27,26 @@ def results_of(experiment: Experiment, folder: Path, plan: Plan = PLAN) -> dict[
     return results
 
 
+def small_results(experiment: Experiment, module: Any = None, **settings: Any) -> Any:
+    """Make a fixture: the results of an experiment with some settings of its module changed.
+
+    The report on them is drawn once, and checked to have no number or cell missing.
+    """
+
+    @pytest.fixture(scope="module")
+    def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in settings.items():
+                patch.setattr(module, name, value)
+            results = results_of(experiment, tmp_path_factory.mktemp(experiment.name))
+        section = experiment.report(results)
+        assert not {"nan", "inf"} & set(re.findall(r"[a-z]+", texts(section)))
+        assert all(len(row) == len(table.columns) for table in section.tables for row in table.rows)
+        return results
+
+    return results
+
+
 def verdicts(section: Section) -> dict[str, str]:
     return {claim.name: claim.verdict for claim in section.claims}
 
@@ -34,6 +57,15 @@ def changes(
     """Return the verdicts that other results change, and to which."""
     first, then = (verdicts(experiment.report(results)) for results in (before, after))
     return {name: verdict for name, verdict in then.items() if verdict != first[name]}
+
+
+def with_errors(results: Mapping[str, Any], **factors: float) -> dict[str, Any]:
+    """Make the errors of ways, by the ends of their names, so many times as large."""
+    changed = dict(results)
+    for way, factor in factors.items():
+        for key in [key for key in results if key.endswith(f"-{way.replace('_', '-')}")]:
+            changed[key] = replace(results[key], trial_error=factor * results[key].trial_error)
+    return changed
 
 
 def texts(section: Section) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,7 @@ import pytest
 import pairgossip as pg
 from pairgossip_paper.experiments.messages import MESSAGES, _Gain, _headline, networks
 from pairgossip_paper.experiments.messages.networks import WAYS, Curve
-from pairgossip_paper.framework import Section
-from tests.paper.running import PLAN, results_of, texts, verdicts
+from tests.paper.running import PLAN, small_results, texts, verdicts, with_errors
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -18,21 +18,13 @@ SIZES = {"complete": 36, "watts-strogatz": 36, "torus": 36, "cycle": 20}
 SIZES |= {"grid": 24, "geometric": 40, "star": 24}
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(networks, "_SIZES", {name: (0, n) for name, n in SIZES.items()})
-        patch.setattr(networks, "_SIDES", {24: (4, 6)})
-        patch.setattr(networks, "_CHECKPOINTS", (0, 16))
-        networks._build.cache_clear()
-        found = results_of(MESSAGES, tmp_path_factory.mktemp("messages"))
-        networks._build.cache_clear()
-        return found
-
-
-@pytest.fixture(scope="module")
-def section(results: dict[str, Any]) -> Section:
-    return MESSAGES.report(results)
+results = small_results(
+    MESSAGES,
+    networks,
+    _SIDES={24: (4, 6)},
+    _CHECKPOINTS=(0, 16),
+    _build=cache(lambda name, plan: networks._Network(name, SIZES[name], plan.seed)),
+)
 
 
 def curve(results: dict[str, Any], network: str, way: str) -> Curve:
@@ -91,34 +83,16 @@ def test_prices_of_exact_answers_are_numbers(results: dict[str, Any]) -> None:
     assert price is not None and 2 * 24 - 2 <= price <= run.messages[-1]
 
 
-def test_theory_is_at_the_checkpoints_of_the_runs(results: dict[str, Any]) -> None:
-    for network, fact in results["facts"].items():
-        assert len(fact["random"]) == len(curve(results, network, "sketch").error)
-        assert fact["random"][-1] >= fact["sketch_error"]
-        if "ordered" in fact:
-            assert len(fact["ordered"]) == len(curve(results, network, "sketch-ordered").error)
-
-
-def doctored(results: dict[str, Any], **factors: float) -> Section:
-    """Report on errors that are for some ways this many times as large."""
-    changed = dict(results)
-    for name in SIZES:
-        for way, factor in factors.items():
-            key = f"{name}-{way.replace('_', '-')}"
-            if key in results:
-                changed[key] = replace(results[key], trial_error=factor * results[key].trial_error)
-    return MESSAGES.report(changed)
-
-
 def test_other_errors_are_noticed(results: dict[str, Any]) -> None:
-    behind = verdicts(doctored(results, sketch_ordered=30.0, sketch_tree=1.01, gosta=1e-3))
+    ahead = with_errors(results, sketch_ordered=30.0, sketch_tree=1.01, gosta=1e-3)
+    behind = verdicts(MESSAGES.report(ahead))
     assert behind["messages-sketch"] == "does not hold"
     assert behind["messages-continuized"] == "holds"
     assert behind["messages-theory"] == "holds in part"
     assert behind["messages-tree"] == "holds in part"
     assert behind["messages-wall"] == "does not hold"
     far_off = {"sketch_flooded": 100.0, "tracking_ordered": 30.0, "sketch_continuized": 100.0}
-    late = verdicts(section := doctored(results, **far_off))
+    late = verdicts(section := MESSAGES.report(with_errors(results, **far_off)))
     assert late["messages-range"] == "does not hold"
     assert "times as many exchanges" in texts(section) and "e+" not in texts(section)
     assert late["messages-tracking"] == "does not hold"
@@ -149,12 +123,6 @@ def test_a_sweep_that_does_not_give_way_is_noticed(results: dict[str, Any]) -> N
     facts = {name: fact | {"is_ordered": True} for name, fact in results["facts"].items()}
     found = verdicts(MESSAGES.report(results | {"facts": facts}))
     assert found["messages-star"] == "holds in part"
-
-
-def test_nothing_is_written_as_nan(section: Section) -> None:
-    assert "nan" not in texts(section)
-    assert "inf" not in texts(section).split()
-    assert len(section.pictures) == 4
 
 
 def test_what_did_not_get_there_takes_no_known_number() -> None:

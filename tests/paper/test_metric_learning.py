@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,41 +29,20 @@ from pairgossip_paper.experiments.metric_learning.metrics import (
     images,
     mixture,
 )
-from pairgossip_paper.framework import Experiment, Section
 from pairgossip_paper.paper_setup import GRAPHS
-from tests.paper.running import PLAN, changes, results_of, texts
+from tests.paper.running import PLAN, changes, small_results, texts
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 LOSS = "metric-diagonal-logistic"
 
 
-def _ran(experiment: Experiment, folder: Path) -> tuple[dict[str, Any], Section]:
-    results = results_of(experiment, folder)
-    return results, experiment.report(results)
+results = small_results(MIXTURE)
+of_digits = small_results(DIGITS)
 
 
-@pytest.fixture(scope="module")
-def of_mixture(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Section]:
-    return _ran(MIXTURE, tmp_path_factory.mktemp("mixture"))
-
-
-@pytest.fixture(scope="module")
-def of_digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Section]:
-    return _ran(DIGITS, tmp_path_factory.mktemp("digits"))
-
-
-def test_sections_are_complete(
-    of_mixture: tuple[dict[str, Any], Section], of_digits: tuple[dict[str, Any], Section]
-) -> None:
-    for _, section in (of_mixture, of_digits):
-        assert len(section.pictures) == 3
-        (table,) = section.tables
-        assert all(len(row) == len(table.columns) for row in table.rows)
-
-
-def test_table_agrees_with_all_pairs(of_mixture: tuple[dict[str, Any], Section]) -> None:
-    results, section = of_mixture
+def test_table_agrees_with_all_pairs(results: dict[str, Any]) -> None:
+    section = MIXTURE.report(results)
     fit = results["torus"]
     split = mixture(fit.nodes, PLAN.seed)
     nodes = np.linspace(0, fit.nodes - 1, _JUDGED).astype(int)
@@ -154,16 +132,14 @@ def test_digits_are_judged_by_clear_differences(
     assert _digits_claim(measured).verdict == verdict
 
 
-def test_swapped_graphs_change_the_verdicts(of_mixture: tuple[dict[str, Any], Section]) -> None:
-    results, _ = of_mixture
+def test_swapped_graphs_change_the_verdicts(results: dict[str, Any]) -> None:
     swapped = results | {"complete": results["torus"], "torus": results["complete"]}
     changed = changes(MIXTURE, results, swapped)
     assert changed["dispersion-mixture"] == "does not hold"
     assert changed["faster-mixture"] == "does not hold"
 
 
-def test_other_dimensions_change_the_verdict(of_mixture: tuple[dict[str, Any], Section]) -> None:
-    results, _ = of_mixture
+def test_other_dimensions_change_the_verdict(results: dict[str, Any]) -> None:
     turned = {}
     for name in GRAPHS:
         state = results[name].state
@@ -174,10 +150,9 @@ def test_other_dimensions_change_the_verdict(of_mixture: tuple[dict[str, Any], S
     assert changed["accuracy-mixture"] == "does not hold"
 
 
-def test_one_trial_writes_no_nan(of_digits: tuple[dict[str, Any], Section]) -> None:
-    results, _ = of_digits
-    single = {name: _first_trial(results[name]) for name in GRAPHS}
-    said = texts(DIGITS.report(results | single))
+def test_one_trial_writes_no_nan(of_digits: dict[str, Any]) -> None:
+    single = {name: _first_trial(of_digits[name]) for name in GRAPHS}
+    said = texts(DIGITS.report(of_digits | single))
     assert "1 trials of" in said
     assert "nan" not in said
 

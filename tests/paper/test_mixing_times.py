@@ -7,29 +7,16 @@ import pytest
 
 from pairgossip_paper.experiments import mixing_times
 from pairgossip_paper.experiments.mixing_times import MIXING
-from pairgossip_paper.framework import Section
 from pairgossip_paper.paper_setup import network
-from tests.paper.running import PLAN, changes, results_of
+from tests.paper.running import PLAN, changes, small_results
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-NODES, OTHERS = 25, 16
+results = small_results(MIXING, mixing_times, _QUICK_NODES=25, _OTHER_NODES=(16, 16))
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mixing_times, "_QUICK_NODES", NODES)
-        patch.setattr(mixing_times, "_OTHER_NODES", (OTHERS, OTHERS))
-        return results_of(MIXING, tmp_path_factory.mktemp("mixing"))
-
-
-@pytest.fixture(scope="module")
-def section(results: dict[str, Any]) -> Section:
-    return MIXING.report(results)
-
-
-def test_exact_times_are_those_of_matrix_powers(section: Section) -> None:
+def test_exact_times_are_those_of_matrix_powers(results: dict[str, Any]) -> None:
+    section = MIXING.report(results)
     for name, nodes, _, exact, *_ in section.tables[0].rows:
         graph = network(str(name), int(str(nodes)), PLAN.seed)
         walk = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
@@ -39,18 +26,6 @@ def test_exact_times_are_those_of_matrix_powers(section: Section) -> None:
             for t in (exact - 1, exact)
         )
         assert at <= mixing_times._EPSILON < before
-
-
-def test_printed_times_are_negative_and_corrected_ones_enough(section: Section) -> None:
-    for *_, exact, printed, corrected, ratio in section.tables[0].rows:
-        assert isinstance(exact, int) and isinstance(corrected, int)
-        assert isinstance(printed, float) and printed < 0 < exact <= corrected
-        assert ratio == corrected / exact
-
-
-def test_the_picture_has_a_panel_per_graph(section: Section) -> None:
-    (picture,) = section.pictures
-    assert len(picture.sheet.panels) == len(mixing_times._GRAPHS)
 
 
 def test_other_times_would_change_the_verdicts(results: dict[str, Any]) -> None:

@@ -29,20 +29,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def interrupt_at_trial(monkeypatch: pytest.MonkeyPatch, last: int, case: str = "variance") -> None:
     """Let Ctrl-C come when a trial of a case begins, in its middle."""
+    estimate = toy.estimated
 
     def estimated(kernel: str, plan: Any, **how: Any) -> pg.Run:
         def progress(_: int) -> None:
             if kernel == case and max(how["trials"]) >= last:
                 raise KeyboardInterrupt
 
-        return pg.estimate(
-            toy.DATA,
-            kernel,
-            "cycle",
-            iterations=toy.ITERATIONS,
-            seed=plan.seed,
-            **(how | {"progress": progress}),
-        )
+        return estimate(kernel, plan, **(how | {"progress": progress}))
 
     monkeypatch.setattr(toy, "estimated", estimated)
 
@@ -81,15 +75,9 @@ def test_results_are_those_of_one_call(tmp_path: Path) -> None:
     assert (run.estimates == once.estimates).all()
     assert f"{once.mean[-1]:.6f}" in outcome.report.read_text(encoding="utf-8")
     assert [claim.name for claim in outcome.claims] == ["toy"]
-
-
-def test_saved_files_name_seed_machine_and_versions(tmp_path: Path) -> None:
-    reproduce(trials=2, out=tmp_path, seed=7)
-    saved = json.loads((tmp_path / "results" / "toy" / "exact.json").read_text())
-    assert saved["seed"] == 7
-    assert saved["versions"]["pairgossip"] == pg.__version__
-    assert saved["machine"]["cores"] >= 1
-    assert pg.load(tmp_path / "results" / "toy" / "gini.npz").seed == 7
+    saved = json.loads((tmp_path / "out" / "results" / "toy" / "exact.json").read_text())
+    assert saved["seed"] == run.seed == 1
+    assert saved["versions"]["pairgossip"] == pg.__version__ and saved["machine"]["cores"] >= 1
 
 
 @pytest.mark.parametrize("last", [0, 2, 4])
@@ -112,11 +100,11 @@ def test_finished_trials_are_not_run_again(tmp_path: Path, monkeypatch: pytest.M
     reproduce(trials=3, out=tmp_path)
     asked: list[int] = []
 
+    estimate = toy.estimated
+
     def estimated(kernel: str, plan: Any, **how: Any) -> pg.Run:
         asked.extend(how["trials"])
-        return pg.estimate(
-            toy.DATA, kernel, "cycle", iterations=toy.ITERATIONS, seed=plan.seed, **how
-        )
+        return estimate(kernel, plan, **how)
 
     monkeypatch.setattr(toy, "estimated", estimated)
     computed: list[int] = []
@@ -134,29 +122,22 @@ def test_finished_trials_are_not_run_again(tmp_path: Path, monkeypatch: pytest.M
     assert pg.load(tmp_path / "results" / "toy" / "auc.npz").trials == 5
 
 
-def test_an_interrupted_reproduction_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_neither_interrupted_nor_finished_results_are_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_finished: bool
 ) -> None:
+    if is_finished:
+        reproduce(trials=3, out=tmp_path)
+    finished = contents(tmp_path)
     with monkeypatch.context() as patched:
         interrupt_at_trial(patched, 2)
         with pytest.raises(KeyboardInterrupt):
             reproduce(trials=3, out=tmp_path, n_jobs=1)
     before = contents(tmp_path)
+    assert {name: before[name] for name in finished} == finished
     with pytest.raises(pg.InputError, match="holds an interrupted reproduction: add resume=True"):
         reproduce(trials=3, out=tmp_path)
     assert contents(tmp_path) == before
-
-
-def test_a_finished_result_outlives_an_interrupted_repetition(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reproduce(trials=3, out=tmp_path)
-    before = contents(tmp_path)
-    interrupt_at_trial(monkeypatch, 2)
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(trials=3, out=tmp_path, n_jobs=1)
-    after = contents(tmp_path)
-    assert {name: after[name] for name in before} == before
 
 
 @pytest.mark.parametrize(
@@ -206,20 +187,22 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         reproduce(out=tmp_path / "file" / "out")
 
 
-@pytest.mark.parametrize("name", ["exact.json", "gini.npz"])
-@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"seed": 0, "trials": 2, "result": 3}'])
-def test_a_damaged_result_is_named(tmp_path: Path, name: str, content: bytes) -> None:
-    reproduce(trials=2, out=tmp_path)
-    (tmp_path / "results" / "toy" / name).write_bytes(content)
-    with pytest.raises(pg.InputError, match=rf"{name} is damaged: delete it, and add resume=True"):
-        reproduce(trials=2, out=tmp_path, resume=True)
+WRONG_KIND = b'{"seed": "0", "trials": 2, "result": 3}'
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"seed": "0"}'])
-def test_damaged_settings_are_named(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", WRONG_KIND])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("results/toy/exact.json", "delete it, and add resume=True"),
+        ("results/toy/gini.npz", "delete it, and add resume=True"),
+        ("settings.json", "give another folder"),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, remedy: str, content: bytes) -> None:
     reproduce(trials=2, out=tmp_path)
-    (tmp_path / "settings.json").write_bytes(content)
-    with pytest.raises(pg.InputError, match=r"settings.json is damaged: give another folder"):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(pg.InputError, match=f"{name} is damaged: {remedy}"):
         reproduce(trials=2, out=tmp_path, resume=True)
 
 
