@@ -52,18 +52,6 @@ def test_the_size_of_the_bias_depends_on_the_scaling(
     assert claim.name not in verdicts(AUC_SYNC.report(of_sync))
 
 
-@pytest.mark.parametrize("scaling", _SCALINGS)
-def test_scalings(scaling: str) -> None:
-    X = np.random.default_rng(0).uniform(1, 10, size=(20, 3))
-    rows = _SCALINGS[scaling](X)
-    assert {
-        "raw": np.array_equal(rows, X),
-        "standardized": np.allclose([rows.mean(axis=0), rows.std(axis=0)], [[0] * 3, [1] * 3]),
-        "min-max": np.array_equal([rows.min(axis=0), rows.max(axis=0)], [[0] * 3, [1] * 3]),
-        "unit-rows": np.allclose(np.linalg.norm(rows, axis=1), 1),
-    }[scaling]
-
-
 def test_the_figures_known_of_the_data(results: dict[str, Any]) -> None:
     optimum = results["optimum"]["complete"]
     assert optimum["objective_of_zero"] == pytest.approx(458 * 241 / 699**2 * np.log(2), rel=1e-12)
