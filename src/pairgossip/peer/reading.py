@@ -166,8 +166,13 @@ class SwarmReading:
         members = max((covers[1] for _, covers in rounds if covers is not None), default=0)
         there = [one for one, _ in rounds if one.round == last]
         is_finished = any(one.is_finished for one in there)
-        purposes = _purposes(last, is_finished)
-        ended = [RoundReading(k, _PURPOSES[kind], members, members) for k, kind in purposes]
+        kinds = ["cards", *["sum"] * (last - 1)][:last]
+        if is_finished and last > 1:
+            kinds[-1] = "statement"
+        ended = [
+            RoundReading(number, _PURPOSES[kind], members, members)
+            for number, kind in enumerate(kinds)
+        ]
         if is_finished or not there:
             return tuple(ended)
         held = max(one.held for one in there)
@@ -211,14 +216,6 @@ class SwarmReading:
         return (
             f"{estimates}; {format_count(self.exchanges, 'exchange')}, {self.rate:.3g} per second"
         )
-
-
-def _purposes(count: int, is_finished: bool) -> list[tuple[int, str]]:
-    """Return what rounds that have ended were for: cards, sums and in the end the statement."""
-    kinds = ["cards", *["sum"] * (count - 1)][:count]
-    if is_finished and count > 1:
-        kinds[-1] = "statement"
-    return list(enumerate(kinds))
 
 
 def describe_round(one: RoundReading) -> str:

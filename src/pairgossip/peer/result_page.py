@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from pairgossip import files
@@ -104,14 +103,11 @@ def _leaves(checked: Checked) -> str:
     if checked.version == FIRST_VERSION:
         return f"<p>{_escape(_OLD_SUMS)}</p>"
     sentences = restore_spec(checked.result.specification).leaves()
+    paragraphs = "".join(f"<p>{_escape(sentence)}</p>" for sentence in sentences)
     return (
         "<p>Before a site takes part, <code>pairgossip peer init</code> tells its operator, and "
-        f"asks:</p><blockquote>{_paragraphs(sentences)}</blockquote>"
+        f"asks:</p><blockquote>{paragraphs}</blockquote>"
     )
-
-
-def _paragraphs(sentences: Iterable[str]) -> str:
-    return "".join(f"<p>{_escape(sentence)}</p>" for sentence in sentences)
 
 
 def _headline(result: Result) -> str:

@@ -187,7 +187,12 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     positive = find_positive_class(result.specification)
     if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
         raise _altered(where, "its positive class is not that of its specification")
-    _check_generation(result, where)
+    try:  # before anybody counts by it
+        is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
+    except ValueError:
+        is_sound = False
+    if not is_sound:
+        raise _altered(where, "its generation has no such name")
     for member, signature in signed.signatures.items():
         if member not in result.members:
             raise _altered(where, f"{member[:16]} has signed but is no member")
@@ -196,16 +201,6 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
         names[member] = name_in_certificate(signature.certificate)
     missing = sorted(result.members.keys() - names.keys())
     return Checked(result, names, missing, signed.version, signed.kept)
-
-
-def _check_generation(result: Result, where: str) -> None:
-    """Refuse a name that no generation has, before anybody counts by it."""
-    try:
-        is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
-    except ValueError:
-        is_sound = False
-    if not is_sound:
-        raise _altered(where, "its generation has no such name")
 
 
 def _altered(where: str, how: str) -> InputError:

@@ -118,9 +118,9 @@ def start(pem: str) -> datetime.datetime:
     return _read(pem).start
 
 
-def is_early(pem: str, now: datetime.datetime | None = None) -> bool:
+def is_early(pem: str) -> bool:
     """Whether a certificate is not valid yet: a clock is off, here or where it was made."""
-    return start(pem) > (now or datetime.datetime.now(datetime.UTC))
+    return start(pem) > datetime.datetime.now(datetime.UTC)
 
 
 def expiry(pem: str) -> datetime.datetime:
@@ -128,9 +128,9 @@ def expiry(pem: str) -> datetime.datetime:
     return _read(pem).expiry
 
 
-def is_expired(pem: str, now: datetime.datetime | None = None) -> bool:
+def is_expired(pem: str) -> bool:
     """Whether a certificate is not valid any more."""
-    return expiry(pem) <= (now or datetime.datetime.now(datetime.UTC))
+    return expiry(pem) <= datetime.datetime.now(datetime.UTC)
 
 
 def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
@@ -182,7 +182,8 @@ def _read(pem: str) -> _Contents:
         certificate = x509.load_pem_x509_certificate(pem.encode())
         key = certificate.public_key()
         names, is_authority, sealing_key = _extensions(certificate)
-        common_name = _common_name(certificate)
+        common_names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        common_name = str(common_names[0].value) if len(common_names) == 1 else ""
         since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         is_own = _is_own(certificate)
         whole = certificate.public_bytes(Encoding.PEM).decode()
@@ -195,11 +196,6 @@ def _read(pem: str) -> _Contents:
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
     return _Contents(key, common_name, names, is_authority, since, until, is_own, sealing_key)
-
-
-def _common_name(certificate: x509.Certificate) -> str:
-    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(names[0].value) if len(names) == 1 else ""
 
 
 def _is_own(certificate: x509.Certificate) -> bool:

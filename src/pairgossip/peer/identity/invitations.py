@@ -8,6 +8,7 @@ between other words, with broken lines and marks of quotation.
 from __future__ import annotations
 
 import base64
+import contextlib
 import quopri
 import re
 from collections.abc import Iterator
@@ -83,7 +84,7 @@ def read_invitations(text_or_path: str | PathLike[str]) -> list[Invitation]:
     _, *texts = find_text(text_or_path).split(_PREFIX)
     # Words about invitations may name the prefix.
     meant = [text for text in texts if max(map(len, _split(text)), default=0) > _LONGEST_WORD]
-    all_invited = [_check(_find_sealed(text)) for text in meant or texts[:1]]
+    all_invited = map(_check, map(_find_sealed, meant or texts[:1]))
     return list({invited.id: invited for invited in all_invited}.values())
 
 
@@ -164,19 +165,12 @@ def _join(pieces: list[str]) -> _Sealed | None:
         except ValueError:
             return None
         read = len(body)
-        sealed = _unpack(packed)
-        # Bits of the last letter go unread.
-        if sealed is not None and base64.urlsafe_b64encode(packed).decode() == body:
-            return sealed
+        with contextlib.suppress(ValueError, msgspec.MsgspecError, RecursionError):
+            sealed = msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
+            # Bits of the last letter go unread.
+            if base64.urlsafe_b64encode(packed).decode() == body:
+                return sealed
     return None
-
-
-def _unpack(packed: bytes) -> _Sealed | None:
-    """Return what bytes hold; None if they are not exactly an invitation."""
-    try:
-        return msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
-    except (ValueError, msgspec.MsgspecError, RecursionError):
-        return None
 
 
 def _check(sealed: _Sealed) -> Invitation:

@@ -24,7 +24,7 @@ from pairgossip.peer.identity.certificates import (
     sealing_key_of,
 )
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.protocol.context import NO_CHANGES, Context
+from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     MOST_ROWS,
@@ -97,8 +97,7 @@ class Members(msgspec.Struct, frozen=True):
 
     def save(self, path: Path) -> None:
         """Write the list so that a failure leaves the one before."""
-        table = {"members": [msgspec.to_builtins(member) for member in self.listed]}
-        write_json_file(path, table)
+        write_json_file(path, {"members": msgspec.to_builtins(self.listed)})
 
     def with_member(self, member: Member) -> Members:
         """Return the list with a member added, or with what is newly known about one."""
@@ -110,8 +109,7 @@ class Members(msgspec.Struct, frozen=True):
                 f"{member.rows}: it was "
                 f"made again with other rows, so it must join under a new identity."
             )
-        others = tuple(one for one in self.listed if one.id != member.id)
-        if any(one.name == member.name for one in others):
+        if any(one.name == member.name for one in self.listed if one.id != member.id):
             raise _same_name(member.name)
         if before is None:
             return Members((*self.listed, member))
@@ -205,16 +203,12 @@ class PeerContext(Context):
         certificates = {member.id: member.certificate for member in self.members.listed}
         return {**certificates, self.me: self.identity.certificate}
 
-    @property
+    @cached_property
     def frame_limit(self) -> int:
         """How long a frame of this run can be."""
         if not self.agreed.is_sums:
             return super().frame_limit
-        return sums_frame_limit(self._program_size, len(self.rows))
-
-    @cached_property
-    def _program_size(self) -> int:
-        return self.make_program().longest
+        return sums_frame_limit(self.make_program().longest, len(self.rows))
 
     def certificate_of(self, member: str) -> str:
         """Return the certificate of a member, or of the peer itself."""
@@ -281,7 +275,7 @@ def make_context(
     own: Rows,
     members: Members,
     draw_seed: int = 0,
-    changes: Changes = NO_CHANGES,
+    changes: Changes = Changes(),  # noqa: B008
 ) -> PeerContext:
     """Put together everything that a peer exchanges by."""
     context = PeerContext(

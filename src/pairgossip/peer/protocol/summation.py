@@ -129,7 +129,10 @@ class Summation(Membership[SumsState]):
         if self.state.proof is not None:
             self.halt = Halt("lie", (self.state.proof.first.member,))
         elif self._is_of_another_list():
-            self._forget_other_list()
+            if any(one.words for one in self.state.contributions.values()):
+                self.halt = Halt("list")
+            else:
+                self.state = replace(self.state, contributions={})
         while self._is_complete():
             self._finish_round()
 
@@ -142,12 +145,6 @@ class Summation(Membership[SumsState]):
         """Return whether members had committed to their rows for another list than the present."""
         cards = [self.contribution(one, 0) for one in self.members]
         return any(one is not None and one.transcript != self.transcript for one in cards)
-
-    def _forget_other_list(self) -> None:
-        if any(one.words for one in self.state.contributions.values()):
-            self.halt = Halt("list")
-        else:
-            self.state = replace(self.state, contributions={})
 
     def contribution(self, member: str, number: int | None = None) -> Contribution | None:
         """Return what a member has contributed to a round, the present one unless told."""

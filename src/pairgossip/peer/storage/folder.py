@@ -86,18 +86,12 @@ class Home:
     def read_settings(self) -> OperatorSettings:
         """Read the operator's settings, or say what is wrong with them."""
         content = read_bytes(self.peer, LARGEST_TOML)
-        try:
+        with explain_settings(self.peer):
             table = parse_toml(content.decode())
             for key in table:
                 if key not in OperatorSettings.__struct_fields__:
                     raise unknown_name("key", key, OperatorSettings.__struct_fields__)
             settings = check_settings(msgspec.convert(table, OperatorSettings))
-        except UnicodeDecodeError:
-            raise InputError(f"{self.peer} is not UTF-8 text: save it as TOML in UTF-8.") from None
-        except msgspec.ValidationError as problem:
-            raise wrong_kind(problem).at(self.peer) from None
-        except InputError as problem:
-            raise problem.at(self.peer) from None
         return change_by_environment(settings, os.environ)
 
     def read_spec(self) -> Spec:
@@ -122,15 +116,12 @@ class Home:
                 raise self._already_running() from None
             except OSError as problem:
                 raise files.unwritable(self.lock_file, problem, "lock") from None
-            self._note_process(descriptor)
+            try:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            except OSError as problem:
+                raise files.unwritable(self.lock_file, problem) from None
             yield
-
-    def _note_process(self, descriptor: int) -> None:
-        try:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        except OSError as problem:
-            raise files.unwritable(self.lock_file, problem) from None
 
     def is_running(self) -> bool:
         """Return whether some process holds the folder."""
@@ -161,6 +152,19 @@ def open_home(folder: str | PathLike[str]) -> Home:
             raise missing_file(file)
     home.read_settings()
     return home
+
+
+@contextlib.contextmanager
+def explain_settings(place: Path | str) -> Iterator[None]:
+    """Say of settings that cannot be read where they are."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise InputError(f"{place} is not UTF-8 text: save it as TOML in UTF-8.") from None
+    except msgspec.ValidationError as problem:
+        raise wrong_kind(problem).at(place) from None
+    except InputError as problem:
+        raise problem.at(place) from None
 
 
 def check_settings(settings: OperatorSettings) -> OperatorSettings:
@@ -202,16 +206,9 @@ def change_by_environment(
     settings: OperatorSettings, environment: Mapping[str, str]
 ) -> OperatorSettings:
     """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
-    variables = read_variables(environment)
-    try:
-        changed = msgspec.convert(
-            {**msgspec.to_builtins(settings), **variables}, OperatorSettings, strict=False
-        )
-        return check_settings(changed)
-    except msgspec.ValidationError as problem:
-        raise wrong_kind(problem).at("Environment") from None
-    except InputError as problem:
-        raise problem.at("Environment") from None
+    table = {**msgspec.to_builtins(settings), **read_variables(environment)}
+    with explain_settings("Environment"):
+        return check_settings(msgspec.convert(table, OperatorSettings, strict=False))
 
 
 class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

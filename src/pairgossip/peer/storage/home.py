@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -44,11 +44,6 @@ from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums, SumsState
 from pairgossip.peer.spec.spec import Spec, read_spec
-from pairgossip.peer.storage.contribution import (
-    check_contribution,
-    contributed_rows,
-    open_account,
-)
 from pairgossip.peer.storage.folder import (
     DEFAULT_LISTEN,
     Home,
@@ -58,7 +53,13 @@ from pairgossip.peer.storage.folder import (
 )
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_about, read_saved_state
-from pairgossip.peer.storage.rows import copy_text, digest, read_copy
+from pairgossip.peer.storage.rows import (
+    check_contribution,
+    contributed_rows,
+    copy_text,
+    digest,
+    read_copy,
+)
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def _note_ledger(
     home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
 ) -> None:
     """Keep in a peer's folder where the reports of a data file are accounted for."""
-    ledgers = [*_noted_ledgers(home), str(_ledger(Path(data_path), ledger))]
+    from pairgossip.peer.storage.ledger import ledger_beside
+
+    place = ledger_beside(Path(data_path), None if ledger is None else Path(ledger))
+    ledgers = [*_noted_ledgers(home), str(place)]
     write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(ledgers))})
 
 
@@ -114,12 +118,6 @@ def accounts(home: Home) -> dict[str, Account | InputError]:
         except InputError as problem:
             by_path[path] = problem
     return by_path
-
-
-def _ledger(data: Path, ledger: str | PathLike[str] | None) -> Path:
-    from pairgossip.peer.storage.ledger import ledger_beside
-
-    return ledger_beside(data, None if ledger is None else Path(ledger))
 
 
 class _Ledgers(msgspec.Struct, forbid_unknown_fields=True):
@@ -140,22 +138,17 @@ def create_home(
     data_path: str | PathLike[str],
     listen: str = DEFAULT_LISTEN,
     *,
-    power_safe: bool = True,
-    metrics: str | None = None,
-    years: int = 10,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
-    least_rows: int | None = None,
-    allow: tuple[str, ...] = (),
+    **settings: Any,
 ) -> Home:
     """Make the folder of a new peer: key, certificate, copies of rows and spec, first state.
 
-    Under privacy the copy is of the reports, and nothing in the folder tells the rows.
+    Under privacy the copy is of the reports, and nothing in the folder tells the rows. More
+    settings are those of `OperatorSettings`.
     """
-    settings = OperatorSettings(name, listen, power_safe, metrics, allow=allow)
-    if least_rows is not None:
-        settings = msgspec.structs.replace(settings, least_rows=least_rows)
-    return make_folder(folder, settings, spec_path, data_path, years, ledger=ledger, budget=budget)
+    all_settings = OperatorSettings(name, listen, **settings)
+    return make_folder(folder, all_settings, spec_path, data_path, ledger=ledger, budget=budget)
 
 
 def make_folder(
@@ -312,7 +305,9 @@ def request_growth(
         if spec.privacy is not None:
             _note_ledger(home, data_path, ledger)
         if spec.noise is not None:  # all rows pay again for the sums of a new generation
-            open_account(noise_ledger(home), rows, spec, budget, is_default=False)
+            from pairgossip.peer.storage.kept_noise import check_account
+
+            check_account(noise_ledger(home), rows, spec, budget)
         draft = file.with_name(f".{file.name}")
         draft.unlink(missing_ok=True)
         write_new(draft, copy_text(rows, spec).encode(), 0o600)

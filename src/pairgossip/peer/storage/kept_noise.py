@@ -47,10 +47,22 @@ class KeptNoise:
         """Return the noise that the rows' owner adds to the counts of a sum over these members."""
 
         def draw() -> tuple[int, ...]:
-            drawn = noise_law(self.spec, len(members)).draw(counts)
-            return tuple(drawn.tolist())
+            return tuple(noise_law(self.spec, len(members)).draw(counts).tolist())
 
-        declared = self._declare(own, members, question)
+        listed = msgspec.msgpack.encode(sorted(members.items()))
+        table = {
+            "specification": self.spec.hash,
+            "members": hashlib.sha256(listed).hexdigest(),
+            "question": hashlib.sha256(question).hexdigest(),
+            "rows": digest(own),
+        }
+        declared = Declared(
+            self.spec.observed,
+            f"noise {json.dumps(table, sort_keys=True)}",
+            _total(self.spec),
+            setting="budget = {} in peer.toml, and start the peer again",
+            act="another sum over them",
+        )
         observations = ledger_rows(own, self.spec)
         kept = np.array(
             noise_of(self.ledger, observations, declared, draw, self.budget), dtype=np.int64
@@ -61,22 +73,6 @@ class KeptNoise:
                 f"{counts}: go on with the version of pairgossip that has drawn it."
             )
         return kept
-
-    def _declare(self, own: Rows, members: Mapping[str, int], question: bytes) -> Declared:
-        listed = msgspec.msgpack.encode(sorted(members.items()))
-        table = {
-            "specification": self.spec.hash,
-            "members": hashlib.sha256(listed).hexdigest(),
-            "question": hashlib.sha256(question).hexdigest(),
-            "rows": digest(own),
-        }
-        return Declared(
-            self.spec.observed,
-            f"noise {json.dumps(table, sort_keys=True)}",
-            _total(self.spec),
-            setting="budget = {} in peer.toml, and start the peer again",
-            act="another sum over them",
-        )
 
 
 def check_account(path: Path, rows: Rows, spec: Spec, budget: float | None) -> None:

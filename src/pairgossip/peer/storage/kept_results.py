@@ -97,11 +97,8 @@ def list_kept(home: Home) -> tuple[list[KeptResult], list[str]]:
             results.append(read_kept(path))
         except InputError as problem:
             problems.append(str(problem))
-    return sorted(results, key=_place), problems
-
-
-def _place(kept: KeptResult) -> tuple[int, datetime.datetime, str]:
-    return kept.ordinal, kept.signed.kept or _EARLIEST, kept.path.name
+    results.sort(key=lambda one: (one.ordinal, one.signed.kept or _EARLIEST, one.path.name))
+    return results, problems
 
 
 def _list_paths(home: Home) -> list[Path]:

@@ -163,10 +163,6 @@ _Draw = Callable[[Sequence[Row]], Sequence[Report]]
 """Draws one report for each of some rows, each time anew."""
 
 
-def _draw_nothing(rows: Sequence[Row]) -> list[Report]:
-    return [()] * len(rows)
-
-
 @dataclass(frozen=True)
 class Declared:
     """A mechanism as a ledger knows it."""
@@ -177,7 +173,7 @@ class Declared:
     epsilon: float | Decimal
     sizes: tuple[int, ...] = ()
     """How many values each field of a report has; none where noise is drawn for a sum."""
-    draw: _Draw = _draw_nothing
+    draw: _Draw = lambda rows: [()] * len(rows)
     setting: str = "--budget {}"
     """How an operator says how much epsilon an observation may spend."""
     act: str = "reporting them in another way"

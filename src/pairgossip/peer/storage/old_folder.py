@@ -32,9 +32,14 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, sync
 from pairgossip.peer.identity.certificates import expiry, is_expired
 from pairgossip.peer.identity.identity import Identity, load_identity, missing_file, write_new
-from pairgossip.peer.spec.checks import wrong_kind
 from pairgossip.peer.spec.spec import Spec, parse_unchecked
-from pairgossip.peer.storage.folder import Home, OperatorSettings, check_settings, read_eviction
+from pairgossip.peer.storage.folder import (
+    Home,
+    OperatorSettings,
+    check_settings,
+    explain_settings,
+    read_eviction,
+)
 from pairgossip.text import join_names
 
 VERSION = 9
@@ -120,18 +125,13 @@ def _refuse_useless(home: Home, identity: Identity, state: _State) -> None:
 
 def _read_settings(home: Home, name: str) -> OperatorSettings:
     """Read what the operator has set; 0 as the least number of rows was what nobody had set."""
-    try:
-        table = parse_toml(read_bytes(home.peer, LARGEST_TOML).decode())
+    content = read_bytes(home.peer, LARGEST_TOML)
+    with explain_settings(home.peer):
+        table = parse_toml(content.decode())
         kept = {key: table[key] for key in _KEPT_SETTINGS if key in table}
         if kept.get("least_rows") == 0:
             del kept["least_rows"]
         return check_settings(msgspec.convert({"name": name, **kept}, OperatorSettings))
-    except UnicodeDecodeError:
-        raise InputError(f"{home.peer} is not UTF-8 text: save it as TOML in UTF-8.") from None
-    except msgspec.ValidationError as problem:
-        raise wrong_kind(problem).at(home.peer) from None
-    except InputError as problem:
-        raise problem.at(home.peer) from None
 
 
 # The database
@@ -163,10 +163,11 @@ def _read_state(path: Path) -> _State:
         if row[-2] != sum(_check(*table) for table in tables.items()) % (1 << 63):
             raise ValueError("a row is missing, or is not the latest")
         _, generation, evicted, _, _, _, _, notice, *_ = row
+        grown = msgspec.msgpack.decode(notice, type=_Notice).grown if notice else ()
         return _State(
             int(generation),
             msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
-            _read_growth(notice),
+            {one.member: one.rows for one in grown},
             {key: value for key, value, _ in tables["about"]},
             {key: content for key, content, _ in tables["rounds"]},
         )
@@ -231,12 +232,6 @@ class _Notice(msgspec.Struct, array_like=True, tag="notice"):
     grown: tuple[_Growth, ...]
 
 
-def _read_growth(notice: bytes) -> dict[str, int]:
-    if not notice:
-        return {}
-    return {one.member: one.rows for one in msgspec.msgpack.decode(notice, type=_Notice).grown}
-
-
 def _damaged(path: Path, how: str) -> InputError:
     text = "".join(letter if letter.isprintable() else " " for letter in how[:200])
     return InputError(
@@ -295,6 +290,8 @@ class _Members(msgspec.Struct):
 
 def _read_results(home: Home, identity: Identity, state: _State) -> dict[str, bytes]:
     """Return the file of the last generation's result; none if not all members had signed it."""
+    from pairgossip.peer.signed_result import SignedResult, check_signatures
+
     try:
         statements = _last_statements(state)
         if not statements:
@@ -305,7 +302,11 @@ def _read_results(home: Home, identity: Identity, state: _State) -> dict[str, by
             raise
         raise _damaged(home.state, str(problem)) from None
     content = json.dumps(signed, indent=2, allow_nan=False).encode() + b"\n"
-    _verify(home, content)
+    try:  # as `pairgossip verify` does
+        decoded = msgspec.json.decode(content, type=SignedResult)
+        check_signatures(decoded, "The result").require_all()
+    except (msgspec.MsgspecError, InputError):
+        raise _damaged(home.state, "a signature is not that of the result") from None
     return {f"v1-{(state.generation >> _ORDINAL_SHIFT) + 1}.json": content}
 
 
@@ -416,19 +417,6 @@ def _describe_question(spec: Spec) -> str:
     by = "" if spec.label is None else f" by {spec.label}"
     kind = ", own pairs left out" if spec.target == "u" else ""
     return f"{spec.kernel} of {columns}{by}, over the rows of all members{kind}"
-
-
-def _verify(home: Home, content: bytes) -> None:
-    """Refuse a result that `pairgossip verify` would refuse."""
-    from pairgossip.peer.signed_result import check_signed
-
-    with tempfile.TemporaryDirectory() as drafts:
-        draft = Path(drafts, "result.json")
-        draft.write_bytes(content)
-        try:
-            check_signed(draft).require_all()
-        except InputError:
-            raise _damaged(home.state, "a signature is not that of the result") from None
 
 
 def _as_text(content: bytes) -> str:

@@ -1,4 +1,8 @@
-"""A peer's rows: read from its file, checked against the specification, and kept as they are."""
+"""A peer's rows: read from its file, checked against the specification, and kept as they are.
+
+A peer contributes its rows, or under privacy a report of each. Everything that may be wrong with
+the rows is found out before anything is written for them.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,100 @@ import csv
 import hashlib
 import io
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray, distinct
+from pairgossip.arrays import BoolArray, distinct
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
-from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count, format_rows
+
+if TYPE_CHECKING:
+    from pairgossip.peer.storage.folder import OperatorSettings
+
+
+def contributed_rows(
+    data_path: str | PathLike[str],
+    spec: Spec,
+    ledger: str | PathLike[str] | None = None,
+    budget: float | None = None,
+    noted: Collection[str] | None = None,
+    approve: Callable[[Rows], None] = lambda _: None,
+) -> Rows:
+    """Read a data file and return what of it may circulate.
+
+    Under privacy every row has been reported once, and its report is on the disk, before this
+    returns; the same file gives the same reports again. Where noise is added to sums, rows stay as
+    they are, and a ledger is there that can pay for it.
+
+    Parameters
+    ----------
+    data_path, spec
+        The file, and the specification that names its columns.
+    ledger, budget
+        Under privacy, where spending is accounted for, and how much of it there may be.
+    noted
+        The ledgers that the folder of a peer knows of, which must be there; None for a new peer.
+    approve
+        Called with the rows before anything is written; it may refuse them.
+    """
+    data = Path(data_path)
+    is_accounted = spec.privacy is not None or (spec.noise is not None and noted is None)
+    if is_accounted:
+        from pairgossip.peer.storage.ledger import ledger_beside
+
+        place = ledger_beside(data, None if ledger is None else Path(ledger))
+    elif spec.noise is None:
+        for option, value in (("--ledger", ledger), ("--budget", budget)):
+            if value is not None:
+                raise InputError(
+                    f"{option} is for a specification with a table [privacy], and this one has "
+                    "none: leave it out."
+                )
+    rows = read_rows(data, spec)
+    if len(rows) > MOST_ROWS:
+        raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
+    approve(rows)
+    if not is_accounted:
+        return rows
+    from pairgossip.peer.spec.mechanism import declared, ledger_rows
+    from pairgossip.peer.storage.kept_noise import check_account
+    from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
+
+    if noted is not None:
+        refuse_without(place, map(Path, noted))
+    observations = ledger_rows(rows, spec)
+    if ledger is None:
+        refuse_renamed(place, observations, spec.observed)
+    if spec.privacy is None:
+        check_account(place, rows, spec, budget)
+        return rows
+    reports = reports_of(place, observations, declared(spec), budget)
+    return tuple(tuple(map(float, report)) for report in reports)
+
+
+def check_contribution(spec: Spec, rows: Rows, settings: OperatorSettings) -> list[str]:
+    """Refuse rows of which sums would say too much; return what the operator should know."""
+    if not spec.is_sums:
+        return []  # and nothing of sums is loaded into a small device
+    from pairgossip.peer.sums.disclosure import (
+        check_own_rows,
+        describe_crowded_cells,
+        describe_small_cells,
+    )
+
+    matrix = np.array(rows, dtype=np.float64)
+    check_own_rows(spec, matrix, settings.least_rows, settings.allow)
+    said = (describe_small_cells(spec, matrix), describe_crowded_cells(spec, matrix))
+    return [sentence for sentence in said if sentence is not None]
 
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
@@ -47,7 +131,9 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
         from pairgossip.peer.sums.questions import check_labels
 
         check_labels(spec, matrix[:, -1])
-    _check_meaning(matrix, spec)
+    # Rows of one class are no mistake here: others may have the other class.
+    if spec.label is None or len(distinct(matrix[:, -1])) > 1:
+        spec.measure.check(matrix[:, 0] if matrix.shape[1] == 1 else matrix)
     return tuple(tuple(map(float, row)) for row in matrix)
 
 
@@ -150,11 +236,3 @@ def _check_inside(table: Table, name: str, is_inside: BoolArray, allowed: str, r
 def _report_columns(spec: Spec) -> tuple[str, ...]:
     """Call reports otherwise than rows, so that neither is ever taken for the other."""
     return tuple(f"report of {name}" for name in spec.observed)
-
-
-def _check_meaning(matrix: FloatArray, spec: Spec) -> None:
-    """Check what kernel or loss asks of data, as far as one member's rows can tell."""
-    # Rows of one class are no mistake here: others may have the other class.
-    if spec.label is not None and len(distinct(matrix[:, -1])) == 1:
-        return
-    spec.measure.check(matrix[:, 0] if matrix.shape[1] == 1 else matrix)
