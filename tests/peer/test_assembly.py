@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import datetime
-import math
-import random
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.kernels import Pairs
 from pairgossip.peer.identity import invitations
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
@@ -22,7 +18,6 @@ from pairgossip.peer.protocol.messages import (
     encode,
     generation_name,
     signed_payload,
-    with_signature,
 )
 from pairgossip.peer.protocol.rules import WeightedMixing
 from pairgossip.peer.protocol.state import Save
@@ -33,7 +28,6 @@ from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_about
 from pairgossip.peer.storage.witness import witness_of
-from tests.peer.contexts import held_records
 from tests.peer.homes import (
     GINI,
     LOSS,
@@ -109,53 +103,6 @@ def test_own_records_pass_everybodys_check(homes: list[Home], ann: Assembly) -> 
                 assert not check.is_member(replace(record, row=3))
 
 
-def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann: Assembly) -> None:
-    bob = assemble(homes[1])
-    bob.close()
-    check, me = bob.context.check, ann.identity
-    value = (1.0,)
-    assert check.is_sound(
-        with_signature(Record(me.id, 0, FIRST_GENERATION, value, b""), ann.spec.hash, me.sign),
-        FIRST_GENERATION,
-    )
-    assert not check.is_sound(
-        with_signature(Record(me.id, 0, FIRST_GENERATION, value, b""), "another", me.sign),
-        FIRST_GENERATION,
-    )
-    for_me = with_signature(
-        Record(me.id, 0, FIRST_GENERATION, value, b""), ann.spec.hash, bob.identity.sign
-    )
-    assert not check.is_sound(for_me, FIRST_GENERATION)
-    outside = with_signature(
-        Record(me.id, 0, FIRST_GENERATION, (101.0,), b""), ann.spec.hash, me.sign
-    )
-    assert not check.is_sound(outside, FIRST_GENERATION)
-    longer = with_signature(
-        Record(me.id, 0, FIRST_GENERATION, (1.0, 1.0), b""), ann.spec.hash, me.sign
-    )
-    assert not check.is_sound(longer, FIRST_GENERATION)
-    stranger = with_signature(
-        Record("f" * 64, 0, FIRST_GENERATION, value, b""), ann.spec.hash, me.sign
-    )
-    assert not check.is_member(stranger)
-    assert not check.is_sound(stranger, FIRST_GENERATION)
-
-
-def test_notices_are_signed(homes: list[Home], ann: Assembly) -> None:
-    bob = assemble(homes[1])
-    bob.close()
-    notice = ann.context.announce(LATER, Changes(("c" * 64,)))
-    assert notice.announcer == ann.identity.id
-    for reader in (ann, bob):
-        genuine = reader.context.is_genuine_notice
-        assert genuine(notice)
-        assert not genuine(replace(notice, generation=FIRST_GENERATION))
-        assert not genuine(replace(notice, evicted=()))
-        assert not genuine(replace(notice, announcer=bob.identity.id))
-        assert not genuine(replace(notice, announcer="f" * 64))
-        assert not genuine(Notice(LATER, (), ann.identity.id, b"", ()))
-
-
 def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> None:
     notice = ann.context.announce(FIRST_GENERATION, Changes())
     record = ann.context.own_record(0, FIRST_GENERATION)
@@ -191,16 +138,6 @@ def test_every_start_finds_the_same(homes: list[Home]) -> None:
     assert other.context.draw_seed != first.context.draw_seed
 
 
-def test_an_emptied_state_is_not_begun_again(homes: list[Home]) -> None:
-    base = sqlite3.connect(homes[0].state)
-    base.execute("DELETE FROM peer")
-    base.execute("DELETE FROM nodes")
-    base.commit()
-    base.close()
-    with pytest.raises(InputError, match=r"is older than what state\.witness .*0 saves of 1"):
-        assemble(homes[0])
-
-
 def test_a_state_that_was_never_saved_is_refused(homes: list[Home]) -> None:
     about = read_about(homes[0].state)
     for file in (homes[0].state, witness_of(homes[0].state)):
@@ -212,15 +149,6 @@ def test_a_state_that_was_never_saved_is_refused(homes: list[Home]) -> None:
         assemble(homes[0])
 
 
-def test_a_peer_that_lost_its_state_does_not_begin_again(homes: list[Home]) -> None:
-    homes[0].state.unlink()
-    with pytest.raises(
-        InputError, match=r"There is no .*state\.sqlite: put it back if it was moved"
-    ):
-        assemble(homes[0])
-    assert not homes[0].state.exists()
-
-
 def test_no_list_no_start(tmp_path: Path) -> None:
     home = make_home(tmp_path, "ann", [1.0])
     with pytest.raises(InputError, match="has no neighbors: exchange invitations"):
@@ -229,23 +157,6 @@ def test_no_list_no_start(tmp_path: Path) -> None:
     introduce(home, other, is_neighbor=False)
     with pytest.raises(InputError, match="has no neighbors"):
         assemble(home)
-
-
-def test_a_member_that_is_no_neighbor_counts_in_the_records_only(
-    tmp_path: Path, homes: list[Home]
-) -> None:
-    cid = make_home(tmp_path, "cid", [2.0])
-    introduce(homes[0], cid, is_neighbor=False)
-    introduce(cid, homes[0])
-    ann, third = assemble(homes[0]), assemble(cid)
-    assert third.identity.id not in ann.context.neighbors
-    assert ann.context.check.is_sound(
-        third.context.own_record(0, FIRST_GENERATION), FIRST_GENERATION
-    )
-    assert isinstance(ann.context.rule, WeightedMixing)
-    assert ann.context.rule.weight == pytest.approx(2.0)
-    ann.close()
-    third.close()
 
 
 @pytest.mark.parametrize(
@@ -317,113 +228,3 @@ def test_a_total_that_does_not_fit_is_a_problem(tmp_path: Path) -> None:
 
 
 # Exchanges of two homes
-
-
-def check_conserved(pair: Pair) -> None:
-    """Nobody's record is lost or doubled, and every update added its weight once."""
-    states = [pair.running[who].protocol.state for who in pair.ids]
-    expected = {
-        (who, row): 1
-        for who, assembly in pair.assemblies.items()
-        for row in range(len(assembly.context.own))
-    }
-    assert held_records(states) == expected
-    assert not any(state.pending for state in states)
-
-
-def test_two_homes_exchange_and_lose_nothing(homes: list[Home]) -> None:
-    pair = Pair(homes)
-    pair.deliver()
-    for step in range(40):
-        pair.ask(step % 2)
-        pair.deliver()
-        check_conserved(pair)
-    assert [pair.running[who].protocol.state.exchanges for who in pair.ids] == [40, 40]
-    held = {node.record.origin for node in pair.running[pair.ids[0]].protocol.state.nodes}
-    assert held <= set(pair.ids)
-    pair.close()
-
-
-def test_the_disk_is_never_behind_nor_ahead(homes: list[Home]) -> None:
-    pair = Pair(homes)
-    pair.deliver()
-    chance = random.Random(1)
-    for _ in range(30):
-        pair.ask(chance.randrange(2))
-        pair.deliver()
-        for who in pair.ids:
-            assert pair.assemblies[who].journal.load() == pair.running[who].protocol.state
-    pair.close()
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_nothing_is_lost_when_peers_stop_and_start_anywhere(homes: list[Home], seed: int) -> None:
-    pair = Pair(homes)
-    pair.deliver()
-    chance = random.Random(seed)
-    for _ in range(60):
-        asking = chance.randrange(2)
-        pair.ask(asking)
-        match chance.randrange(5):
-            case 0:  # the offer is lost
-                pair.lose()
-            case 1:  # the one that asks stops before the answer
-                pair.restart(asking)
-            case 2:  # the other stops before the offer
-                pair.restart(1 - asking)
-            case 3:  # the offer arrives, the answer is lost, and both stop
-                sender, to, frame = pair._frames.popleft()
-                pair.running[to].received(sender, frame, pair.now)
-                pair.lose()
-                pair.restart(0)
-                pair.restart(1)
-        pair.deliver()
-        pair.repeat()
-        pair.repeat()
-        check_conserved(pair)
-    assert all(runtime.protocol.state.exchanges >= 40 for runtime in pair.running.values())
-    pair.close()
-
-
-def test_two_homes_come_to_the_exact_value(tmp_path: Path) -> None:
-    data = [1.0, 4.0, 6.0, 50.0]
-    spec = GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')
-    homes = make_pair(tmp_path, data[:2], data[2:], spec)
-    for home in homes:  # the disk's own speed does not matter here
-        home.peer.write_text(home.peer.read_text().replace("true", "false"))
-    pair = Pair(homes)
-    pair.deliver()
-    for step in range(3000):
-        if step == 1000:
-            pair.restart(0)
-            pair.restart(1)
-            pair.deliver()
-        pair.ask(step % 2)
-        pair.deliver()
-    target = Pairs(data, "gini", "u").exact()
-    for who in pair.ids:
-        assembly, state = pair.assemblies[who], pair.running[who].protocol.state
-        for node in state.nodes:
-            found = assembly.spec.value(assembly.context.rule.readout(node.mass, node.private))
-            assert math.isclose(found, target, rel_tol=0.1)
-    pair.close()
-
-
-def test_an_eviction_is_durable_and_changes_the_weights(tmp_path: Path, homes: list[Home]) -> None:
-    cid = make_home(tmp_path, "cid", [2.0])
-    introduce(homes[0], cid)
-    pair = Pair(homes)
-    gone = next(
-        who for who in pair.assemblies[pair.ids[0]].context.neighbors if who not in pair.ids
-    )
-    rule = pair.assemblies[pair.ids[0]].context.rule
-    assert isinstance(rule, WeightedMixing)
-    assert rule.weight == pytest.approx(1.0)
-    pair.running[pair.ids[0]].evict([gone], 0.0)
-    pair._frames = type(pair._frames)(f for f in pair._frames if f[1] in pair.running)
-    pair.close()
-    again = assemble(homes[0])
-    again.close()
-    assert again.state.evicted == (gone,)
-    assert isinstance(again.context.rule, WeightedMixing)
-    assert again.context.rule.weight == pytest.approx(2.0)

@@ -17,31 +17,10 @@ from pairgossip.peer.protocol.messages import (
     encode,
 )
 from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send
+from pairgossip.peer.protocol.state import Pending, Save, Send
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import held_records, make_context, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
-
-
-def test_a_start_syncs_before_it_speaks() -> None:
-    peer = make_victim(is_asking=True)
-    save, *told, later = peer.start()
-    assert isinstance(save, Save)
-    assert (save.sync, save.everything, save.state) == (True, True, peer.state)
-    assert [type(action.message) for action in told] == [Hello, Hello, Offer]  # type: ignore[union-attr]
-    assert later == RepeatLater(HIGH)
-
-
-def test_nobody_is_asked_before_it_said_what_it_runs() -> None:
-    peer = make_victim(is_asking=False)
-    peer.agreed.clear()
-    (told,) = peer.ring(HIGH)
-    assert isinstance(told, Send)
-    assert isinstance(told.message, Hello)
-    assert HIGH not in peer.state.pending
-    actions = peer.receive(HIGH, encode(Hello(peer.context.spec, "", FIRST_GENERATION, False)))
-    assert [type(action) for action in actions] == [Save, Send, RepeatLater]
-    assert HIGH in peer.state.pending
 
 
 def test_a_neighbor_with_another_specification_is_not_asked() -> None:
@@ -87,19 +66,6 @@ def test_nobody_waits_for_an_offer_that_must_be_repeated() -> None:
     )
 
 
-def test_the_evicted_are_told_and_then_not_listened_to() -> None:
-    peer = make_victim(is_asking=True)
-    save, *told = peer.evict([HIGH])
-    assert isinstance(save, Save)
-    assert save.sync
-    assert save.everything
-    assert {action.to for action in told if isinstance(action, Send)} == {LOW, HIGH}
-    assert all(isinstance(a.message, Notice) for a in told if isinstance(a, Send))
-    assert HIGH not in peer.state.pending
-    assert peer.receive(HIGH, an_offer(peer, 9)) == []
-    assert peer.counts["refused: evicted"] == 1
-
-
 def test_one_that_was_away_when_evicted_learns_of_it() -> None:
     peer = make_victim(is_asking=False)
     peer.evict([HIGH])
@@ -108,16 +74,6 @@ def test_one_that_was_away_when_evicted_learns_of_it() -> None:
     assert told.to == HIGH
     assert isinstance(told.message, Notice)
     assert told.message.evicted == (HIGH,)
-
-
-def test_a_generation_begins_from_the_peers_own_records() -> None:
-    peer = make_victim(is_asking=True)
-    seq = peer.state.seq
-    peer.evict([HIGH])
-    assert held_records([peer.state]) == Counter({(ME, 0): 1})
-    assert set(peer.state.nodes[0].mass) == {0.0}
-    assert peer.state.outcomes == {}
-    assert (peer.state.seq, peer.state.exchanges) == (seq, 0)
 
 
 def many_rows(rows: int) -> Exchange:
@@ -188,13 +144,6 @@ def test_the_last_free_row_is_offered_only_to_one_that_has_just_answered() -> No
     assert peer.receive(HIGH, hello(peer)) == []  # not the one that was asked
     peer.receive(LOW, hello(peer))
     assert set(peer.state.pending) == {HIGH, LOW}
-
-
-def test_nothing_is_offered_after_a_stop() -> None:
-    peer = many_rows(1)
-    peer.ring(LOW)
-    peer.greeted.clear()
-    assert peer.receive(LOW, hello(peer)) == []
 
 
 def test_one_that_is_away_is_greeted_and_asked_when_it_is_back() -> None:

@@ -10,7 +10,6 @@ import pairgossip as pg
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
     _MOST_GENERATIONS,
-    FIRST_GENERATION,
     MOST_ROWS,
     Changes,
     Growth,
@@ -26,10 +25,6 @@ from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import name_of
 from tests.peer.world import Faults, World
-
-
-def test_the_first_has_no_digest() -> None:
-    assert generation_name(0, ()) == FIRST_GENERATION == "00000000"
 
 
 def test_a_name_says_how_many_there_were_and_who_is_gone() -> None:
@@ -105,17 +100,6 @@ def test_two_that_evict_each_other_do_not_divide_the_rest(seed: int) -> None:
     members = [name for name in world.names if name not in gone]
     assert {world.state(name).evicted for name in members} == {gone}
     assert len({world.state(name).generation for name in members}) == 1
-
-
-def test_the_same_eviction_by_two_peers_is_one_generation() -> None:
-    world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed=0)
-    world.run(2.0)
-    world.evict(name_of(0), [name_of(3)])
-    world.evict(name_of(1), [name_of(3)])
-    world.run(10.0)
-    assert {world.state(name_of(k)).generation for k in range(3)} == {
-        generation_name(1, (name_of(3),))
-    }
 
 
 def test_names_that_agree_in_32_bits_are_two_names() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,8 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
     Changes,
     Growth,
-    Record,
     generation_name,
     generations_before,
-    with_signature,
 )
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import ExchangeRuntime
@@ -40,9 +37,8 @@ from pairgossip.peer.storage.home import (
 from pairgossip.peer.storage.witness import witness_of
 from pairgossip.swarm.audit import audit
 from tests.peer.books import QuickMixing
-from tests.peer.contexts import held_records
 from tests.peer.contexts import make_context as make_sealed_context
-from tests.peer.homes import GINI, Pair, exchanges, introduce_each_other, make_home, make_pair
+from tests.peer.homes import GINI, exchanges, introduce_each_other, make_home, make_pair
 from tests.peer.test_service import FAST, Switchboard, running
 from tests.peer.zenoh_people import until
 
@@ -107,38 +103,6 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
     assert read_snapshot(ann).state == state
 
 
-def test_rows_can_be_added_again(tmp_path: Path) -> None:
-    ann, _ = make_pair(tmp_path, [1.0, 4.0], [6.0])
-    for k in range(3):
-        request_growth(ann, more(tmp_path, 10.0 + k))
-        start(ann)
-    state = read_snapshot(ann).state
-    assert generations_before(state.generation) == 3
-    assert state.changes.rows() == {load_identity(ann.folder).id: 5}
-    assert rows_and_nodes(ann)[0] == [1.0, 4.0, 10.0, 11.0, 12.0]
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("income\n", "it needs rows"),
-        ("income\n101\n", "outside the agreed range"),
-        ("income\nmany\n", "income"),
-        ("wages\n1\n", "income"),
-    ],
-)
-def test_rows_that_may_not_circulate_are_not_added(
-    tmp_path: Path, text: str, sentence: str
-) -> None:
-    ann, _ = make_pair(tmp_path, [1.0], [6.0])
-    before = sorted(os.listdir(ann.folder))
-    file = tmp_path / "more.csv"
-    file.write_text(text)
-    with pytest.raises(InputError, match=sentence):
-        request_growth(ann, file)
-    assert sorted(set(os.listdir(ann.folder)) - {"add.lock"}) == before
-
-
 def test_a_peer_holds_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [6.0])
     monkeypatch.setattr(growth, "MOST_ROWS", 3)
@@ -180,58 +144,7 @@ def test_an_invitation_tells_what_a_peer_began_with(tmp_path: Path) -> None:
     assert [one.rows for one in again.listed] == [one.rows for one in listed.listed]
 
 
-def test_under_privacy_the_added_rows_are_reports_drawn_once(tmp_path: Path) -> None:
-    spec = GINI + "[privacy]\nepsilon = 1\nbins = 64\n"
-    ann, _ = make_pair(tmp_path, [1.0, 4.0], [6.0], spec)
-    before = ann.read_rows()
-    data = more(tmp_path, *(k + 0.5 for k in range(40)))
-    asked = request_growth(ann, data)
-    drawn = asked.file.read_text()
-    asked.file.unlink()  # as if the disk had forgotten the request, but not the ledger
-    assert request_growth(ann, data).file.read_text() == drawn
-    start(ann)
-    seen = read_snapshot(ann)
-    assert len(seen.context.own) == 42 and seen.context.own[:2] == before
-    assert [node.record.value for node in seen.state.nodes] == list(seen.context.own)
-    assert all(report.is_integer() and 0 <= report < 64 for (report,) in seen.context.own)
-    check, generation = seen.context.check, seen.state.generation
-    half = Record(seen.context.me, 41, generation, (0.5,), b"")
-    assert check.is_sound(seen.context.own_record(41, generation), generation)
-    assert not check.is_sound(with_signature(half, seen.spec.hash, seen.context.sign), generation)
-    assert "more.csv" in ann.ledgers.read_text()
-    with pytest.raises(InputError, match="--budget"):
-        request_growth(make_home(tmp_path, "plain", [1.0]), data, budget=1.0)
-
-
 # All peers
-
-
-def test_the_other_learns_of_it_and_all_rows_circulate(tmp_path: Path) -> None:
-    homes = make_pair(tmp_path, [1.0], [6.0, 7.0], U)
-    request_growth(homes[0], more(tmp_path, 30.0, 31.0, 32.0))
-    start(homes[0])
-    pair = Pair(homes)
-    pair.deliver()
-    ann, bob = (pair.running[one].protocol for one in pair.ids)
-    assert ann.state.generation == bob.state.generation
-    assert bob.state.changes.rows() == {pair.ids[0]: 4}
-    passed = set()
-    for k in range(200):
-        pair.ask(k % 2)
-        pair.deliver()
-        passed |= {(node.record.origin, node.record.row) for node in bob.state.nodes}
-    wanted = {(pair.ids[0], row): 1 for row in range(4)} | {(pair.ids[1], r): 1 for r in range(2)}
-    assert held_records([ann.state, bob.state]) == wanted
-    assert passed == set(wanted)
-    # n / (n - 1) of all six rows, on both sides.
-    assert ann.context.rule.scale == bob.context.rule.scale == 6 / 5  # type: ignore[attr-defined]
-    pair.close()
-    assert [read_snapshot(home).context.rule.scale for home in homes] == [6 / 5] * 2  # type: ignore[attr-defined]
-    seen = read_snapshot(homes[1])
-    # It has told nothing, so that it has heard of those whose records it holds by chance.
-    heard = {pair.ids[1]} | {node.record.origin for node in seen.state.nodes}
-    covers = seen.status().covers
-    assert (covers.members, covers.of_rows) == (len(heard), 6)
 
 
 def test_an_evicted_member_takes_its_added_rows_along() -> None:
@@ -322,13 +235,3 @@ def test_a_backup_from_before_rows_were_added_stops_with_a_sentence(tmp_path: Pa
     (problem,) = ann.status().problems
     known = "holds a claim signed by this peer of more rows than this peer knows of"
     assert problem.startswith(f"Neighbor 'bob' {known}: the state is a restored backup")
-
-
-def test_a_lonely_row_beside_many(tmp_path: Path) -> None:
-    """Any imbalance works, also one that grows: the first mass of many rows stays theirs."""
-    homes = make_pair(tmp_path, [1.0], [float(k % 90) for k in range(600)], FAST)
-    request_growth(homes[1], more(tmp_path, *[99.0] * 150))
-    with running(*homes):
-        assert until(lambda: all(exchanges(home) > 300 for home in homes))
-    found = audit(homes)
-    assert (found.records, found.violations) == (751, ())

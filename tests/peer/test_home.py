@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,34 +66,6 @@ def test_only_the_columns_of_the_run_are_copied(tmp_path: Path) -> None:
     assert home.read_rows() == ((0.5, 1.0), (0.25, 0.0))
 
 
-def test_settings_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text(GINI)
-    (tmp_path / "data.csv").write_text("income\n1\n")
-    home = create_home(
-        tmp_path / "a",
-        "a",
-        tmp_path / "run.toml",
-        tmp_path / "data.csv",
-        "tls/[::1]:99",
-        power_safe=False,
-        metrics="127.0.0.1:9464",
-        least_rows=25,
-        allow=("distance",),
-    )
-    assert home.read_settings() == OperatorSettings(
-        "a", "tls/[::1]:99", False, "127.0.0.1:9464", least_rows=25, allow=("distance",)
-    )
-
-
-def test_a_home_may_have_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(GINI)
-    Path("data.csv").write_text("income\n1\n")
-    home = create_home("ann", "ann", "run.toml", "data.csv")
-    assert home.folder == Path("ann")
-    assert open_home("ann").read_rows() == ((1.0,),)
-
-
 def test_nothing_that_exists_is_overwritten(tmp_path: Path, home: Home) -> None:
     before = {file.name: file.read_bytes() for file in home.folder.iterdir()}
     with pytest.raises(InputError, match="exists already and is left as it is: choose another"):
@@ -151,26 +121,6 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(
         make_home(tmp_path, "ann", [1.0])
     assert made_of(tmp_path) == ["ann"]
     assert (tmp_path / "ann" / "mine").read_text() == "x"
-
-
-@pytest.mark.parametrize(
-    ("name", "listen", "rows", "sentence"),
-    [
-        ("a/b", "tls/1.2.3.4:5", "1", "is not a name for a peer"),
-        ("..", "tls/1.2.3.4:5", "1", "is not a name for a peer"),
-        ("a", "1.2.3.4:5", "1", "is not an address: write it as tls/HOST:PORT"),
-        ("a", "tls/1.2.3.4:5", "101", "outside the agreed range"),
-        ("a", "tls/1.2.3.4:5", "x", "is not a number"),
-    ],
-)
-def test_wrong_input_makes_no_home(
-    tmp_path: Path, name: str, listen: str, rows: str, sentence: str
-) -> None:
-    (tmp_path / "run.toml").write_text(GINI)
-    (tmp_path / "data.csv").write_text(f"income\n{rows}\n")
-    with pytest.raises(InputError, match=sentence):
-        create_home(tmp_path / "h", name, tmp_path / "run.toml", tmp_path / "data.csv", listen)
-    assert made_of(tmp_path) == []
 
 
 def test_a_home_needs_a_folder_to_be_in(tmp_path: Path) -> None:
@@ -324,36 +274,6 @@ def test_a_home_is_held_by_one_process_only(home: Home) -> None:
     assert not home.is_running()
     with home.lock():
         pass
-
-
-HOLD = """
-import sys, time
-from pairgossip.peer.storage.folder import Home
-with Home(sys.argv[1]).lock():
-    sys.stdout.write("held\\n")
-    sys.stdout.flush()
-    time.sleep(600)
-"""
-
-
-def test_a_killed_process_holds_nothing(home: Home) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(home.folder)], stdout=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == b"held\n"
-        with (
-            pytest.raises(InputError, match=f"already running as process {process.pid}"),
-            home.lock(),
-        ):
-            pass
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-    with home.lock():
-        assert home.is_running()
 
 
 def test_the_environment_changes_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

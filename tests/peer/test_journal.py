@@ -4,11 +4,8 @@ import contextlib
 import math
 import os
 import random
-import signal
 import stat
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -279,53 +276,6 @@ def test_power_safety_can_be_traded_for_speed(path: Path) -> None:
     with opened(path, power_safe=False) as journal:
         journal.save(Save(some_state(), sync=True, everything=True))
         assert syncing(journal) == NORMAL
-
-
-CALLS = """
-import os, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from pairgossip.peer.protocol.state import Save
-from pairgossip.peer.storage.journal import SqliteJournal
-from tests.peer.test_journal import some_state
-from msgspec.structs import replace
-journal = SqliteJournal(Path(sys.argv[1]))
-state = some_state()
-journal.save(Save(state, sync=True, everything=True))
-os.write(1, b"ready\\n")
-for step in range(1, 1_000_000):
-    node = replace(state.nodes[0], mass=(step / 7,) * 6)
-    state = replace(state, seq=100 + step, exchanges=step, nodes=(node, *state.nodes[1:]))
-    journal.save(Save(state, sync=step % 3 == 0, nodes=(0,)))
-    os.write(1, b"%d\\n" % step)
-"""
-
-
-def test_a_process_killed_while_saving_leaves_a_saved_state(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
-    for attempt in range(5):
-        path = tmp_path / f"{attempt}.sqlite"
-        process = subprocess.Popen(
-            [sys.executable, "-c", CALLS, str(path), str(root)], stdout=subprocess.PIPE
-        )
-        assert process.stdout is not None
-        for _ in range(1 + 13 * attempt):
-            process.stdout.readline()
-        process.send_signal(signal.SIGKILL)
-        told = process.stdout.read().decode().split("\n")
-        process.stdout.close()
-        process.wait()
-        finished = [int(line) for line in told[:-1] if line.isdigit()]
-        found = loaded(path)
-        assert found is not None
-        step = found.exchanges if found.seq > 12 else 0
-        assert step >= max(finished, default=0)  # what was told as saved is there
-        if step:
-            assert found.seq == 100 + step
-            assert found.nodes[0].mass == (step / 7,) * 6
-        expected = some_state()
-        assert found.nodes[1:] == expected.nodes[1:]
-        assert found.outcomes == expected.outcomes
 
 
 def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(

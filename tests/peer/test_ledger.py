@@ -63,19 +63,6 @@ def test_rows_may_be_reordered_and_added(path: Path) -> None:
     assert reports_of(path, ROWS, declared(Counted(500))) == first
 
 
-def test_rows_of_one_file_may_go_and_come_back(path: Path) -> None:
-    first = reports_of(path, ROWS, declared(Counted()))
-    assert reports_of(path, ROWS[2:], declared(Counted(100)))[1] == first[3]
-    assert reports_of(path, ROWS, declared(Counted(100))) == first
-
-
-def test_a_value_in_another_column_is_another_observation(path: Path) -> None:
-    reports_of(path, ROWS, declared(Counted()))
-    draw = Counted(100)
-    reports_of(path, ROWS, declared(draw, "first", 1.0, "wealth"), budget=2.0)
-    assert draw.drawn == len(ROWS)
-
-
 # The budget
 
 

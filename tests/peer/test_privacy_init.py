@@ -23,7 +23,7 @@ from pairgossip.peer.spec.spec import parse_spec, read_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import accounts, create_home, request_growth
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.ledger import Account, account_of
+from pairgossip.peer.storage.ledger import account_of
 from pairgossip.peer.storage.rows import contributed_rows, read_copy
 from tests.peer import crashing_init
 from tests.peer.homes import GINI
@@ -88,15 +88,6 @@ def test_reports_are_drawn_once_whatever_becomes_of_the_folder(tmp_path: Path) -
     assert made(other).read_rows() == first
 
 
-def test_another_kernel_uses_the_same_reports(tmp_path: Path) -> None:
-    written(tmp_path)
-    first = made(tmp_path).read_rows()
-    written(tmp_path, PRIVATE.replace("gini", "variance"))
-    assert made(tmp_path, "bob").read_rows() == first
-    account = account_of(tmp_path / "rows.csv.ledger")
-    assert account.spent == 1
-
-
 def test_classes_in_another_order_are_the_same_observations(tmp_path: Path) -> None:
     words = """
     algorithm.name = "exchange"
@@ -145,47 +136,6 @@ def test_classes_that_are_numbers_are_the_same_observations_in_words(tmp_path: P
         made(tmp_path, name, budget=2.0)
     account = account_of(tmp_path / "rows.csv.ledger")
     assert account.observations == 3 and account.spent == 2
-
-
-def test_rows_that_come_later_keep_the_others(tmp_path: Path) -> None:
-    written(tmp_path)
-    first = made(tmp_path).read_rows()
-    written(tmp_path, rows=[*reversed(RAW), 1.25])
-    again = made(tmp_path, "bob").read_rows()
-    assert sorted(again[:-1]) == sorted(first)
-    assert again[-2::-1][1] == first[1]
-
-
-def test_two_files_have_two_ledgers_and_differ(tmp_path: Path) -> None:
-    """The chance that six reports of 200 values agree with six others is below 1e-10."""
-    found = []
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        written(tmp_path / name)
-        found.append(made(tmp_path / name).read_rows())
-    assert found[0] != found[1]
-
-
-def test_a_budget_is_kept(tmp_path: Path) -> None:
-    written(tmp_path)
-    made(tmp_path)
-    written(tmp_path, PRIVATE.replace("bins = 200", "bins = 100"))
-    with pytest.raises(InputError, match=r"would make it 2: keep .* allow it with --budget 2\."):
-        made(tmp_path, "bob")
-    assert not (tmp_path / "bob").exists()
-    home = made(tmp_path, "bob", budget=2.0)
-    (account,) = accounts(home).values()
-    assert isinstance(account, Account) and account.spent == account.cap == 2
-
-
-def test_a_ledger_elsewhere(tmp_path: Path) -> None:
-    written(tmp_path)
-    ledger = tmp_path / "kept.ledger"
-    first = made(tmp_path, ledger=ledger).read_rows()
-    assert ledger.exists() and not (tmp_path / "rows.csv.ledger").exists()
-    home = made(tmp_path, "bob", ledger=ledger)
-    assert home.read_rows() == first
-    assert list(accounts(home)) == [str(ledger)]
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,14 +279,6 @@ def test_a_loss_of_power_undoes_nothing_that_was_used(tmp_path: Path) -> None:
     assert not any(call.startswith("replace") and str(ledger) in call for call in calls)
 
 
-def test_a_draft_of_a_killed_process_is_discarded(tmp_path: Path) -> None:
-    _, rows = written(tmp_path)
-    draft = tmp_path / ".rows.csv.ledger.new"
-    draft.write_text("half of")
-    contributed_rows(rows, read_spec(tmp_path / "spec.toml"))
-    assert not draft.exists()
-
-
 def test_rows_that_are_added_are_reported_once_too(tmp_path: Path) -> None:
     written(tmp_path)
     home = made(tmp_path)
@@ -413,16 +355,6 @@ def test_a_renamed_file_is_not_reported_anew(tmp_path: Path) -> None:
     assert with_one_more[: len(first)] == first
     renamed.write_text("income\n" + "".join(f"{k + 0.25}\n" for k in range(50)))
     assert len(contributed_rows(renamed, spec)) == 50  # other rows are another file
-
-
-def test_a_copied_file_with_one_more_row_is_not_reported_anew(tmp_path: Path) -> None:
-    _, rows = written(tmp_path)
-    made(tmp_path)
-    copied = tmp_path / "copied.csv"
-    copied.write_text(rows.read_text() + "55.0\n")
-    with pytest.raises(InputError, match=r"^Give --ledger .* rows of other people"):
-        contributed_rows(copied, read_spec(tmp_path / "spec.toml"))
-    assert not (tmp_path / "copied.csv.ledger").exists()
 
 
 def test_a_forgotten_ledger_option_is_noticed(tmp_path: Path) -> None:

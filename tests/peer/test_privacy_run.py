@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +11,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.cli import main
-from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.errors import errors_of, population_error, readout_of
 from pairgossip.peer.service.privacy_noise import _largest_variances, _noise_bound
 from pairgossip.peer.spec.mechanism import debias_measure
@@ -154,36 +147,6 @@ def test_three_real_peers_find_the_auc_of_the_reports(
             content = file.read_bytes()
             assert not any(traces(one)[1] in content for one in score.tolist()), file
             assert not any(repr(one).encode() in content for one in score.tolist()), file
-
-
-def test_a_kill_at_the_first_start_changes_no_report(tmp_path: Path) -> None:
-    rows = {"ann": RAW, "bob": [50.0]}
-    homes = [make_home(tmp_path, name, rows[name], PRIVATE) for name in rows]
-    introduce_each_other(homes)
-    ann, ledger = homes[0], tmp_path / "ann.csv.ledger"
-    reports, books = ann.data.read_bytes(), ledger.read_bytes()
-    chance = np.random.default_rng(3)
-    for delay in chance.uniform(0.0, 1.2, size=8).tolist():
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pairgossip.peer", str(ann.folder)], stderr=subprocess.DEVNULL
-        )
-        time.sleep(delay)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        assert ann.data.read_bytes() == reports and ledger.read_bytes() == books
-        parts = assemble(ann)
-        assert [node.record.value for node in parts.state.nodes] == list(ann.read_rows())
-        parts.close()
-
-
-def test_a_peer_made_anew_reports_the_same(tmp_path: Path) -> None:
-    """After an eviction or a lost disk: another identity, and no second report."""
-    home = make_home(tmp_path, "ann", RAW, PRIVATE)
-    before = home.read_rows()
-    shutil.rmtree(home.folder)
-    again = make_home(tmp_path, "ann", RAW, PRIVATE)
-    assert again.read_rows() == before
 
 
 # How much noise reports bring

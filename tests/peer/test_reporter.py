@@ -32,8 +32,8 @@ from pairgossip.peer.service.reporter import NEVER_AGAIN
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text
 
-from .homes import exchanges, introduce, introduce_each_other, make_home, make_pair
-from .test_service import FAST, Switchboard, running
+from .homes import introduce, introduce_each_other, make_home, make_pair
+from .test_service import running
 from .zenoh_people import until
 
 
@@ -236,24 +236,6 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
         1,
         1,
     ]
-
-
-def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.1)
-    homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
-    board = Switchboard()
-    with running(homes[0], board=board) as (ann,):
-        with running(homes[1], board=board):
-            assert until(lambda: exchanges(homes[0]) > 5)
-        assert until(lambda: bool(ann.status().problems))
-        (problem,) = ann.status().problems
-        assert "'bob'" in problem and "no other neighbor is there" in problem
-        assert until(lambda: ann.status().neighbors["bob"].away)
-        with running(homes[1], board=board):
-            assert until(lambda: not ann.status().neighbors["bob"].away)
-            assert until(lambda: not ann.status().problems)
 
 
 # A clock that is off

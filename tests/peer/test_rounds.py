@@ -67,31 +67,6 @@ def test_the_schedules_are_as_bad_as_they_claim() -> None:
     }
 
 
-def test_members_find_the_plain_sums_on_a_line() -> None:
-    world = SumsWorld(pg.graphs.path(3), [[1.0], [2.0], [5.0]], 0, disk_class=SumsDisk)
-    world.finish()
-    world.check_sums()
-    found = world.rounds(name_of(0)).program
-    assert isinstance(found, Powers)
-    assert found.sums[0] == (3, 8, 30)
-
-
-def test_the_middle_of_a_line_may_die_again_and_again() -> None:
-    """The sums are the same bits, and so is every contribution."""
-    calm = SumsWorld(pg.graphs.path(3), [[1.0], [2.0], [5.0]], 0, disk_class=SumsDisk)
-    calm.finish()
-    world = SumsWorld(pg.graphs.path(3), [[1.0], [2.0], [5.0]], 0, disk_class=SumsDisk)
-    for _ in range(10):
-        world.run(world.now + 0.05)
-        world.stop(name_of(1), power=True)
-        world.run(world.now + 0.3)
-        world.start(name_of(1))
-    world.finish()
-    world.check_sums()
-    for name in world.names:
-        assert world.rounds(name).state.contributions == calm.rounds(name).state.contributions
-
-
 def test_one_members_words_look_like_random_ones() -> None:
     """Chi-square over the bytes of one member's masked words, in many rounds and runs."""
     secrets = {name_of(k): hashlib.sha256(bytes([k])).digest() for k in range(1, 4)}

@@ -85,35 +85,6 @@ def test_products_may_be_squares_of_the_largest_and_no_more(rule: Rule) -> None:
         assert not rule.is_plausible((*mass, bad))
 
 
-def test_paper_mixing_folds_in_one_over_the_picks() -> None:
-    rule = PaperMixing(GINI)
-    mass, private = rule.update((7.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0,), (4.0,), False)
-    assert mass[:1] == (3.0,)  # the first pick discards what was there
-    mass, private = rule.update(mass, private, (1.0,), (2.0,), False)
-    assert mass[:1] == (2.0,)
-    assert rule.readout(mass, private).tolist() == [2.0]
-
-
-def test_weighted_mixing_adds_value_and_weight() -> None:
-    rule = WeightedMixing(GINI, weight=0.5)
-    mass, private = rule.update((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0,), (4.0,), False)
-    assert mass[:2] == (2.5, 1.5)
-    assert rule.readout(mass, private) == pytest.approx([2.5 / 1.5])
-
-
-@pytest.mark.parametrize("mixing", [PaperMixing, WeightedMixing])
-def test_products_of_odd_and_even_visits_are_added(
-    mixing: type[PaperMixing | WeightedMixing],
-) -> None:
-    rule = mixing(GINI)
-    mass, private = rule.begin()
-    mass = (*mass[:-2], 100.0, 10.0)
-    for held in (4.0, 3.0, 2.0):  # both ways: 6, 4, 2
-        mass, private = rule.update(mass, private, (1.0,), (held,), False)
-    assert private == (4.0, 4.0, 3.0)
-    assert mass[rule.averaged :] == (100.0 + 4.0 * 4.0, 10.0 + 4.0)
-
-
 def test_products_see_a_kernel_in_both_directions() -> None:
     rule = WeightedMixing(as_kernel("auc"))
     own, held = (0.0, 0.0), (1.0, 1.0)
@@ -135,13 +106,3 @@ def test_a_row_paired_with_itself_counts_only_in_the_v_statistic(
     np.testing.assert_array_equal(
         leaving_out.values(own, other, False), 2 * counting.values(own, other, False)
     )
-
-
-def test_dual_averaging_reads_out_the_mean_model() -> None:
-    own, held = ROWS[2]
-    mass, private = LEARNING.update(*LEARNING.begin(), own, held, False)
-    first = LEARNING.readout(mass, private)
-    assert 0 < np.linalg.norm(first) <= 1.0 + 1e-12
-    again, later = LEARNING.update(mass, private, own, held, False)
-    theta = np.array(later[:2])
-    np.testing.assert_allclose(LEARNING.readout(again, later), (first + theta) / 2)

@@ -114,15 +114,6 @@ def test_the_wait_follows_the_usual_round_trip() -> None:
     assert 0.02 < first_wait < 0.1  # about four round trips
 
 
-def test_a_new_generation_ends_the_repetition() -> None:
-    runtime, books = make_runtime(make_victim(is_asking=True))
-    runtime.stop_ringing()
-    runtime.start(0.0)
-    runtime.evict([LOW], 1.0)
-    assert runtime.due() == math.inf
-    assert books.used[-3:] == ["sync", "send", "send"]
-
-
 def test_stopped_it_answers_but_does_not_ask() -> None:
     runtime, books = make_runtime()
     runtime.start(0.0)
@@ -161,13 +152,6 @@ def test_the_clock_is_wound_anew_when_an_eviction_is_heard_of() -> None:
     told = sealed_notice(generation_name(1, (LOW,)), (LOW,), FAR)
     runtime.received(HIGH, encode(told), 0.0)
     assert runtime.rings_at != before
-
-
-def test_without_neighbors_nothing_is_due() -> None:
-    runtime, _ = make_runtime()
-    runtime.start(0.0)
-    runtime.evict([LOW, HIGH], 1.0)
-    assert runtime.due() == math.inf
 
 
 def test_what_could_not_be_saved_is_told_to_nobody() -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -285,30 +284,6 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
     assert b.service._protocol.context.rule == expected
 
 
-def test_what_a_generation_has_found_is_kept_when_it_ends(tmp_path: Path) -> None:
-    homes = [make_home(tmp_path, name, [float(k)], FAST) for k, name in enumerate("abc")]
-    introduce_each_other(homes)
-    lost = load_identity(homes[2].folder).id
-    with running(*homes) as (a, b, c):
-        assert until(lambda: all(exchanges(home) > 10 for home in homes))
-        c.stop()
-        before = read_snapshot(homes[1]).state
-        request_eviction(homes[0], lost)
-        assert until(lambda: all(read_snapshot(home).state.evicted for home in homes[:2]))
-        assert until(lambda: all(one.status().generation == 2 for one in (a, b)))
-    for home in homes[:2]:
-        (ended,) = read_snapshot(home).status().ended
-        assert ended.generation == 1 and ended.exchanges > 10 and ended.evicted == ()
-        assert 0.0 < ended.estimate[0] < 2.0
-        assert (ended.covers.of_members, ended.covers.of_rows) == (3, 3)
-        home.status.unlink()  # it is kept apart from what is only shown
-        assert read_snapshot(home).status().ended == (ended,)
-    assert read_snapshot(homes[1]).status().ended[0].exchanges >= before.exchanges
-    with running(homes[0]) as (a,):  # and a restart does not forget it
-        assert until(lambda: a.home.status.exists())
-        assert a.status().ended == read_snapshot(homes[0]).status().ended
-
-
 def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Path) -> None:
     """What it had found is written down first; it has not ended yet, and so is not shown."""
     homes = make_pair(tmp_path, [1.0], [10.0], FAST)
@@ -334,40 +309,14 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
     assert ended.exchanges == parts.state.exchanges
 
 
-def test_an_eviction_asked_of_a_stopped_peer_waits_for_its_start(tmp_path: Path) -> None:
-    homes = [make_home(tmp_path, name, [float(k)], FAST) for k, name in enumerate("abc")]
-    introduce_each_other(homes)
-    lost = load_identity(homes[2].folder).id
-    request_eviction(homes[0], lost)
-    request_eviction(homes[0], lost)
-    assert requested_evictions(homes[0]) == (lost,)
-    with running(homes[0], homes[1]):
-        assert until(lambda: read_snapshot(homes[1]).state.evicted == (lost,))
-    assert requested_evictions(homes[0]) == ()
-    with running(homes[0]):
-        time.sleep(0.2)
-    assert read_snapshot(homes[0]).state.generation == read_snapshot(homes[1]).state.generation
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("nobody", "No member is called 'nobody': the members are bob."),
-        ("", "No member is called '': the members are bob."),
-    ],
-)
-def test_only_members_can_be_evicted(tmp_path: Path, name: str, sentence: str) -> None:
-    ann, _ = make_pair(tmp_path, [1.0], [2.0])
-    with pytest.raises(InputError) as told:
-        find_member(ann.read_members(), load_identity(ann.folder).id, name)
-    assert str(told.value) == sentence
-
-
-def test_a_peer_does_not_evict_itself(tmp_path: Path) -> None:
+def test_only_members_can_be_evicted(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0], [2.0])
     me = load_identity(ann.folder).id
     with pytest.raises(InputError, match="does not evict itself"):
         find_member(ann.read_members(), me, me)
+    for name in ("nobody", ""):
+        with pytest.raises(InputError, match=f"No member is called '{name}': the members are bob."):
+            find_member(ann.read_members(), me, name)
 
 
 @pytest.mark.parametrize("writes", [0, 1, 7])
@@ -410,29 +359,15 @@ def test_a_status_that_cannot_be_written_is_told(
     assert capfd.readouterr().err.count(sentence) == 1
 
 
-def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refusing(*_: object) -> None:
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr("pairgossip.peer.service.service.take_up_rows", refusing)
-    ann, _ = make_pair(tmp_path, [1.0], [10.0])
-    with running(ann) as (alone,):
-        assert alone.wait() == EXIT_FAILED
-    assert alone.status().problems == (
-        "The system refused something: [Errno 24] Too many open files.",
-    )
-
-
 @pytest.mark.parametrize(
     ("number", "name", "sentence"),
     [
         (errno.ENOSPC, "/peer/noise.json", "The disk is full: /peer/noise.json could not be"),
         (errno.EDQUOT, None, "The disk is full: a file of this peer could not be written"),
+        (errno.EMFILE, None, "The system refused something: [Errno 24] Too many open files"),
     ],
 )
-def test_a_full_disk_is_told_wherever_it_is_met(
+def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str | None, sentence: str
 ) -> None:
     def refusing(*_: object) -> None:

@@ -18,7 +18,6 @@ import pytest
 import zenoh
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.peer.service import service, zenoh_link
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_FAILED, connect
@@ -155,60 +154,6 @@ def test_peers_connect_by_themselves_once_a_certificate_is_valid(
         )
         assert until(lambda: exchanges(a) > 10 and exchanges(b) > 10)
         assert until(lambda: first.status().problems == second.status().problems == ())
-
-
-def test_who_is_evicted_is_told_before_it_is_shut_out(homes: list[Home]) -> None:
-    with running(*homes) as (_, _, c):
-        assert until(lambda: all(exchanges(home) > 10 for home in homes))
-        request_eviction(homes[0], load_identity(homes[2].folder).id)
-        assert c.wait() == 3
-
-
-OF_VERSION = """
-import sys
-from pairgossip.peer.protocol import messages
-messages.VERSION = {version}
-from pairgossip.peer.service import service
-service._TICK = service._LINGER = 0.1
-from pairgossip.peer.__main__ import main
-sys.exit(main({folder!r}))
-"""
-
-
-def test_peers_of_different_versions_say_so_and_do_not_exchange(homes: list[Home]) -> None:
-    for home in homes[:2]:
-        home.status.unlink(missing_ok=True)
-    versions = (VERSION, VERSION + 1)
-    peers = [
-        subprocess.Popen(
-            [sys.executable, "-c", OF_VERSION.format(version=version, folder=str(home.folder))],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for home, version in zip(homes, versions, strict=False)
-    ]
-    try:
-        both = homes[:2]
-        assert until(lambda: all(_told(home) and _told(home).problems for home in both))
-        found = [_told(home) for home in both]
-    finally:
-        for peer in peers:
-            peer.send_signal(signal.SIGTERM)
-        logs = [peer.communicate(timeout=PATIENCE)[1] for peer in peers]
-    older, newer = (status.problems[0] for status in found)
-    assert older == (
-        f"Neighbor 'b' speaks version {VERSION + 1} of the messages and this peer version "
-        f"{VERSION}: update pairgossip at this peer; until then the two do not exchange."
-    )
-    assert newer == (
-        f"Neighbor 'a' speaks version {VERSION} of the messages and this peer version "
-        f"{VERSION + 1}: update pairgossip at 'a'; until then the two do not exchange."
-    )
-    assert logs[0].count("of the messages") == logs[1].count("of the messages") == 1
-    for status, other, version in zip(found, "ba", reversed(versions), strict=True):
-        assert status.neighbors[other].other_version == version
-        assert not status.neighbors[other].agreed and status.exchanges == 0
-        assert "offers" not in status.counts
 
 
 LIMITED = """

@@ -197,16 +197,6 @@ def test_when_records_no_longer_come_it_takes_its_word_back() -> None:
     assert network.seers[0].interval() is None
 
 
-def test_a_frozen_neighbor_does_not_make_it_narrow() -> None:
-    network = make_network(8, seed=3)
-    network.run_until(1000)
-    network.asleep = frozenset({7})
-    network.run_until(2000)
-    with_all = make_network(8, seed=3)
-    with_all.run_until(2000)
-    assert width_of(network) > width_of(with_all) / 3
-
-
 def test_all_the_same_gives_no_width() -> None:
     network = Network(pg.graphs.complete(6), np.ones(6), "gini", 0, (0,))
     network.run_until(200)
@@ -263,17 +253,6 @@ def test_only_one_row_counts_whom_it_has_met() -> None:
         mixed.observe(state(k, "ab"[k % 2], "ba"[k % 2]), (0, 1))
     assert apart.interval() is None
     assert mixed.interval() is not None
-
-
-def test_an_exchange_told_twice_counts_once() -> None:
-    seen, again = lonely(), lonely()
-    for k in range(1, 100):
-        state = make_state(math.sin(k) + k, float(k), k)
-        seen.observe(state, (0,))
-        again.observe(state, (0,))
-        again.observe(state, (0,))
-    assert seen.interval() is not None
-    assert seen.interval() == again.interval()
 
 
 def test_it_goes_on_after_a_restart() -> None:

@@ -20,9 +20,8 @@ from pairgossip.peer.service.service import EXIT_FAILED
 from pairgossip.peer.service.sums_service import RoundsRuntime, SumsReporter
 
 from .homes import introduce
-from .test_service import Running, Switchboard, running
+from .test_service import Running, Switchboard
 from .test_sums_service import ROWS, make_homes
-from .zenoh_people import until
 
 ADVICE = (
     "nothing is lost, and it goes on once they run; ask their operators, whose peer status may say "
@@ -107,24 +106,6 @@ def test_an_operator_may_have_to_agree_to_a_change(waiting: Waiting) -> None:
         in waiting.says("clinic-1", connected=("clinic-1",))
     )
     assert "agree" not in waiting.says("clinic-1")
-
-
-def test_members_that_are_not_there_are_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.sums_service.UNANSWERED", 0.0)
-    homes = make_homes(tmp_path)
-    with running(*homes[:2], board=Switchboard()) as (first, _):
-        # Until the other one is there, both are waited for.
-        waits = "Round 0 has waited for 'clinic-2' for "
-        assert until(
-            lambda: (
-                first.home.status.exists()
-                and [one.startswith(waits) for one in first.status().problems] == [True]
-            )
-        )
-        (problem,) = first.status().problems
-    assert problem.endswith(f" s (not connected): {ADVICE}")
 
 
 class FullDisk:

@@ -15,7 +15,7 @@ from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
 from pairgossip.peer.storage.witness import _PLACES, _SIZE, Witness, create_witness, witness_of
-from tests.peer.damage import contents, history, judged, put
+from tests.peer.damage import contents, put
 from tests.peer.test_journal import loaded, opened, some_state
 
 ADVICE = "have the other members evict this peer, and join again from a new folder"
@@ -205,24 +205,6 @@ def test_where_the_system_has_no_name_only_what_was_synced_counts(
     states = saved(path, [True, False])
     lose_saves(path, 1)
     assert loaded(path) == states[1]
-
-
-def test_a_backup_of_the_database_alone_is_refused(path: Path) -> None:
-    with opened(path) as journal:
-        journal.save(Save(some_state(), sync=True, everything=True))
-    backup = path.read_bytes()
-    with opened(path) as journal:
-        journal.save(Save(replace(some_state(), seq=50), sync=True))
-    path.write_bytes(backup)
-    with pytest.raises(InputError, match="restored from a backup"):
-        loaded(path)
-
-
-def test_a_history_that_nothing_befell_is_accepted(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    snapshots, state = history(tmp_path / "a", 1)
-    assert judged(tmp_path / "b", snapshots[-1], state) == "same"
 
 
 def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(

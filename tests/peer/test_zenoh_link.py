@@ -76,17 +76,6 @@ def test_both_may_connect_to_each_other(people: Callable[..., Person]) -> None:
         assert heard_a.frames == [(b.id, b"once")]
 
 
-def test_the_connection_comes_back_after_a_restart(people: Callable[..., Person]) -> None:
-    a, b = people("a"), people("b")
-    place = free_address()
-    with linked(b, site_of(b, [a], connect=place)) as (link_b, heard_b):
-        for _ in range(2):  # also: the one that connects may be up first
-            with linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a):
-                assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"x"))
-                heard_b.frames.clear()
-                assert until(lambda: heard_b.frames, lambda: link_a.send(b.id, b"y"))
-
-
 def test_sending_to_an_absent_neighbor_does_not_wait_or_fail(people: Callable[..., Person]) -> None:
     a, b = people("a"), people("b")
     with linked(a, site_of(a, [b], connect=free_address())) as (link_a, _):
