@@ -7,7 +7,8 @@ import io
 import json
 import re
 import time
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.service import assembly
 from pairgossip.peer.service import reporter as reporter_module
-from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log, write_logs
 from pairgossip.peer.service.reporter import NEVER_AGAIN
@@ -42,6 +43,37 @@ def advice(name: str) -> str:
     return f"Nothing is lost, and it goes on once '{name}' runs; ask its operator. {NEVER_AGAIN}"
 
 
+class Reported:
+    """A peer that does not run, and what it would say of itself."""
+
+    def __init__(self, parts: Assembly) -> None:
+        self.exchange = Exchange(parts.context, parts.state)
+        self.reporter = ExchangeReporter(parts, self.exchange, Log("ann"))
+
+    def problems(
+        self,
+        waiting: Mapping[str, float] | None = None,
+        connected: Iterable[str] = (),
+        versions: Mapping[str, int] | None = None,
+    ) -> tuple[str, ...]:
+        self.reporter.report({}, set(connected), versions or {}, waiting or {}, is_last=False)
+        assert self.reporter.status is not None
+        return self.reporter.status.problems
+
+
+@contextmanager
+def reporting(home: Home) -> Iterator[Reported]:
+    with closing(assemble(home)) as parts:
+        yield Reported(parts)
+
+
+def make_three(tmp_path: Path) -> tuple[list[Home], list[str]]:
+    """Make three peers that know each other; return also the ids of the last two."""
+    homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
+    introduce_each_other(homes)
+    return homes, [load_identity(home.folder).id for home in homes[1:]]
+
+
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("reporter", "exchange_reporter"):
         monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.1)
@@ -53,19 +85,11 @@ def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: Path) -> None:
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
-    parts = assemble(ann)
-    try:
-        exchange = Exchange(parts.context, parts.state)
-        them = load_identity(bob.folder).id
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
+    with reporting(ann) as peer:
         for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
-            exchange.disagreeing = {them: text}
-            reporter.report({}, set(), {}, {}, is_last=False)
-            assert reporter.status is not None
-            (problem,) = reporter.status.problems
+            peer.exchange.disagreeing = {load_identity(bob.folder).id: text}
+            (problem,) = peer.problems()
             assert problem.isprintable() and len(problem) < 1200
-    finally:
-        parts.close()
 
 
 def test_the_eviction_of_nobody_is_a_problem_until_the_neighbor_is_back(tmp_path: Path) -> None:
@@ -75,19 +99,16 @@ def test_the_eviction_of_nobody_is_a_problem_until_the_neighbor_is_back(tmp_path
     nobody = ("f" * 64,)
     notice = theirs.context.announce(generation_name(1, nobody), Changes(nobody))
     hello = Hello(theirs.spec.hash, "", FIRST_GENERATION, False)
-    with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
-        for frame, problems in ((encode(notice), 1), (encode(hello), 0)):
-            assert exchange.receive(theirs.identity.id, frame) == []
-            reporter.report({}, set(), {}, {}, is_last=False)
-            assert reporter.status is not None and len(reporter.status.problems) == problems
-            if problems:
-                assert reporter.status.problems[0].startswith(
-                    f"Neighbor 'bob' is in a generation without {nobody[0]}, which is not on this "
-                    "peer's list: if that was a member, join it here as well"
-                )
-        assert exchange.state.generation == FIRST_GENERATION
+    with reporting(ann) as peer:
+        assert peer.exchange.receive(theirs.identity.id, encode(notice)) == []
+        (problem,) = peer.problems()
+        assert problem.startswith(
+            f"Neighbor 'bob' is in a generation without {nobody[0]}, which is not on this peer's "
+            "list: if that was a member, join it here as well"
+        )
+        assert peer.exchange.receive(theirs.identity.id, encode(hello)) == []
+        assert peer.problems() == ()
+        assert peer.exchange.state.generation == FIRST_GENERATION
 
 
 @pytest.mark.parametrize(
@@ -111,16 +132,11 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
     ann, bob = (make_home(tmp_path, name, [1.0] * rows) for name in ("ann", "bob"))
     introduce_each_other([ann, bob, make_home(tmp_path, "carl", [1.0])])
     them = load_identity(bob.folder).id
-    with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        exchange.ask(them)
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
-        reporter.report({}, set(), {}, {them: 12.3}, is_last=False)
-        assert reporter.status is not None
-        assert reporter.status.problems == (sentence + advice("bob"),)
-        assert reporter.status.pending == 1
-        reporter.report({}, set(), {}, {them: 1.0}, is_last=False)
-        assert not reporter.status.problems
+    with reporting(ann) as peer:
+        peer.exchange.ask(them)
+        assert peer.problems({them: 12.3}) == (sentence + advice("bob"),)
+        assert peer.reporter.status is not None and peer.reporter.status.pending == 1
+        assert peer.problems({them: 1.0}) == ()
 
 
 def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> None:
@@ -128,18 +144,15 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
     homes = [make_home(tmp_path, name, [1.0, 2.0]) for name in ("ann", "bob", "carl", "dora")]
     introduce_each_other(homes)
     bob, carl, dora = (load_identity(home.folder).id for home in homes[1:])
-    with closing(assemble(homes[0])) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        exchange.ask(bob)
-        exchange.ask(carl)
-        exchange.away.add(dora)
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
-        reporter._started_at -= 10.0
-        told = []
-        for seconds in (0.1, 12.3):
-            reporter.report({}, set(), {}, {bob: 12.3, carl: seconds}, is_last=False)
-            assert reporter.status is not None
-            told.append(sorted(one.partition("): ")[2] for one in reporter.status.problems))
+    with reporting(homes[0]) as peer:
+        peer.exchange.ask(bob)
+        peer.exchange.ask(carl)
+        peer.exchange.away.add(dora)
+        peer.reporter._started_at -= 10.0
+        told = [
+            sorted(one.partition("): ")[2] for one in peer.problems({bob: 12.3, carl: seconds}))
+            for seconds in (0.1, 12.3)
+        ]
     going_on = "exchanges with the others go on"
     stuck = "all 2 rows of this peer wait for answers, and the peer stands still"
     assert told == [
@@ -160,14 +173,9 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
 ) -> None:
     monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
-    them = load_identity(bob.folder).id
-    with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        exchange.away.add(them)
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
-        reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status is not None
-        assert reporter.status.problems == (
+    with reporting(ann) as peer:
+        peer.exchange.away.add(load_identity(bob.folder).id)
+        assert peer.problems() == (
             "'bob' is away, and was not heard of for 0 s (not connected): no other neighbor is "
             f"there. {advice('bob')}",
         )
@@ -178,14 +186,10 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
 ) -> None:
     for place in ("reporter", "exchange_reporter"):
         monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.0)
-    ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
-    introduce_each_other([ann, bob, carl])
-    with closing(assemble(ann)) as parts:
-        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
-        reporter.note_frame(load_identity(bob.folder).id, time.monotonic() + 10.0)
-        reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status is not None
-        (problem,) = reporter.status.problems
+    homes, (bob, _) = make_three(tmp_path)
+    with reporting(homes[0]) as peer:
+        peer.reporter.note_frame(bob, time.monotonic() + 10.0)
+        (problem,) = peer.problems()
         assert problem.startswith(
             "'carl' is away, and was not heard of for 0 s (not connected): exchanges with"
         )
@@ -197,25 +201,15 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     for place in ("reporter", "exchange_reporter"):
         monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.0)
     monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
-    homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
-    introduce_each_other(homes)
-    bob, carl = (load_identity(home.folder).id for home in homes[1:])
-    with closing(assemble(homes[0])) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
-
-        def problems(versions: dict[str, int]) -> list[str]:
-            reporter.report({}, set(), versions, {}, is_last=False)
-            assert reporter.status is not None
-            return list(reporter.status.problems)
-
-        version, lonely = problems({bob: 99})
+    homes, (bob, carl) = make_three(tmp_path)
+    with reporting(homes[0]) as peer:
+        version, lonely = peer.problems(versions={bob: 99})
         assert version.startswith("Neighbor 'bob' speaks version 99")
         assert lonely.startswith("No other neighbor was heard of for 0 seconds: see that they run")
-        assert all("speaks version" in one for one in problems({bob: 99, carl: 99}))
-        exchange.away.add(bob)
-        reporter.note_frame(carl, time.monotonic() + 10.0)
-        (only,) = problems({bob: 99})
+        assert all("speaks version" in one for one in peer.problems(versions={bob: 99, carl: 99}))
+        peer.exchange.away.add(bob)
+        peer.reporter.note_frame(carl, time.monotonic() + 10.0)
+        (only,) = peer.problems(versions={bob: 99})
         assert only == version
 
 
@@ -227,11 +221,9 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
     introduce_each_other(homes)
     first, second = (load_identity(home.folder).id for home in homes[1:])
     written = io.StringIO()
-    with closing(assemble(homes[0])) as parts, write_logs(written):
-        exchange = Exchange(parts.context, parts.state)
-        reporter = ExchangeReporter(parts, exchange, Log("ann"))
+    with reporting(homes[0]) as peer, write_logs(written):
         for seconds, waiting in ((12.0, [first]), (13.0, [first, second]), (14.0, [first, second])):
-            reporter.report({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)
+            peer.problems(dict.fromkeys(waiting, seconds))
     assert [written.getvalue().count(f"No answer from '{name}'") for name in ("p-1", "p-2")] == [
         1,
         1,
@@ -249,13 +241,10 @@ def make_early(monkeypatch: pytest.MonkeyPatch, days: float) -> None:
 
 def report_of(home: Home, connected: set[str], **waiting: float) -> tuple[str, ...]:
     """Return the problems of a peer that waits for members, by name, for so many seconds."""
-    with closing(assemble(home)) as parts:
-        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
-        ids = {name: member for member, name in parts.members.names().items()}
+    with reporting(home) as peer:
+        ids = {name: member for member, name in home.read_members().names().items()}
         waits = {ids[name]: seconds for name, seconds in waiting.items()}
-        reporter.report({}, {ids[name] for name in connected}, {}, waits, is_last=False)
-        assert reporter.status is not None
-        return reporter.status.problems
+        return peer.problems(waits, {ids[name] for name in connected})
 
 
 def test_a_certificate_that_is_not_valid_yet_is_blamed_on_a_clock(
@@ -304,17 +293,14 @@ def test_a_clock_that_goes_on_is_logged_once_and_then_forgotten(
     written = io.StringIO()
     minutes = iter(datetime.datetime(2020, 1, 1, 0, minute) for minute in range(60))
     monkeypatch.setattr(assembly, "_now", lambda: next(minutes))
-    with closing(assemble(ann)) as parts, write_logs(written):
-        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
+    with reporting(ann) as peer, write_logs(written):
         for _ in range(5):
-            reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status is not None
-        assert "clock says 2020-01-01 00:09 UTC" in reporter.status.problems[0]
+            problems = peer.problems()
+        assert "clock says 2020-01-01 00:09 UTC" in problems[0]
         # Somebody sets the clock.
         for place in (assembly, reporter_module):
             monkeypatch.setattr(place, "is_early", lambda certificate: False)
-        reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status.problems == ()
+        assert peer.problems() == ()
     assert written.getvalue().count("This peer's own certificate is valid from") == 1
     assert written.getvalue().count("The certificate of 'bob' is valid from") == 1
 

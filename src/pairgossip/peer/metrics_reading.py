@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 
@@ -101,21 +101,6 @@ def _parse_samples(text: str) -> _Samples:
     return samples
 
 
-def _rounds(
-    samples: _Samples,
-    count: Callable[[str], int | None],
-    ends: Callable[[str], tuple[float, float] | None],
-) -> RoundsStatus | None:
-    """Return how far sums are; whose contributions are awaited is not among the metrics."""
-    number, most, held = count("round"), count("rounds_most"), count("round_held")
-    if number is None or most is None or held is None:
-        return None
-    kinds = [labels.get("kind", "") for labels, _ in samples.get("pairgossip_round_kind", [])]
-    kind = clean_text(kinds[0], 16) if kinds else ""
-    is_finished = bool(count("rounds_finished"))
-    return RoundsStatus(number, most, held, (), is_finished, ends("bracket"), kind)
-
-
 def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
     def one(name: str) -> float | None:
         value = samples.get(f"pairgossip_{name}", [({}, math.nan)])[0][1]
@@ -125,12 +110,20 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
         value = one(name)
         return None if value is None else int(value)
 
-    entries = samples.get("pairgossip_estimate", [])
-
     def ends(name: str) -> tuple[float, float] | None:
         low, high = one(f"{name}_low"), one(f"{name}_high")
         return None if low is None or high is None else (low, high)
 
+    entries, rounds = samples.get("pairgossip_estimate", []), None
+    number, most, held = count("round"), count("rounds_most"), count("round_held")
+    if number is not None and most is not None and held is not None:
+        kinds = [labels.get("kind", "") for labels, _ in samples.get("pairgossip_round_kind", [])]
+        kind, is_finished = (
+            clean_text(kinds[0], 16) if kinds else "",
+            bool(count("rounds_finished")),
+        )
+        # Whose contributions are awaited is not among the metrics.
+        rounds = RoundsStatus(number, most, held, (), is_finished, ends("bracket"), kind)
     met, members = count("members_met"), count("members")
     problems = count("problems") or 0
     events = [
@@ -152,7 +145,7 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
         exchanges=count("exchanges"),
         refused=int(count_refused(events)),
         generation=count("generation"),
-        rounds=_rounds(samples, count, ends),
+        rounds=rounds,
         covers=None if met is None or members is None else (met, members),
         updated=time.time() if state == UP else None,
         problems=(f"{problems} to look at: see peer status.",) if problems else (),

@@ -62,39 +62,31 @@ def _escape(text: object) -> str:
 def _page(checked: Checked) -> str:
     result = checked.result
     question, toml = _escape(result.question), html.escape(write_toml(result.specification))
+    facts = "".join(
+        f"<tr><th>{_escape(name)}</th><td>{_escape(said)}</td></tr>"
+        for name, said in [*_facts(result), *_origin(checked)]
+    )
+    members = "".join(
+        f"<tr><td>{_escape(name)}</td><td>{result.members[member]:,}</td>"
+        f"<td><code>{_escape(member)}</code></td></tr>"
+        for name, member in sorted((name, member) for member, name in checked.signed.items())
+    )
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{question}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{question}</h1>{_headline(result)}"
-        f"<table>{_fact_rows(checked)}</table>"
+        f"<table>{facts}<tr><th>specification</th><td><code>{_escape(result.hash)}</code></td></tr>"
+        "</table>"
         f"<h2>What left each site</h2>{_leaves(checked)}"
         f"<h2>Signed by all {len(checked.signed)} members</h2>"
         "<table class='members'><tr><th>member</th><th>rows</th><th>id</th></tr>"
-        f"{_member_rows(checked)}</table>"
+        f"{members}</table>"
         "<p>Rows are as each member has stated them. To check the signatures, run <code>pairgossip "
         "verify</code> on the JSON file of this result, and compare the ids with those that "
         "members have told you.</p>"
         f"<h2>Specification that all members agreed to</h2><pre>{toml}</pre>"
         "</body></html>\n"
-    )
-
-
-def _fact_rows(checked: Checked) -> str:
-    rows = "".join(
-        f"<tr><th>{_escape(name)}</th><td>{_escape(said)}</td></tr>"
-        for name, said in [*_facts(checked.result), *_origin(checked)]
-    )
-    return (
-        f"{rows}<tr><th>specification</th><td><code>{_escape(checked.result.hash)}</code></td></tr>"
-    )
-
-
-def _member_rows(checked: Checked) -> str:
-    return "".join(
-        f"<tr><td>{_escape(name)}</td><td>{checked.result.members[member]:,}</td>"
-        f"<td><code>{_escape(member)}</code></td></tr>"
-        for name, member in sorted((name, member) for member, name in checked.signed.items())
     )
 
 

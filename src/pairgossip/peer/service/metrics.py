@@ -44,7 +44,7 @@ class MetricsServer:
             )
         self.is_for_all = not is_loopback(address[0])
         try:
-            self._server = _Server(address, _handler(MetricsPages(current), self.is_for_all))
+            self._server = _MetricsServer(address, _handler(MetricsPages(current), self.is_for_all))
         except OSError as problem:
             raise InputError(
                 f"Cannot serve metrics at {place}: {problem.strerror}; give another place as "
@@ -63,7 +63,7 @@ class MetricsServer:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
+class _MetricsServer(ThreadingHTTPServer):
     """Serves few at once, and nobody for long."""
 
     daemon_threads = True

@@ -289,8 +289,8 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
     """
     if not path.exists():
         return ()
-    said = "what a peer keeps of generations that have ended: put the right file back, or remove it"
-    kept = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], said)
+    kind = "what a peer keeps of generations that have ended: put the right file back, or remove it"
+    kept = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], kind)
     return tuple(one for one in kept if one.generation < generation)
 
 

@@ -56,7 +56,7 @@ Masses = tuple[float, ...]
 """The sums of all components over a peer's rows, and last their weight."""
 
 
-class _Mark(msgspec.Struct, frozen=True, array_like=True):
+class _MassMark(msgspec.Struct, frozen=True, array_like=True):
     """The masses after some exchanges, and their means since the last mark."""
 
     exchanges: int
@@ -64,14 +64,14 @@ class _Mark(msgspec.Struct, frozen=True, array_like=True):
     means: Masses
 
 
-class _Sums(msgspec.Struct, frozen=True, array_like=True):
+class _BatchSums(msgspec.Struct, frozen=True, array_like=True):
     """The masses after each exchange since the last mark, added up."""
 
     count: int = 0
     masses: Masses = ()
 
 
-_NO_SUMS = _Sums()
+_NO_BATCH_SUMS = _BatchSums()
 
 
 class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_name"}):
@@ -81,8 +81,8 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
     """Its full name, under another key: elsewhere in a status, generations count from 1."""
     batch: int
     """Exchanges between two marks."""
-    marks: tuple[_Mark, ...]
-    since: _Sums = _NO_SUMS
+    marks: tuple[_MassMark, ...]
+    since: _BatchSums = _NO_BATCH_SUMS
     """Sums of the batch that has not ended yet."""
 
     def fits(self, state: State, width: int) -> bool:
@@ -231,7 +231,7 @@ class Uncertainty:
         self._met: set[str] = set()
         self._met_before = set()
         self._spread: float | None = None
-        mark = _Mark(state.exchanges, self._total, self._total)
+        mark = _MassMark(state.exchanges, self._total, self._total)
         self._history = MassHistory(state.generation, 1, (mark,))
 
     def _read(self, node: Node) -> Masses:
@@ -279,11 +279,11 @@ class Uncertainty:
         history, now = self._history, self._total
         marks, batch, since = history.marks, history.batch, history.since
         before = since.masses or (0.0,) * len(now)
-        since = _Sums(since.count + 1, tuple(map(add, before, now)))
+        since = _BatchSums(since.count + 1, tuple(map(add, before, now)))
         if self._exchanges >= marks[-1].exchanges + batch:
             self._end_rounding_errors()
             means = tuple(entry / since.count for entry in since.masses)
-            marks, since = (*marks, _Mark(self._exchanges, self._total, means)), _NO_SUMS
+            marks, since = (*marks, _MassMark(self._exchanges, self._total, means)), _NO_BATCH_SUMS
         if len(marks) > _MOST_BATCHES:
             marks, batch = _halved(marks), 2 * batch
             self._met_before, self._met = self._met, set()
@@ -336,10 +336,10 @@ def _along(direction: Masses, masses: Masses) -> float:
     return sum(map(mul, direction, masses))
 
 
-def _halved(marks: tuple[_Mark, ...]) -> tuple[_Mark, ...]:
+def _halved(marks: tuple[_MassMark, ...]) -> tuple[_MassMark, ...]:
     """Make one batch of every two."""
     joined = [
-        _Mark(
+        _MassMark(
             second.exchanges,
             second.masses,
             tuple((a + b) / 2 for a, b in zip(first.means, second.means, strict=True)),

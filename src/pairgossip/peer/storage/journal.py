@@ -82,7 +82,7 @@ class SqliteJournal:
         if create:
             _make(self.path)
         self._saves, fingerprint = check_database(self.path)
-        self._sums: _Sums | None = None
+        self._sums: _Fingerprints | None = None
         self._lists: dict[str, object] = {}
         with explain_failures(self.path):
             self._base = _opened(self.path)
@@ -147,7 +147,7 @@ class SqliteJournal:
 
     def _write(self, change: Save | SaveSums, saves: int) -> int:
         """Write a change, and return the fingerprint of what it leaves."""
-        sums = self._sums = self._sums or _Sums(self._base)
+        sums = self._sums = self._sums or _Fingerprints(self._base)
         if change.everything:
             for table in ("nodes", "outcomes", "rounds"):
                 self._base.execute(f"DELETE FROM {table}")
@@ -177,7 +177,7 @@ class SqliteJournal:
         self._base.execute(_REPLACE_PEER, (*peer, crc))
         return crc
 
-    def _write_exchange(self, change: Save, sums: _Sums) -> tuple[int, bytes, int, int]:
+    def _write_exchange(self, change: Save, sums: _Fingerprints) -> tuple[int, bytes, int, int]:
         """Write nodes and outcomes, and return the numbers that stand in the row of the peer."""
         state = change.state
         rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
@@ -192,7 +192,7 @@ class SqliteJournal:
         pending = msgspec.msgpack.encode(state.pending)
         return state.seq, pending, state.exchanges, state.left_out
 
-    def _write_rounds(self, change: SaveSums, sums: _Sums) -> tuple[int, bytes, int, int]:
+    def _write_rounds(self, change: SaveSums, sums: _Fingerprints) -> tuple[int, bytes, int, int]:
         """Write contributions; the row of the peer has no numbers of theirs."""
         state = change.state
         added = state.contributions if change.everything else change.added
@@ -214,7 +214,9 @@ class SqliteJournal:
         self._base.executemany(_UPSERT_ROUND, [(*one, sums.put("rounds", *one)) for one in packed])
         return 0, msgspec.msgpack.encode({}), 0, 0
 
-    def _node(self, sums: _Sums, state: State, row: int) -> tuple[int, bytes, bytes, bytes, int]:
+    def _node(
+        self, sums: _Fingerprints, state: State, row: int
+    ) -> tuple[int, bytes, bytes, bytes, int]:
         node = state.nodes[row]
         record = msgspec.msgpack.encode(node.record)
         mass, private = _pack(node.mass), _pack(node.private)
@@ -277,7 +279,7 @@ def _transaction(base: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-class _Sums:
+class _Fingerprints:
     """The fingerprints of all rows but the peer's, and their sum, which follows every change."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
