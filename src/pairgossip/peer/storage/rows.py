@@ -75,7 +75,6 @@ def contributed_rows(
     if not is_accounted:
         return rows
     from pairgossip.peer.spec.mechanism import declared, ledger_rows
-    from pairgossip.peer.storage.kept_noise import check_account
     from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
 
     if noted is not None:
@@ -84,6 +83,8 @@ def contributed_rows(
     if ledger is None:
         refuse_renamed(place, observations, spec.observed)
     if spec.privacy is None:
+        from pairgossip.peer.storage.kept_noise import check_account
+
         check_account(place, rows, spec, budget)
         return rows
     reports = reports_of(place, observations, declared(spec), budget)
