@@ -86,7 +86,12 @@ def audit(homes: Sequence[Home]) -> Audit:
         violations.append("An exchange was made by one side only.")
     masses = [mass for _, mass in effective]
     violations += _products(masses, views)
-    weight, due = _weight(masses, views), _weight_due(views)
+    rules = [(one.context.rule, one) for one in views.values()]
+    weighted = [(rule, one) for rule, one in rules if isinstance(rule, WeightedMixing)]
+    due = math.fsum(rule.weight * _updates_due(one) for rule, one in weighted)
+    weight = None
+    if len(weighted) == len(rules):
+        weight = math.fsum(mass[rule.averaged - 1] for rule, _ in weighted[:1] for mass in masses)
     if weight is not None and not math.isclose(weight, due, rel_tol=_TOLERANCE):
         violations.append(
             f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
@@ -185,23 +190,6 @@ def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
         0 <= record.row < len(own)
         and record.value == own[record.row]
         and owner.context.check.is_sound(record, owner.state.generation)
-    )
-
-
-def _weight(masses: Sequence[Mass], views: _Views) -> float | None:
-    rules = [one.context.rule for one in views.values()]
-    weighted = [rule for rule in rules if isinstance(rule, WeightedMixing)]
-    if len(weighted) < len(rules):
-        return None
-    return math.fsum(mass[rule.averaged - 1] for rule in weighted[:1] for mass in masses)
-
-
-def _weight_due(views: _Views) -> float:
-    """The weight that all exchanges have added."""
-    return math.fsum(
-        one.context.rule.weight * _updates_due(one)
-        for one in views.values()
-        if isinstance(one.context.rule, WeightedMixing)
     )
 
 

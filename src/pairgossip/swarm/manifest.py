@@ -75,7 +75,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             and all(a in names and b in names for a, b in self.links)
             and (self.exact is None or math.isfinite(self.exact))
             and (places is None or len(places) == len(names))
-            and all(map(math.isfinite, (number for place in places or () for number in place)))
+            and all(math.isfinite(number) for place in places or () for number in place)
         )
 
 

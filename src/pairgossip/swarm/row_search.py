@@ -59,13 +59,12 @@ class RowSearch:
 def _long_values(rows: Rows) -> FloatArray:
     """Return the different values of rows that no file holds by chance."""
     values = np.unique(np.array(rows, dtype=np.float64))
-    values = values[(values.view(np.uint64) & _LOW_BITS) > 0]
-    return values[np.array([_is_long(value) for value in values.tolist()], dtype=bool)]
-
-
-def _is_long(value: float) -> bool:
-    digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
-    return len(digits) >= (_FEWEST_WHOLE_DIGITS if value.is_integer() else _FEWEST_DIGITS)
+    long = []
+    for value in values[(values.view(np.uint64) & _LOW_BITS) > 0].tolist():
+        digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
+        if len(digits) >= (_FEWEST_WHOLE_DIGITS if value.is_integer() else _FEWEST_DIGITS):
+            long.append(value)
+    return np.array(long, dtype=np.float64)
 
 
 def _find_numbers(content: bytes, values: FloatArray) -> Iterator[float]:

@@ -9,7 +9,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,9 +140,8 @@ def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnRea
     """
     count = len(plan.names)
     exact = plan.exact()
-    ports = (
-        free_ports(count) if options.first_port is None else ports_from(options.first_port, count)
-    )
+    first = options.first_port
+    ports = free_ports(count) if first is None else ports_from(first, count)
     make_folder(folder)
     listen = [f"tls/{HOST}:{port}" for port in ports]
     homes = create_peers(plan, folder, listen, power_safe=options.power_safe)
@@ -242,8 +241,18 @@ class _Run:
                 with handle_signals(signal.SIG_IGN):  # a second Ctrl-C does not interrupt this
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
-        seconds, exchanges = self._progress()
-        books = self._audit(is_interrupted)
+        seconds = exchanges = 0.0
+        if self._first is not None and self._last is not None:
+            seconds, exchanges = self._last.seconds, self._last.exchanges - self._first.exchanges
+        homes = [peer.home for peer in self._peers]
+        books: Audit | SumsAudit
+        if self._is_sums:
+            logs = [peer.log for peer in self._peers]
+            books = audit_sums(homes, logs, is_interrupted=is_interrupted)
+        else:
+            books = audit(homes)
+        failures = (one.failure for one in (*self._peers, self._chaos) if one is not None)
+        has_ended = len(self._finished) == len(self._peers)  # and all have the result of sums
         report = Report(
             books=books,
             exact=self._write.exact,
@@ -251,11 +260,11 @@ class _Run:
             faults=dict(self._faults()),
             offers_in_flight=0 if self._chaos is None else len(self._chaos.offers_in_flight),
             early_kills=0 if self._chaos is None else self._chaos.early_kills,
-            failures=tuple(self._failures()),
+            failures=tuple(one for one in failures if one is not None),
             is_interrupted=is_interrupted,
             refused=0 if self._last is None else self._last.refused,
             rate=exchanges / seconds if seconds else 0.0,
-            result_after=self._result_after(),
+            result_after=max(self._finished.values()) - self._begun if has_ended else None,
             cpu_starting=self._cpu_starting,
             cpu_seconds=cpu_of_ended() - used - self._cpu_starting,
             memory=memory,
@@ -263,22 +272,9 @@ class _Run:
         self._write(is_running=False, result=Result(report.is_sound, books.violations))
         return report
 
-    def _audit(self, is_interrupted: bool) -> Audit | SumsAudit:
-        homes = [peer.home for peer in self._peers]
-        if not self._is_sums:
-            return audit(homes)
-        logs = [peer.log for peer in self._peers]
-        return audit_sums(homes, logs, is_interrupted=is_interrupted)
-
     @property
     def _is_sums(self) -> bool:
         return self._plan.spec.is_sums
-
-    def _result_after(self) -> float | None:
-        """Return the seconds until the last peer had the result; None if one had none."""
-        if len(self._finished) < len(self._peers):
-            return None
-        return max(self._finished.values()) - self._begun
 
     def _watch(self) -> None:
         options, began = self._options, time.monotonic()
@@ -300,7 +296,7 @@ class _Run:
             for peer in self._peers:
                 if peer.state == STARTING:
                     peer.update()
-            if not self._is_calm():
+            if self._chaos and not (self._chaos.is_over and all_are_up(self._peers)):
                 calm_since = now
             elif self._is_due() and now - calm_since >= (0.0 if self._is_sums else options.calm):
                 return
@@ -317,22 +313,8 @@ class _Run:
         self._write()
         self._on_reading(self._last, self._faults())
 
-    def _progress(self) -> tuple[float, int]:
-        """Return seconds and exchanges from the first reading to the last."""
-        if self._first is None or self._last is None:
-            return 0.0, 0
-        return self._last.seconds, self._last.exchanges - self._first.exchanges
-
     def _faults(self) -> Counter[str]:
         return Counter() if self._chaos is None else self._chaos.counts
-
-    def _failures(self) -> Iterator[str]:
-        for one in (*self._peers, self._chaos):
-            if one is not None and one.failure is not None:
-                yield one.failure
-
-    def _is_calm(self) -> bool:
-        return self._chaos is None or (self._chaos.is_over and all_are_up(self._peers))
 
     def _is_due(self) -> bool:
         seconds, exchanges, last = self._options.seconds, self._options.exchanges, self._last

@@ -105,7 +105,9 @@ def audit_sums(
         public=[end for ends in ranges for end in ends],
     )
     for one in views.values():
-        problems += search.find(one.name, _files(one, logs))
+        folder = one.seen.home.folder
+        files = [*folder.rglob("*"), *(path for path in logs if path.stem == folder.name)]
+        problems += search.find(one.name, filter(Path.is_file, files))
     results = {None if one is None else one.state() for one in stated.values()}
     return SumsAudit(
         result=next(iter(stated.values())) if len(results) == 1 else None,
@@ -121,13 +123,6 @@ def _view(home: Home) -> _View:
     seen = read_snapshot(home)
     assert isinstance(seen.saved, SumsState)
     return _View(seen, seen.saved, Rounds(seen.context, seen.saved))
-
-
-def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
-    """Return everything that a peer has written."""
-    folder = one.seen.home.folder
-    inside = [path for path in folder.rglob("*") if path.is_file()]
-    return [*inside, *(path for path in logs if path.stem == folder.name and path.is_file())]
 
 
 _Contributions = list[list[Words]]

@@ -46,7 +46,14 @@ def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection
                 raise _misplaced(key, name)
             if key not in keys:
                 raise unknown_name("key", key, keys, f"[{name}]" if name else "")
-    _check_measure(table)
+    kernel, loss = table.get("kernel"), table.get("loss")
+    if kernel is None and loss is None:
+        raise InputError(
+            'kernel is missing: name what to estimate, as in kernel = "auc", '
+            'or what to learn, as in loss = "auc-logistic".'
+        )
+    if kernel is not None and loss is not None:
+        raise InputError("kernel and loss are both given: keep the one that this run is about.")
     if "columns" not in table:
         raise InputError('columns is missing: name the columns to read, as in columns = ["score"].')
     _check_columns(table["columns"], table.get("label"))
@@ -77,17 +84,6 @@ def wrong_kind(problem: msgspec.ValidationError) -> InputError:
 def _misplaced(key: str, table: str) -> InputError:
     """Build the sentence for a key that the line [table] above it has swallowed."""
     return InputError(f"{key} stands under [{table}]: move it above all tables.")
-
-
-def _check_measure(table: Mapping[str, Any]) -> None:
-    kernel, loss = table.get("kernel"), table.get("loss")
-    if kernel is None and loss is None:
-        raise InputError(
-            'kernel is missing: name what to estimate, as in kernel = "auc", '
-            'or what to learn, as in loss = "auc-logistic".'
-        )
-    if kernel is not None and loss is not None:
-        raise InputError("kernel and loss are both given: keep the one that this run is about.")
 
 
 def _are_words(value: Any) -> bool:

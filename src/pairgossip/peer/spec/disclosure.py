@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pairgossip.sketches.grids import Labels
@@ -9,7 +10,7 @@ from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
-    from pairgossip.peer.sums.cells import Block, Cells
+    from pairgossip.peer.sums.cells import Cells
 
 
 def describe_disclosure(spec: Spec) -> list[str]:
@@ -26,7 +27,7 @@ def describe_disclosure(spec: Spec) -> list[str]:
             f"Reports of your rows travel from member to member, not the rows: {named} of every "
             f"row, randomized once with epsilon {spec.privacy.epsilon:g}.",
             "Every member may see which reports are yours, and how many rows you have.",
-            *_describe_report_interval(spec),
+            *([] if spec.kernel is None else _describe_report_interval(spec)),
         ]
     return [
         f"Your rows travel from member to member, signed and as they are: {named} of every row.",
@@ -35,9 +36,7 @@ def describe_disclosure(spec: Spec) -> list[str]:
 
 
 def _describe_report_interval(spec: Spec) -> list[str]:
-    """Say for how few reports there is no interval; nothing of a model."""
-    if spec.kernel is None:
-        return []
+    """Say for how few reports there is no interval."""
     from pairgossip.peer.spec.mechanism import mechanism_of
     from pairgossip.privacy.moments import rows_for_interval
 
@@ -69,7 +68,7 @@ def _describe_cells(spec: Spec) -> list[str]:
     sentences = [
         f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
         f"value that is read from it: how many rows of all members lie in each of "
-        f"{_describe_tables(cells, spec)}.",
+        f"{_describe_tables(cells, spec.observed)}.",
         _MASKED,
     ]
     if spec.noise is None:
@@ -90,20 +89,19 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
 
 
-def _describe_tables(cells: Cells, spec: Spec) -> str:
+def _describe_tables(cells: Cells, names: Sequence[str]) -> str:
     """Name the cells of every table of counts."""
     if not cells.column_axes:
         return f"{cells.blocks[0].shape[0]} cells along each of {len(cells.blocks)} directions"
-    return "; in each of ".join(_describe_block(block, spec) for block in cells.blocks)
-
-
-def _describe_block(block: Block, spec: Spec) -> str:
-    parts = [
-        f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{spec.observed[at]}'"
-        for axis, at in zip(block.axes, block.columns, strict=True)
-    ]
-    events = "" if block.only is None else f", where '{spec.observed[block.only]}' is 1"
-    return " by ".join(parts) + events
+    tables = []
+    for block in cells.blocks:
+        parts = [
+            f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{names[at]}'"
+            for axis, at in zip(block.axes, block.columns, strict=True)
+        ]
+        events = "" if block.only is None else f", where '{names[block.only]}' is 1"
+        tables.append(" by ".join(parts) + events)
+    return "; in each of ".join(tables)
 
 
 def _describe_learning(spec: Spec) -> list[str]:

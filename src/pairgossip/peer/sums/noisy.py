@@ -209,7 +209,8 @@ class _NoisyPairs:
         rates = 2 * forms.pairs @ self.shares  # of averages with shares, (kernels, cells)
         free = rates - rates.mean(axis=1, keepdims=True)  # noise adds up to 0 over all shares
         by_noise, by_rows = self.variance * free @ free.T, self._sampling(rates)
-        noise, error = (_root(float(slopes @ one @ slopes)) for one in (by_noise, by_rows))
+        squares = (float(slopes @ one @ slopes) for one in (by_noise, by_rows))
+        noise, error = (math.sqrt(max(square, 0.0)) for square in squares)
         spread = math.hypot(noise, error)
         ends = self._interval(forms, averages, by_noise + by_rows, error, spread)
         is_hidden = error <= _HIDDEN * noise
@@ -256,18 +257,15 @@ class _NoisyPairs:
         def arms(level: float) -> FloatArray:
             wide = normal_quantile(level)
             moved = averages + wide * _directions(len(averages)) @ _factor(covariance).T
-            ends = _extremes(kernel.combine(moved)) - value
+            values = kernel.combine(moved)
+            ends = np.array([values.min(), values.max()]) - value
+            if not np.isfinite(values).all():
+                ends = np.array([-np.inf, np.inf])
             return np.sqrt(np.maximum(ends**2 + wide**2 * skewed, 0.0))
 
         at_worst = level_of_ends(_AT_WORST, float(opened.sum()) / (spread or 1.0))
         below, above = np.maximum(arms(LEVEL), opened + arms(at_worst)).tolist()
         return max(value - below, min(limits[0], value)), min(value + above, max(limits[1], value))
-
-
-def _extremes(numbers: FloatArray) -> FloatArray:
-    """Return the least and the largest number; all there are if some are not known."""
-    is_known = bool(np.isfinite(numbers).all())
-    return np.array([numbers.min(), numbers.max()] if is_known else [-np.inf, np.inf])
 
 
 def _skewness(estimate: Estimate) -> FloatArray:
@@ -310,10 +308,6 @@ def _factor(covariance: FloatArray) -> FloatArray:
     """
     tiny = _TINY * (np.trace(covariance) or 1.0)
     return np.asarray(np.linalg.cholesky(covariance + tiny * np.eye(len(covariance))))
-
-
-def _root(square: float) -> float:
-    return math.sqrt(max(square, 0.0))
 
 
 @dataclass(frozen=True)
