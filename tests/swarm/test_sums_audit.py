@@ -17,8 +17,7 @@ from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.swarm.processes import PeerProcess, Remains
-from pairgossip.swarm.row_search import RowSearch
-from pairgossip.swarm.sums_audit import audit_sums
+from pairgossip.swarm.sums_audit import RowSearch, audit_sums
 from tests.peer.test_sums_service import PLANTED, make_homes, run_all
 
 ROWS = ([float(PLANTED), 8.5, 41.0], [12.0, 93.512345], [5.0, 66.0625, 20.0])

@@ -69,7 +69,12 @@ def status_command(
         return None
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, seen.saved.rows)
-    kept, damaged = _read_kept(place)
+    kept: list[KeptResult] = []
+    damaged: list[str] = []
+    if place.results.exists():  # else nothing of sums is loaded, where rows are exchanged
+        from pairgossip.peer.storage.kept_results import list_kept
+
+        kept, damaged = list_kept(place)
     problems = list(dict.fromkeys((*describe_eviction(place), *damaged, *status.problems)))
     if json:
         write_json({
@@ -93,7 +98,10 @@ def status_command(
         ("generation", f"{status.generation}{without}"),
         ("state", _state(status, state, is_running)),
         ("id", status.id),
-        *_ended(status),
+        *(
+            (f"generation {one.generation}", f"ended with {describe_ended(one)}")
+            for one in status.ended[-_MOST_ENDED_SHOWN:]
+        ),
         *_kept(kept, seen.spec.hash),
         *added,
         *_privacy(seen, status),
@@ -115,15 +123,6 @@ def describe_eviction(home: Home) -> list[str]:
     except InputError as problem:
         return [str(problem)]
     return [] if evicted is None else [evicted.sentence()]
-
-
-def _read_kept(home: Home) -> tuple[list[KeptResult], list[str]]:
-    """Return the signed results in the folder, and what is wrong with others."""
-    if not home.results.exists():
-        return [], []  # and nothing of sums is loaded where rows are exchanged
-    from pairgossip.peer.storage.kept_results import list_kept
-
-    return list_kept(home)
 
 
 def _summary(kept: KeptResult) -> dict[str, object]:
@@ -279,13 +278,6 @@ def describe_ended(ended: Ended) -> str:
             f"{covers.members} of {covers.of_members} members"
         )
     return f"{facts} ({how}, {format_value(covers.of_rows)} rows together)"
-
-
-def _ended(status: Status) -> list[tuple[str, str]]:
-    return [
-        (f"generation {one.generation}", f"ended with {describe_ended(one)}")
-        for one in status.ended[-_MOST_ENDED_SHOWN:]
-    ]
 
 
 def _privacy(seen: PeerSnapshot, status: Status) -> list[tuple[str, str]]:

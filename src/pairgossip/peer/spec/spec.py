@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, canonical
@@ -318,14 +319,14 @@ def _canonical(spec: Spec) -> Spec:
         changes["loss"] = as_loss(spec.loss).name
         learning = spec.learning or Learning()
         step = canonical(learning.step) if isinstance(learning.step, str) else learning.step
-        changes["learning"] = msgspec.structs.replace(learning, step=step)
+        changes["learning"] = replace(learning, step=step)
     changes["algorithm"] = _canonical_algorithm(spec)
     if spec.stop is not None:
-        stop = msgspec.structs.replace(spec.stop, enough=spec.stop.enough or None)
+        stop = replace(spec.stop, enough=spec.stop.enough or None)
         changes["stop"] = None if stop == Stop() else stop
     if spec.privacy is not None:
         changes["privacy"] = _canonical_privacy(spec, spec.privacy)
-    return msgspec.structs.replace(spec, **changes)
+    return replace(spec, **changes)
 
 
 def _order_question(spec: Spec) -> OrderQuestion | None:
@@ -338,12 +339,12 @@ def _order_question(spec: Spec) -> OrderQuestion | None:
 
 
 def _canonical_algorithm(spec: Spec) -> Algorithm:
-    algorithm = msgspec.structs.replace(spec.algorithm, name=canonical(spec.algorithm.name))
+    algorithm = replace(spec.algorithm, name=canonical(spec.algorithm.name))
     if algorithm.name == SUMS:
         rounds = algorithm.rounds or (_DEFAULT_ROUNDS if spec.loss is not None else None)
-        return msgspec.structs.replace(algorithm, rounds=rounds)
+        return replace(algorithm, rounds=rounds)
     if spec.loss is None and algorithm.mixing is None:
-        return msgspec.structs.replace(algorithm, mixing="weighted")
+        return replace(algorithm, mixing="weighted")
     return algorithm
 
 
@@ -353,7 +354,7 @@ def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
         classes = tuple(map(float, range(len(spec.classes))))
     if together is None:
         together = classes is not None
-    return msgspec.structs.replace(
+    return replace(
         privacy,
         bins=(bins,) * len(spec.columns) if isinstance(bins, int) else bins,
         rounding=privacy.rounding.lower(),
