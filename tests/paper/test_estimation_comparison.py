@@ -11,7 +11,7 @@ from pairgossip import estimate
 from pairgossip.datasets import breast_cancer_wisconsin
 from pairgossip.kernels import auc, row_means, within_cluster_scatter
 from pairgossip_paper.experiments.estimation_comparison import AUC, SCATTER, methods
-from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, Measured
+from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, MethodCurve
 from pairgossip_paper.framework import Plan
 from pairgossip_paper.paper_setup import GRAPHS, deal_rows, price
 from tests.paper.running import PLAN, changes, results_of, small_results, texts
@@ -108,7 +108,7 @@ def test_messages_until_a_level_are_interpolated() -> None:
     """A run whose relative error is t^(-1/2)."""
     run = estimate([1.0, 2.0, 4.0], "gini", iterations=10_000, checkpoints=41, record="summary")
     error = float(np.mean(run.target)) / np.sqrt(run.iterations, dtype=np.float64)
-    curve = Measured(replace(run, trial_error=error[None]), float(np.mean(run.target)), gap=0.01)
+    curve = MethodCurve(replace(run, trial_error=error[None]), float(np.mean(run.target)), gap=0.01)
     assert curve.slope == pytest.approx(-0.5)
     assert price(curve.needed(0.1)) == pytest.approx(200, rel=0.01)
     assert price(curve.needed(0.001)) == "not reached"

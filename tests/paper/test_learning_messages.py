@@ -7,7 +7,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip_paper.experiments.learning_messages import LEARNING_MESSAGES, runs
-from pairgossip_paper.experiments.learning_messages.runs import HELD_OUT, WAYS, Curve, Place
+from pairgossip_paper.experiments.learning_messages.runs import HELD_OUT, WAYS, LossCurve, Place
 from pairgossip_paper.framework import Plan
 from pairgossip_paper.paper_setup import central_optimum
 from tests.paper.running import small_results, verdicts
@@ -67,7 +67,7 @@ def test_the_optimum_is_one(results: dict[str, Any]) -> None:
 
 
 def test_prices_are_from_when_a_loss_stays_low() -> None:
-    curve = Curve(
+    curve = LossCurve(
         np.array([2.0, 20, 200, 2000]), np.arange(4.0), np.array([5.0, 1, 2, 1]), None, None
     )
     assert (curve.needed(2), curve.needed(2, "bytes")) == (10, 1)

@@ -9,7 +9,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip_paper.experiments.messages import MESSAGES, _Gain, _headline, networks
-from pairgossip_paper.experiments.messages.networks import WAYS, Curve
+from pairgossip_paper.experiments.messages.networks import WAYS, WayCurve
 from tests.paper.running import PLAN, small_results, texts, verdicts, with_errors
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -23,12 +23,12 @@ results = small_results(
     networks,
     _SIDES={24: (4, 6)},
     _CHECKPOINTS=(0, 16),
-    _build=cache(lambda name, plan: networks._Network(name, SIZES[name], plan.seed)),
+    _build=cache(lambda name, plan: networks._IncomeNetwork(name, SIZES[name], plan.seed)),
 )
 
 
-def curve(results: dict[str, Any], network: str, way: str) -> Curve:
-    return Curve(results[f"{network}-{way}"], results["facts"][network]["value"])
+def curve(results: dict[str, Any], network: str, way: str) -> WayCurve:
+    return WayCurve(results[f"{network}-{way}"], results["facts"][network]["value"])
 
 
 def test_the_headline_says_what_was_sent_or_that_it_takes_more(results: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ def test_the_headline_says_what_was_sent_or_that_it_takes_more(results: dict[str
     assert f"method sends {round(sent):,} messages" in found
     assert found.endswith("a sketch along a tree 70.")  # 2n - 2, the fewest there can be
     value = 1e-3 * results["facts"]["torus"]["value"]
-    far = {way: Curve(one.run, value) for way, one in by.items()}
+    far = {way: WayCurve(one.run, value) for way, one in by.items()}
     # All but collected rows, which are exact, are then too far off.
     assert _headline(far, 36).count("more than") == 2
 
@@ -55,7 +55,7 @@ def test_every_way_runs_everywhere_but_sweeps_where_they_give_way(results: dict[
 def test_settings_given_once_are_those_of_the_front_door(results: dict[str, Any]) -> None:
     for way in ("sketch-flooded", "tracking-ordered"):
         saved = results[f"grid-{way}"]
-        place = networks._Network("grid", 24, PLAN.seed)
+        place = networks._IncomeNetwork("grid", 24, PLAN.seed)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(networks, "_SIDES", {24: (4, 6)})
             how: dict[str, Any] = {"method": way.partition("-")[0], "schedule": "ordered"}
@@ -79,7 +79,7 @@ def test_prices_count_whole_messages_from_when_all_nodes_know(results: dict[str,
 def test_prices_of_exact_answers_are_numbers(results: dict[str, Any]) -> None:
     run = results["grid-collect"]
     exact = replace(run, trial_error=np.where(run.trial_error < 0.01, 0.0, run.trial_error))
-    price = Curve(exact, results["facts"]["grid"]["value"]).needed(0.001)
+    price = WayCurve(exact, results["facts"]["grid"]["value"]).needed(0.001)
     assert price is not None and 2 * 24 - 2 <= price <= run.messages[-1]
 
 

@@ -19,7 +19,7 @@ from pairgossip_paper.experiments.metric_learning import (
 )
 from pairgossip_paper.experiments.metric_learning.metrics import (
     HELD_OUT,
-    Measures,
+    MetricMeasures,
     _accuracy,
     _best_metric,
     diagonal_risks,
@@ -101,7 +101,7 @@ def test_digits_are_judged_by_clear_differences(
 
     central = {"euclidean": scaled, "unscaled": unscaled, "accuracy": 0.9}
     rivals = {"scaled data": right(scaled), "data as they are": right(unscaled)}
-    measured = Measures(
+    measured = MetricMeasures(
         {},
         central,
         dict.fromkeys(GRAPHS, np.full(2, 0.9)),

@@ -20,13 +20,13 @@ results = small_results(
     runs,
     _EXCHANGES=(0, 10_000),
     _CHECKPOINTS=(0, 8),
-    build=cache(lambda name, plan: runs.Place(name, 140, plan.seed)),
+    build=cache(lambda name, plan: runs.RankNetwork(name, 140, plan.seed)),
 )
 
 
 def test_the_rank_sum_is_an_average_over_pairs() -> None:
     """Tracking ranks of one group, and the AUC of bins, are the same rank sum."""
-    groups = runs.Place("complete", 60, 0).groups
+    groups = runs.RankNetwork("complete", 60, 0).groups
     found = TESTS["wilcoxon-rank-sum"](groups)
     assert exact(groups, runs.rank_sum_kernel(60)) == pytest.approx(found.value, rel=1e-12)
     from_auc = 30 * 30 * exact(groups, "auc") + 30 * 31 / 2
@@ -34,7 +34,7 @@ def test_the_rank_sum_is_an_average_over_pairs() -> None:
 
 
 def test_rows_in_order_are_the_same_rows() -> None:
-    place = runs.Place("complete", 50, 3)
+    place = runs.RankNetwork("complete", 50, 3)
     in_order, dealt = place.contaminated(in_order=True), place.contaminated()
     assert sorted(in_order) == sorted(dealt)
     assert not np.array_equal(in_order, dealt)
@@ -44,7 +44,7 @@ def test_rows_in_order_are_the_same_rows() -> None:
 @pytest.mark.parametrize("seed", [13, 21])
 def test_no_tied_rows_are_cut_apart(seed: int) -> None:
     """GoTrim would end elsewhere: in the first draw of these seeds ties lie at a cut."""
-    numbers = np.sort(runs.Place("complete", 500, seed).contaminated())
+    numbers = np.sort(runs.RankNetwork("complete", 500, seed).contaminated())
     assert numbers[199] < numbers[200] and numbers[299] < numbers[300]
 
 

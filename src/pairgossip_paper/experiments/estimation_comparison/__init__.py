@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.results.curves import COLORS, percentile_band
 from pairgossip_paper import framework as fw
-from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, Measured, cases
+from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, MethodCurve, cases
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import COLORS as GRAPH_COLORS
@@ -46,7 +46,7 @@ _LEVELS = (0.1, 0.01)
 """Relative errors whose price in messages is reported."""
 
 
-_ByGraph = Mapping[str, Mapping[str, Measured]]
+_ByGraph = Mapping[str, Mapping[str, MethodCurve]]
 """Measured errors, by graph and method."""
 
 
@@ -54,7 +54,7 @@ def _report(statistic: str, results: fw.Results) -> fw.Section:
     targets = results["targets"]
     by_graph = {
         graph: {
-            method: Measured(results[f"{graph}-{method}"], target["value"], target["gap"])
+            method: MethodCurve(results[f"{graph}-{method}"], target["value"], target["gap"])
             for method in METHODS
         }
         for graph, target in targets.items()
@@ -265,7 +265,7 @@ def _graphs_picture(by_graph: _ByGraph) -> fw.Picture:
     )
 
 
-def _draw_error(panel: Panel, x: Any, m: Measured, color: str, line: str, label: str) -> None:
+def _draw_error(panel: Panel, x: Any, m: MethodCurve, color: str, line: str, label: str) -> None:
     band = percentile_band(m.trial_error)
     panel.plot(x, m.error, label, color, line, band=band, linewidth=1.4)
 
@@ -317,7 +317,7 @@ def _equal_messages_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
     )
 
 
-def _advantage(gosta: Measured, u2: Measured) -> tuple[FloatArray, BoolArray]:
+def _advantage(gosta: MethodCurve, u2: MethodCurve) -> tuple[FloatArray, BoolArray]:
     """Return U2's error over GoSta's at equal messages, and where either is near the answer."""
     common = (gosta.messages >= u2.messages[0]) & (gosta.messages <= u2.messages[-1])
     messages, error = gosta.messages[common], gosta.error[common]

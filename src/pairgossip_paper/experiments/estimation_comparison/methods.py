@@ -109,7 +109,7 @@ def _pair_values(statistic: str, rows: NodeRows) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Measured(ErrorCurve):
+class MethodCurve(ErrorCurve):
     """The errors of one method on one graph."""
 
     gap: float

@@ -29,7 +29,7 @@ from pairgossip_paper.experiments.learning_messages.runs import (
     PAPER_STEP,
     WAYS,
     WISCONSIN,
-    Curve,
+    LossCurve,
     cases,
 )
 from pairgossip_paper.paper_setup import GRAPHS, MATTERS, describe_price, format_price, price
@@ -51,7 +51,9 @@ def _report(results: fw.Results) -> fw.Section:
     facts = results["facts"]
     curves = {
         name: {
-            way: Curve.read(results[f"{name}-{way}"]) for way in WAYS if f"{name}-{way}" in results
+            way: LossCurve.read(results[f"{name}-{way}"])
+            for way in WAYS
+            if f"{name}-{way}" in results
         }
         for name in facts
     }
@@ -165,7 +167,7 @@ def _loss_table(curves: Curves, facts: fw.Facts) -> fw.Table:
     )
 
 
-def _name_way(way: str, curve: Curve) -> str:
+def _name_way(way: str, curve: LossCurve) -> str:
     label = WAYS[way].label
     return label if curve.constant is None else f"{label}, `{curve.constant:g}/sqrt(t)`"
 
@@ -188,7 +190,7 @@ def _held_out_table(curves: Curves, facts: fw.Facts) -> fw.Table:
     )
 
 
-def _excess(curve: Curve, fact: fw.Facts) -> float:
+def _excess(curve: LossCurve, fact: fw.Facts) -> float:
     """Return how far above the optimum a loss ends; never quite 0."""
     return max(curve.final - fact["optimum"], 1e-12)
 

@@ -15,7 +15,7 @@ from pairgossip_paper.experiments.learning_messages.runs import (
     HELD_OUT,
     WAYS,
     WISCONSIN,
-    Curve,
+    LossCurve,
 )
 from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
@@ -35,25 +35,25 @@ _HIGHEST = 5.0
 _SMALLEST = 1e-5
 """Smallest 1 - AUC that is drawn; below it, as where no pair is out of order, it is drawn here."""
 
-ByWay = Mapping[str, Curve]
+ByWay = Mapping[str, LossCurve]
 Curves = Mapping[str, ByWay]
 """By data set with graph, and way."""
 _Drawn = Mapping[str, tuple[FloatArray, FloatArray]]
 """The abscissas and ordinates of each way."""
 
 
-class _Look(NamedTuple):
+class _CurveLook(NamedTuple):
     color: str
     line: str
     marker: str
 
 
 _LOOKS = {
-    "paper": _Look("#000000", "-", ""),
-    "tuned": _Look(COLORS[4], "-", ""),
-    "adaptive": _Look(COLORS[1], "-", ""),
-    "ordered": _Look(COLORS[0], "--", "o"),
-    "tree": _Look("#882255", "-", "o"),
+    "paper": _CurveLook("#000000", "-", ""),
+    "tuned": _CurveLook(COLORS[4], "-", ""),
+    "adaptive": _CurveLook(COLORS[1], "-", ""),
+    "ordered": _CurveLook(COLORS[0], "--", "o"),
+    "tree": _CurveLook("#882255", "-", "o"),
 }
 
 

@@ -66,7 +66,7 @@ DATA: Mapping[str, _DataSet] = {
 }
 
 
-class _Way(NamedTuple):
+class _LearningWay(NamedTuple):
     """A method with its schedule or step."""
 
     label: str
@@ -75,12 +75,12 @@ class _Way(NamedTuple):
     """Largest number of trials; along a tree nothing is left to chance."""
 
 
-WAYS: Mapping[str, _Way] = {
-    "paper": _Way("paper's step", {"clock": "sync", "step": inverse_sqrt(PAPER_STEP)}, 1),
-    "tuned": _Way("tuned step", {"clock": "async"}),
-    "adaptive": _Way("adaptive step", {"clock": "async"}),
-    "ordered": _Way("sketch, ordered", {"method": "sketch", "schedule": ORDERED}, 1),
-    "tree": _Way("sketch, tree", {"method": "sketch", "schedule": TREE}, 1),
+WAYS: Mapping[str, _LearningWay] = {
+    "paper": _LearningWay("paper's step", {"clock": "sync", "step": inverse_sqrt(PAPER_STEP)}, 1),
+    "tuned": _LearningWay("tuned step", {"clock": "async"}),
+    "adaptive": _LearningWay("adaptive step", {"clock": "async"}),
+    "ordered": _LearningWay("sketch, ordered", {"method": "sketch", "schedule": ORDERED}, 1),
+    "tree": _LearningWay("sketch, tree", {"method": "sketch", "schedule": TREE}, 1),
 }
 
 
@@ -263,7 +263,7 @@ def _mean_auc(fit: Fit, rows: NodeRows) -> float:
     return float(np.mean([_auc(model, rows) for model in models]))
 
 
-class Curve(NamedTuple):
+class LossCurve(NamedTuple):
     """The loss of one way on one network over what it sends."""
 
     messages: FloatArray
@@ -275,7 +275,7 @@ class Curve(NamedTuple):
     """The constant of the tuned step."""
 
     @classmethod
-    def read(cls, saved: Facts) -> Curve:
+    def read(cls, saved: Facts) -> LossCurve:
         """Read what a case saved."""
         messages, sent, loss = (
             np.asarray(saved[name], dtype=np.float64) for name in ("messages", "bytes", "loss")

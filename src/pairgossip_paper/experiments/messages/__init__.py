@@ -14,7 +14,7 @@ import numpy as np
 
 from pairgossip.theory import fewest_messages
 from pairgossip_paper import framework as fw
-from pairgossip_paper.experiments.messages.networks import DECLINING, RANGE, WAYS, Curve, cases
+from pairgossip_paper.experiments.messages.networks import DECLINING, RANGE, WAYS, WayCurve, cases
 from pairgossip_paper.experiments.messages.pictures import (
     LEVEL,
     Curves,
@@ -58,7 +58,7 @@ class _Gain(float):
         return f"{'more than ' if self.is_bound else ''}{float(self):{style}}"
 
 
-def _gain(ours: Curve, theirs: Curve) -> _Gain:
+def _gain(ours: WayCurve, theirs: WayCurve) -> _Gain:
     mine, other = ours.needed(LEVEL), theirs.needed(LEVEL)
     if mine is None:
         return _Gain(0.0)
@@ -67,7 +67,7 @@ def _gain(ours: Curve, theirs: Curve) -> _Gain:
 
 
 def _report(results: fw.Results) -> fw.Section:
-    facts, curves = results["facts"], read_curves(Curve, results, WAYS)
+    facts, curves = results["facts"], read_curves(WayCurve, results, WAYS)
     return fw.Section(
         _headline(curves["torus"], facts["torus"]["nodes"]),
         [_about(facts), _about_prices(curves), _about_bytes(curves)],
@@ -93,7 +93,7 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _headline(by: Mapping[str, Curve], nodes: int) -> str:
+def _headline(by: Mapping[str, WayCurve], nodes: int) -> str:
     way, best = _best(by)
     gosta, fewest, tree = (
         describe_price(curve.needed(LEVEL), curve.messages[-1])
@@ -135,7 +135,7 @@ def _about_prices(curves: Curves) -> str:
     )
 
 
-def _best(by: Mapping[str, Curve]) -> tuple[str, Curve]:
+def _best(by: Mapping[str, WayCurve]) -> tuple[str, WayCurve]:
     """Return the way of gossip with the fewest messages."""
     gossip = {way: curve for way, curve in by.items() if way != "sketch-tree"}
     return min(gossip.items(), key=lambda item: item[1].needed(LEVEL) or np.inf)

@@ -88,7 +88,7 @@ WAYS: Mapping[str, _Way] = {
 
 
 @dataclass(frozen=True)
-class _Network:
+class _IncomeNetwork:
     """A graph with an income on every node."""
 
     name: str
@@ -132,12 +132,12 @@ class _Network:
 
 
 @cache
-def _build(name: str, plan: Plan) -> _Network:
+def _build(name: str, plan: Plan) -> _IncomeNetwork:
     """Build a network once: what is computed for it is kept."""
-    return _Network(name, plan.choose(*_SIZES[name]), plan.seed)
+    return _IncomeNetwork(name, plan.choose(*_SIZES[name]), plan.seed)
 
 
-def _networks(plan: Plan) -> list[_Network]:
+def _networks(plan: Plan) -> list[_IncomeNetwork]:
     return [_build(name, plan) for name in (*PAPER, *OTHERS)]
 
 
@@ -157,7 +157,7 @@ def cases(plan: Plan) -> Sequence[Case]:
     return listed
 
 
-def _problem(place: _Network, way: str) -> dict[str, Any]:
+def _problem(place: _IncomeNetwork, way: str) -> dict[str, Any]:
     arguments = {"data": place.incomes, "kernel": _KERNEL, "graph": place.graph}
     how = WAYS[way].how
     if how.get("schedule") == ORDERED:
@@ -171,7 +171,7 @@ def _facts(plan: Plan) -> Facts:
     return {place.name: _network_facts(place, plan) for place in _networks(plan)}
 
 
-def _network_facts(place: _Network, plan: Plan) -> Facts:
+def _network_facts(place: _IncomeNetwork, plan: Plan) -> Facts:
     """Compute the statistic, and what theory says of averaging the sketch."""
     graph, value = place.graph, place.sketched.exact()
     features, floor = place.sketched.linearized()
@@ -198,7 +198,7 @@ def _network_facts(place: _Network, plan: Plan) -> Facts:
 
 
 @dataclass(frozen=True)
-class Curve(ErrorCurve):
+class WayCurve(ErrorCurve):
     """The errors of one way on one network, once all nodes of all trials have an estimate."""
 
     @cached_property

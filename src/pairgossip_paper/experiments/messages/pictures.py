@@ -9,7 +9,7 @@ import numpy as np
 
 from pairgossip.results.curves import COLORS, EXACT
 from pairgossip.theory import fewest_messages
-from pairgossip_paper.experiments.messages.networks import OTHERS, PAPER, WAYS, Curve
+from pairgossip_paper.experiments.messages.networks import OTHERS, PAPER, WAYS, WayCurve
 from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.paper_setup import NETWORK_COLORS
@@ -24,7 +24,7 @@ _BYTES = 8
 _AXES = {"messages": "messages", "bytes": "bytes of payload"}
 _NETWORK_COLORS = NETWORK_COLORS | {"grid": "#E69F00", "geometric": "#000000"}
 
-ByWay = Mapping[str, Curve]
+ByWay = Mapping[str, WayCurve]
 Curves = Mapping[str, ByWay]
 """By network and way."""
 

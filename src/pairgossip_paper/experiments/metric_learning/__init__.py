@@ -17,7 +17,7 @@ from pairgossip_paper.experiments.metric_learning.metrics import (
     HELD_OUT,
     INFORMATIVE,
     NEIGHBORS,
-    Measures,
+    MetricMeasures,
     Task,
     cases,
     images,
@@ -74,7 +74,7 @@ def _report(name: str, results: fw.Results) -> fw.Section:
     )
 
 
-def _about_mixture(measured: Measures, share: Mapping[str, FloatArray]) -> list[str]:
+def _about_mixture(measured: MetricMeasures, share: Mapping[str, FloatArray]) -> list[str]:
     return [
         f"{measured.fits[GRAPHS[0]].nodes:,} points of ten Gaussian classes in {DIMENSIONS} "
         f"dimensions, one per node; the classes' centers differ in {INFORMATIVE} dimensions only, "
@@ -86,7 +86,7 @@ def _about_mixture(measured: Measures, share: Mapping[str, FloatArray]) -> list[
     ]
 
 
-def _about_digits(measured: Measures) -> list[str]:
+def _about_digits(measured: MetricMeasures) -> list[str]:
     return [
         f"{measured.fits[GRAPHS[0]].nodes:,} images of handwritten digits, 8 x 8 pixels, one per "
         "node; pixels are scaled to variance 1 over the nodes' images. "
@@ -102,7 +102,7 @@ def _informative_share(weights: ArrayLike) -> FloatArray:
     return np.asarray(array[..., :INFORMATIVE].sum(-1) / array.sum(-1))
 
 
-def _describe_setup(name: str, measured: Measures) -> str:
+def _describe_setup(name: str, measured: MetricMeasures) -> str:
     """Say what was run, and why the metric is diagonal."""
     first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
     return (
@@ -116,7 +116,7 @@ def _describe_setup(name: str, measured: Measures) -> str:
     )
 
 
-def _scores(measured: Measures) -> str:
+def _scores(measured: MetricMeasures) -> str:
     central = measured.central
     return (
         f"Of {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors put "
@@ -131,7 +131,7 @@ def _grand_mean(by_graph: Mapping[str, FloatArray]) -> float:
     return float(np.mean([values.mean() for values in by_graph.values()]))
 
 
-def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
+def _results_table(measured: MetricMeasures, share: Mapping[str, FloatArray] | None) -> fw.Table:
     """Tabulate the learned metrics beside those that need no network."""
     central = measured.central
     rows: list[tuple[fw.Cell, ...]] = [
@@ -163,7 +163,7 @@ def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -
     )
 
 
-def _convergence_claim(name: str, measured: Measures) -> fw.Claim:
+def _convergence_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     zero, least = (measured.central[key] for key in ("objective_of_zero", "objective"))
     return fw.check(
         f"converges-{name}",
@@ -179,7 +179,7 @@ def _convergence_claim(name: str, measured: Measures) -> fw.Claim:
     )
 
 
-def _faster_claim(name: str, measured: Measures) -> fw.Claim:
+def _faster_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     """Compare the objectives of the mean of all nodes' metrics as AUC maximization does.
 
     Few judged nodes, the same in all trials, may not be like the others: these are of all nodes.
@@ -211,7 +211,7 @@ def _sooner(better: FloatArray, worse: FloatArray) -> float:
     return float(worse.mean() - better.mean()) / error
 
 
-def _dispersion_claim(name: str, measured: Measures) -> fw.Claim:
+def _dispersion_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     """Check the order of the metrics' distances from their mean; of the best one's, in part."""
     apart = {graph: float(measured.fits[graph].disagreement[-1]) for graph in GRAPHS}
     spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
@@ -240,7 +240,7 @@ def _concentration_claim(share: Mapping[str, FloatArray]) -> fw.Claim:
     )
 
 
-def _mixture_claim(measured: Measures) -> fw.Claim:
+def _mixture_claim(measured: MetricMeasures) -> fw.Claim:
     central = measured.central
     least = {graph: float(values.min()) for graph, values in measured.accuracies.items()}
     rivals = (central["euclidean"], central["unscaled"])
@@ -257,7 +257,7 @@ def _mixture_claim(measured: Measures) -> fw.Claim:
     )
 
 
-def _digits_claim(measured: Measures) -> fw.Claim:
+def _digits_claim(measured: MetricMeasures) -> fw.Claim:
     """Compare with the distance of scaled and of unscaled pixels on the same images, up to chance.
 
     In part, where one of the two is clearly beaten on every graph and none clearly wins on any.
@@ -297,7 +297,7 @@ def _paired_difference(hits: FloatArray, rival: BoolArray) -> float:
     return float(differences.mean()) / error if error > 0 else 0.0
 
 
-def _convergence_picture(measured: Measures) -> fw.Picture:
+def _convergence_picture(measured: MetricMeasures) -> fw.Picture:
     """Draw the nodes' objectives above the minimum, and their metrics' distance from the mean."""
     sheet = Sheet(2)
     left, right = sheet.panels
@@ -326,7 +326,7 @@ def _convergence_picture(measured: Measures) -> fw.Picture:
     )
 
 
-def _weights_picture(measured: Measures) -> fw.Picture:
+def _weights_picture(measured: MetricMeasures) -> fw.Picture:
     """Draw how much of its weight a metric has on every dimension."""
     sheet = Sheet(1, size=(8.8, 3.5))
     (panel,) = sheet.panels
@@ -350,7 +350,7 @@ def _weights_picture(measured: Measures) -> fw.Picture:
     )
 
 
-def _images_picture(measured: Measures) -> fw.Picture:
+def _images_picture(measured: MetricMeasures) -> fw.Picture:
     """Draw the weights of the pixels as images, with one scale of gray."""
     sheet = Sheet(4, size=(12.0, 3.2))
     row = [panel.axes for panel in sheet.panels]
@@ -374,7 +374,7 @@ def _images_picture(measured: Measures) -> fw.Picture:
     )
 
 
-def _accuracy_picture(measured: Measures) -> fw.Picture:
+def _accuracy_picture(measured: MetricMeasures) -> fw.Picture:
     """Draw the held-out accuracy of every trial beside that of metrics without a network."""
     sheet = Sheet(1)
     (panel,) = sheet.panels

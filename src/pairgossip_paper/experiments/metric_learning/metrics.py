@@ -229,7 +229,7 @@ def _accuracy(weights: FloatArray, split: _Split) -> float:
     return float(recognize(weights, split).mean())
 
 
-class Measures(NamedTuple):
+class MetricMeasures(NamedTuple):
     """Measurements for the claims and figures of one experiment."""
 
     fits: Mapping[str, Fit]
@@ -249,7 +249,7 @@ class Measures(NamedTuple):
         return np.asarray(self.fits[graph].objective - self.central["objective"])
 
 
-def measure(task: Task, results: Results) -> Measures:
+def measure(task: Task, results: Results) -> MetricMeasures:
     """Score nodes' models on the held-out points, which the fits' seed brings back."""
     fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
     first = fits[GRAPHS[0]]
@@ -260,7 +260,7 @@ def measure(task: Task, results: Results) -> Measures:
         for name, fit in fits.items()
     }
     data = np.column_stack(split[:2])
-    return Measures(
+    return MetricMeasures(
         fits,
         results["central"],
         {name: hits.mean(axis=(1, 2)) for name, hits in recognized.items()},

@@ -42,7 +42,7 @@ _DEALING, _GROUPS = 101, 102
 """Children of the seed that deal rows to nodes, and draw the groups."""
 
 
-class Way(NamedTuple):
+class RankWay(NamedTuple):
     """A method and its schedule."""
 
     label: str
@@ -52,25 +52,25 @@ class Way(NamedTuple):
 
 
 _BY_BINS = {
-    "bins": Way("averaged bins", {}),
-    "bins-ordered": Way("averaged bins, ordered", {"schedule": ORDERED}),
-    "bins-tree": Way("bins along a tree", {"schedule": TREE}),
+    "bins": RankWay("averaged bins", {}),
+    "bins-ordered": RankWay("averaged bins, ordered", {"schedule": ORDERED}),
+    "bins-tree": RankWay("bins along a tree", {"schedule": TREE}),
 }
 _ASYNC = {"clock": "async", "law": NODE_CLOCKS}
-WAYS: Mapping[str, Mapping[str, Way]] = {
+WAYS: Mapping[str, Mapping[str, RankWay]] = {
     "ranks": {
-        "sync": Way("GoRank, synchronous", {"method": "gorank", "clock": "sync"}),
-        "async": Way("GoRank, asynchronous", {"method": "gorank", **_ASYNC}),
+        "sync": RankWay("GoRank, synchronous", {"method": "gorank", "clock": "sync"}),
+        "async": RankWay("GoRank, asynchronous", {"method": "gorank", **_ASYNC}),
         **_BY_BINS,
     },
     "rank-sum": {
-        "async": Way("tracked ranks (GoRank), asynchronous", {"method": "tracking", **_ASYNC}),
+        "async": RankWay("tracked ranks (GoRank), asynchronous", {"method": "tracking", **_ASYNC}),
         **_BY_BINS,
     },
     "trimmed": {
-        "sync": Way("GoTrim, synchronous", {"method": "gotrim", "clock": "sync"}),
-        "async": Way("GoTrim, asynchronous", {"method": "gotrim", **_ASYNC}),
-        "async-in-order": Way(
+        "sync": RankWay("GoTrim, synchronous", {"method": "gotrim", "clock": "sync"}),
+        "async": RankWay("GoTrim, asynchronous", {"method": "gotrim", **_ASYNC}),
+        "async-in-order": RankWay(
             "GoTrim, asynchronous, rows not shuffled",
             {"method": "gotrim", **_ASYNC},
             in_order=True,
@@ -81,7 +81,7 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class RankNetwork:
     """A graph, two groups of numbers on its nodes, and contaminated ones."""
 
     name: str
@@ -125,7 +125,7 @@ class Place:
         sweeps = settle_sweeps(self.graph, "sketch")
         return sweeps.relaxation if sweeps.name == ORDERED else None
 
-    def ways(self, task: str) -> Mapping[str, Way]:
+    def ways(self, task: str) -> Mapping[str, RankWay]:
         """Return what is run here: no sweeps where they give way to random exchanges."""
         swept = self.relaxation is not None
         return {name: way for name, way in WAYS[task].items() if swept or name != "bins-ordered"}
@@ -137,9 +137,9 @@ def _cuts_ties(numbers: FloatArray) -> bool:
 
 
 @cache
-def build(name: str, plan: Plan) -> Place:
+def build(name: str, plan: Plan) -> RankNetwork:
     """Build a network once: what is computed for it is kept."""
-    return Place(name, plan.choose(*_NODES), plan.seed)
+    return RankNetwork(name, plan.choose(*_NODES), plan.seed)
 
 
 def rank_sum_kernel(n: int) -> Kernel:
@@ -166,7 +166,7 @@ def cases(plan: Plan) -> Sequence[Case]:
     return listed
 
 
-def _case(plan: Plan, place: Place, task: str, key: str, way: Way) -> Case:
+def _case(plan: Plan, place: RankNetwork, task: str, key: str, way: RankWay) -> Case:
     last, how = plan.choose(*_EXCHANGES), dict(way.how)
     trials = plan.repeat(_TIMES_TRIALS)
     grid = _grid(place, plan)
@@ -182,7 +182,7 @@ def _case(plan: Plan, place: Place, task: str, key: str, way: Way) -> Case:
     )
 
 
-def _problem(place: Place, task: str, key: str) -> dict[str, Any]:
+def _problem(place: RankNetwork, task: str, key: str) -> dict[str, Any]:
     arguments: dict[str, Any] = {"graph": place.graph}
     by_bins = key.startswith("bins")
     if key == "bins-ordered":
@@ -217,11 +217,11 @@ def _facts(plan: Plan) -> Facts:
     }
 
 
-def _expected_errors(place: Place, plan: Plan) -> FloatArray:
+def _expected_errors(place: RankNetwork, plan: Plan) -> FloatArray:
     """Return what theory says of synchronous GoRank at the checkpoints, in ranks."""
     pairs = Pairs(place.groups[:, 0], rank_kernel(place.nodes))
     return row_mean_error(pairs.matrix(), place.graph, _grid(place, plan))
 
 
-def _grid(place: Place, plan: Plan) -> IntArray:
+def _grid(place: RankNetwork, plan: Plan) -> IntArray:
     return geometric_grid(place.nodes, plan.choose(*_EXCHANGES), plan.choose(*_CHECKPOINTS))

@@ -24,7 +24,7 @@ from pairgossip_paper.experiments.several_points.pictures import (
 from pairgossip_paper.experiments.several_points.places import (
     SITES,
     UNWEIGHTED,
-    Curve,
+    SiteCurve,
     cases,
     ratio_at_end,
 )
@@ -48,7 +48,7 @@ _FEWER = 1.25
 
 
 def _report(results: fw.Results) -> fw.Section:
-    facts, curves = results["facts"], read_curves(Curve, results, (*CONSTRUCTIONS, UNWEIGHTED))
+    facts, curves = results["facts"], read_curves(SiteCurve, results, (*CONSTRUCTIONS, UNWEIGHTED))
     equal = {name: by for name, by in curves.items() if len(by) == len(CONSTRUCTIONS)}
     unequal = {name: by for name, by in curves.items() if UNWEIGHTED in by}
     return fw.Section(
@@ -206,7 +206,7 @@ def _error_table(curves: Curves) -> fw.Table:
     )
 
 
-def _error_record(curve: Curve, construction: str) -> dict[str, fw.Cell]:
+def _error_record(curve: SiteCurve, construction: str) -> dict[str, fw.Cell]:
     is_model = construction == UNWEIGHTED  # its nodes carry numbers of sites, not rows
     return {
         "final relative error": curve.final,
@@ -268,7 +268,7 @@ def _complete_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
     )
 
 
-def _share_needed(by: Mapping[str, Curve]) -> float:
+def _share_needed(by: Mapping[str, SiteCurve]) -> float:
     """Return the share of messages after which whole sets are as good as rows in the end."""
     rows = by["lexicographic"]
     needed = by["whole-sets"].needed(rows.final, "messages")

@@ -8,7 +8,7 @@ import numpy as np
 
 from pairgossip.checks import CONSTRUCTIONS
 from pairgossip.results.curves import COLORS, percentile_band
-from pairgossip_paper.experiments.several_points.places import SITES, UNWEIGHTED, Curve
+from pairgossip_paper.experiments.several_points.places import SITES, UNWEIGHTED, SiteCurve
 from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
 
@@ -24,7 +24,7 @@ _FIRST = 100
 LEVEL = 0.1
 """The relative error for which messages and bytes are counted."""
 
-ByConstruction = Mapping[str, Curve]
+ByConstruction = Mapping[str, SiteCurve]
 Curves = Mapping[str, ByConstruction]
 """By place and construction."""
 

@@ -203,7 +203,7 @@ def _graph_facts(place: _Place, construction: str) -> Facts:
 
 
 @dataclass(frozen=True)
-class Curve(ErrorCurve):
+class SiteCurve(ErrorCurve):
     """The errors of one construction at one place."""
 
     @property
@@ -219,7 +219,7 @@ class Curve(ErrorCurve):
         return fit_power_law(self.messages[late], self.error[late]).slope
 
 
-def ratio_at_end(one: Curve, other: Curve, against: str) -> float:
+def ratio_at_end(one: SiteCurve, other: SiteCurve, against: str) -> float:
     """Divide the errors where both have sent as much as the one that sent less in all."""
     amount = min(getattr(one, against)[-1], getattr(other, against)[-1])
     return float(one.error_at(amount, against) / other.error_at(amount, against))

@@ -17,9 +17,9 @@ from pairgossip_paper.experiments.theory_and_measurement.simulations import (
     GRAPHS,
     ROUNDING,
     SYNC,
-    Agreement,
-    Measured,
+    MeasuredBias,
     Runs,
+    ScaledDifferences,
     agree,
     cases,
     deviation_ratios,
@@ -43,6 +43,8 @@ A normal law leaves 6e-5 beyond; cells of one run go together, since nodes avera
 _FORMS = ("printed", "centered", "sharper")
 """Forms of the bound on the deviation."""
 
+_Agreements = Mapping[tuple[str, str], ScaledDifferences]
+"""By algorithm and graph."""
 _Deviations = Mapping[tuple[str, str], Mapping[str, FloatArray]]
 """By order and graph, for every form of the bound, errors over it at the checkpoints."""
 
@@ -84,7 +86,7 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _headline(agreements: Mapping[tuple[str, str], Agreement], example: fw.Results) -> str:
+def _headline(agreements: _Agreements, example: fw.Results) -> str:
     cells = sum(item.scores.size for item in agreements.values())
     near = cells - sum(item.beyond for item in agreements.values())
     bias = max(example["bias"])
@@ -118,7 +120,7 @@ def _findings(runs: Runs, deviations: _Deviations) -> list[str]:
     ]
 
 
-def _bias_table(agreements: Mapping[tuple[str, str], Agreement], exact: fw.Results) -> fw.Table:
+def _bias_table(agreements: _Agreements, exact: fw.Results) -> fw.Table:
     records: list[dict[str, fw.Cell]] = []
     for (algorithm, graph), agreement in agreements.items():
         theory = exact[graph]["algorithms"][algorithm]
@@ -142,7 +144,7 @@ def _bias_table(agreements: Mapping[tuple[str, str], Agreement], exact: fw.Resul
 
 
 def _examples_table(
-    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, Measured]
+    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, MeasuredBias]
 ) -> fw.Table:
     cases = {
         "gosta": "GoSta, path of 10, `h(x, y) = x`, not symmetric",
@@ -181,7 +183,7 @@ def _deviation_table(deviations: _Deviations) -> fw.Table:
     )
 
 
-def _agreement_claim(agreements: Mapping[tuple[str, str], Agreement]) -> fw.Claim:
+def _agreement_claim(agreements: _Agreements) -> fw.Claim:
     cells = sum(item.scores.size for item in agreements.values())
     beyond = sum(item.beyond for item in agreements.values())
     where = [f"{a} on {g}" for (a, g), item in agreements.items() if item.beyond]
@@ -338,7 +340,7 @@ def _agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> fw.Pictu
 
 
 def _examples_picture(
-    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, Measured]
+    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, MeasuredBias]
 ) -> fw.Picture:
     """Draw t x bias where it attains the bound for any kernel, and where it breaks a bound."""
     sheet = Sheet(2)

@@ -186,7 +186,7 @@ Runs = Mapping[tuple[str, str], Run]
 """By algorithm and graph."""
 
 
-class Agreement(NamedTuple):
+class ScaledDifferences(NamedTuple):
     """Means over trials minus exact expectations, in standard errors, per checkpoint and node."""
 
     scores: FloatArray
@@ -202,30 +202,30 @@ class Agreement(NamedTuple):
         return float(np.abs(self.scores).max())
 
 
-def agree(run: Run, expected: FloatArray) -> Agreement:
+def agree(run: Run, expected: FloatArray) -> ScaledDifferences:
     """Compare the mean over trials with the exact expectation, at every node and checkpoint."""
     assert run.history is not None
     standard_error = run.history.std(axis=0, ddof=1) / np.sqrt(run.trials)
     difference = run.history.mean(axis=0) - expected
     # Where all trials agree there is no error to measure by; rounding is not a difference.
     unit = np.maximum(standard_error, ROUNDING * np.abs(expected).max())
-    return Agreement((difference / unit).ravel())
+    return ScaledDifferences((difference / unit).ravel())
 
 
-class Measured(NamedTuple):
+class MeasuredBias(NamedTuple):
     """t x bias at the checkpoints, from the mean over trials, and its standard error."""
 
     values: FloatArray
     errors: FloatArray
 
 
-def measure_example(run: Run, name: str) -> Measured:
+def measure_example(run: Run, name: str) -> MeasuredBias:
     """Return t x the size of the mean over trials minus the target, at every checkpoint."""
     assert run.history is not None
     nodes = slice(-1, None) if name == "u1" else slice(None)
     bias = (run.history.mean(axis=0) - run.target)[:, nodes]
     errors = run.history.std(axis=0, ddof=1)[:, nodes] / np.sqrt(run.trials)
-    return Measured(
+    return MeasuredBias(
         run.iterations * np.linalg.norm(bias, axis=1),
         run.iterations * np.linalg.norm(errors, axis=1),
     )
