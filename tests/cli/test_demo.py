@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -59,23 +58,6 @@ def test_ctrl_c_in_the_theory_keeps_the_run(
     assert "\ncomplete " in answer.out and " unknown" in answer.out
     assert answer.out.endswith(f"Wrote {file}\n")
     assert pg.load(file).status == "done"
-
-
-def test_ctrl_c_before_the_second_run_tells_of_the_first(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Looked up before it is replaced: the package looks its names up when they are first used.
-    run = pg.estimate
-
-    def estimate(data: object, kernel: str, graph: str, **options: Any) -> pg.Run:
-        if graph != "complete":
-            raise KeyboardInterrupt
-        return run(data, kernel, graph, **options)
-
-    monkeypatch.setattr("pairgossip.estimation.estimate", estimate)
-    answer = cli("demo", "--quick", "--out", tmp_path)
-    assert answer.code == 130 and "before there was anything" not in answer.err
-    assert answer.out.endswith(f"Wrote {tmp_path / 'runs' / 'complete.npz'}\n")
 
 
 def test_ctrl_c_saves_the_run(

@@ -42,14 +42,9 @@ def assert_same_run(found: dict[str, Any], run: pg.Run) -> None:
     ("tokens", "settings"),
     [
         ([], {}),
-        (["--graph", "star", "--law", "node-clocks"], {"law": "node-clocks"}),
-        (["--clock", "async"], {"clock": "async"}),
         (["--clock", "Async", "--law", "Node_Clocks"], {"clock": "async", "law": "node-clocks"}),
-        (["--graph", "cycle", "--method", "GoSta"], {"method": "gosta"}),
         (["--target", "U", "--reference", "3.5"], {"target": "u", "reference": 3.5}),
-        (["--method", "u1"], {"method": "u1"}),
         (["--method", "u2", "--checkpoints", "5"], {"method": "u2", "checkpoints": 5}),
-        (["--target", "u", "--engine", "plain"], {"target": "u", "engine": "plain"}),
         (["--seed", "12", "--jobs", "1", "--graph", "watts-strogatz"], {"seed": 12}),
         (
             ["--graph", "cycle", "--method", "tracking", "--schedule", "ordered"],
@@ -59,11 +54,6 @@ def assert_same_run(found: dict[str, Any], run: pg.Run) -> None:
             ["--method", "sketch", "--sketch-bins", "3", "--sketch-range", "-1,30"],
             {"method": "sketch", "sketch": pg.sketches.Bins(3, (-1, 30))},
         ),
-        (
-            ["--method", "sketch-gossip", "--sketch-bins", "3"],
-            {"method": "sketch", "sketch": pg.sketches.Bins(3)},
-        ),
-        (["--method", "collect"], {"method": "collect"}),
     ],
 )
 def test_json_is_what_python_gives(
@@ -188,24 +178,6 @@ def test_the_table_says_the_same(cli: CommandLine, single: Path) -> None:
     assert title == "gosta-sync of gini, cycle of 12 nodes, 3 trials; column: value"
 
 
-def test_the_title_names_the_columns(cli: CommandLine, incomes: Path) -> None:
-    tokens = (
-        "--column",
-        "age",
-        "--label",
-        "class",
-        "--positive",
-        "rich",
-        "--kernel",
-        "auc",
-        *SHORT,
-    )
-    answer = cli("estimate", incomes, *tokens)
-    title = "3 trials, positive: rich; column: age; label: class (poor < rich)"
-    assert title in " ".join(answer.out.split())
-    assert cli("estimate", incomes, *tokens, "--json").json()["label"] == "class"
-
-
 def test_the_asynchronous_clock_has_a_time(cli: CommandLine, single: Path) -> None:
     tokens = ("estimate", single, "--kernel", "gini", "--clock", "async", *SHORT)
     assert cli(*tokens, "--json").json()["time"] > 0
@@ -229,24 +201,6 @@ def test_everything_is_written(cli: CommandLine, single: Path, tmp_path: Path) -
         rows = list(csv.DictReader(lines))
     assert len(rows) == 3 * len(run.iterations)
     assert float(rows[-1]["error"]) == run.trial_error[-1, -1]
-
-
-def test_drawing_against_time(
-    cli: CommandLine, single: Path, tmp_path: Path, figures: list[Figure]
-) -> None:
-    tokens = ("estimate", single, "--kernel", "gini", "--clock", "async", *SHORT)
-    assert cli(*tokens, "--plot", tmp_path / "curves.svg", "--against", "Time").code == 0
-    (drawn,) = figures
-    assert [ax.get_xlabel() for ax in drawn.axes] == ["time (one exchange per node and unit)"] * 2
-
-
-@pytest.mark.usefixtures("figures")
-def test_an_existing_figure_is_replaced(cli: CommandLine, single: Path, tmp_path: Path) -> None:
-    plot = tmp_path / "curves.png"
-    plot.write_text("old")
-    assert cli("estimate", single, "--kernel", "gini", *SHORT, "--plot", plot).code == 0
-    assert plot.read_text() == "figure"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["curves.png", "single.csv"]
 
 
 def test_an_unknown_target_is_said_aloud(

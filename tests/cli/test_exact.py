@@ -27,12 +27,6 @@ def test_the_only_column_needs_no_name(cli: CommandLine, single: Path) -> None:
     assert answer.err == "column: value\n"
 
 
-@pytest.mark.parametrize("kind", ["V", "U"])
-def test_choices_in_capitals(cli: CommandLine, single: Path, kind: str) -> None:
-    answer = cli("exact", single, "--kernel", "Gini", "--kind", kind)
-    assert float(answer.out) == pg.exact([k * k for k in range(12)], "gini", kind.lower())
-
-
 def test_a_dash_is_standard_input(
     cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,8 +63,8 @@ def test_text_labels(cli: CommandLine, incomes: Path) -> None:
     assert answer.err == "column: age; label: class (poor < rich); positive: rich\n"
 
 
-@pytest.mark.parametrize("kernel", ["ranking-risk", "concordance", "Kendall"])
-def test_text_has_no_size(cli: CommandLine, incomes: Path, kernel: str) -> None:
+def test_text_has_no_size(cli: CommandLine, incomes: Path) -> None:
+    kernel = "Kendall"
     asked = ("--column", "age", "--label", "class", "--kernel", kernel)
     assert cli.error("exact", incomes, *asked) == (
         f"Kernel '{kernel.lower()}' depends on which of two classes is the positive one, but the "
@@ -89,11 +83,6 @@ def test_text_has_no_size(cli: CommandLine, incomes: Path, kernel: str) -> None:
 def test_clusters_may_be_text(cli: CommandLine, incomes: Path) -> None:
     tokens = ("--column", "age", "--label", "class", "--kernel", "within-cluster-scatter")
     assert cli("exact", incomes, *tokens).err == "column: age; label: class\n"
-
-
-def test_the_help_says_how_text_counts(cli: CommandLine) -> None:
-    for command in ("exact", "estimate"):
-        assert "has no order: say it with --classes, or --positive." in cli(command, "--help").out
 
 
 def test_labels_of_numbers_keep_their_order(cli: CommandLine, incomes: Path) -> None:
@@ -181,9 +170,3 @@ def test_a_gap_in_the_only_column_names_its_line(cli: CommandLine, tmp_path: Pat
 def test_a_column_named_twice(cli: CommandLine, incomes: Path) -> None:
     message = cli.error("exact", incomes, "--column", "age,age", "--kernel", "kendall")
     assert message == "Column 'age' is named twice: name it once."
-
-
-@pytest.mark.parametrize("kind", ["w", ""])
-def test_an_unknown_kind(cli: CommandLine, single: Path, kind: str) -> None:
-    message = cli.error("exact", single, "--kernel", "gini", "--kind", kind)
-    assert message.startswith(f"Unknown kind of statistic '{kind}'")

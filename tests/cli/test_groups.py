@@ -91,13 +91,6 @@ def test_json_is_what_python_gives(
     }
 
 
-def test_without_sites_everything_is_sent(cli: CommandLine, shops: Path) -> None:
-    found = cli("estimate", shops, *GINI[:4], "--graph", "cycle", *SHORT, "--json").json()
-    assert found["groups"] is None
-    assert (found["network_exchanges"], found["local_exchanges"]) == (2000, 0)
-    assert (found["messages"], found["bytes"]) == (4000, 4000 * 16)
-
-
 def test_the_report_says_where_the_rows_are(cli: CommandLine, shops: Path) -> None:
     answer = cli("estimate", shops, *GINI, "--graph", "cycle", *SHORT)
     lines = {line[:34].strip(): line[34:].strip() for line in answer.out.splitlines()}
@@ -111,18 +104,6 @@ def test_the_report_says_where_the_rows_are(cli: CommandLine, shops: Path) -> No
     assert lines["construction"] == "lexicographic"
     assert lines["messages"] == f"{round(run.messages[-1]):,}"
     assert lines["bytes sent"] == f"{round(run.bytes[-1]):,}"
-
-
-def test_numbers_of_sites_are_in_the_order_of_numbers(cli: CommandLine, tmp_path: Path) -> None:
-    file = tmp_path / "many.csv"
-    values = np.random.default_rng(1).normal(size=24).round(3)
-    file.write_text("x,site\n" + "".join(f"{x},{k // 2}\n" for k, x in enumerate(values.tolist())))
-    found = cli("estimate", file, "--kernel", "gini", "--group-by", "site", "--graph", "path",
-                *SHORT, "--json").json()  # fmt: skip
-    run = pg.estimate(
-        values, "gini", "path", groups=np.arange(24) // 2, iterations=2000, trials=3, seed=0
-    )
-    assert_same_run(found, run)
 
 
 def test_nodes_of_a_file_are_found_by_their_names(
@@ -190,8 +171,6 @@ def test_figures_are_drawn(cli: CommandLine, shops: Path, tmp_path: Path) -> Non
     ("against", "label"),
     [
         ("messages", "messages sent between sites"),
-        ("bytes", "bytes sent between sites (payload)"),
-        ("exchanges", "exchanges, local ones included"),
         ("time", "time (one exchange per row and unit)"),
     ],
 )
@@ -201,12 +180,6 @@ def test_figures_are_drawn_against_what_is_sent(
     draw_against(cli, shops, tmp_path, against)
     drawn, again = figures
     assert [ax.get_xlabel() for ax in (*drawn.axes, *again.axes)] == [label] * 3
-
-
-def test_the_network_of_sites_is_drawn(cli: CommandLine, shops: Path, tmp_path: Path) -> None:
-    network = tmp_path / "network.png"
-    assert cli("estimate", shops, *GINI, "--plot-graph", network, *SHORT).code == 0
-    assert is_drawn(network)
 
 
 def trained(cli: CommandLine, shops: Path, folder: Path, *tokens: object) -> dict[str, Any]:
@@ -265,7 +238,6 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("tokens", "message"),
         [
-            (["--group-by", "sit"], "There is no column 'sit' in {file}: did you mean 'site'?"),
             (
                 ["--construction", "blow-up"],
                 "--construction is about sites that hold several rows: give --group-by, the column "
@@ -286,35 +258,6 @@ class TestMistakes:
             return ("estimate", file, *GINI[:4])
         label = ("--label", "class", "--column", "income")
         return ("train", file, *label, "--model", folder / "model.json")
-
-    @pytest.mark.parametrize("command", ["estimate", "train"])
-    def test_a_row_without_site(self, cli: CommandLine, tmp_path: Path, command: str) -> None:
-        file = tmp_path / "gap.csv"
-        file.write_text("income,site,class\n1,a,0\n2,,1\n3,b,0\n")
-        message = (
-            f"Column 'site' of {file}, line 3, is missing: fill it in, or leave the row out with "
-            "--missing drop."
-        )
-        words = self.words(command, file, tmp_path)
-        assert cli.error(*words, "--group-by", "site") == message
-
-    def test_a_network_of_other_sites(self, cli: CommandLine, shops: Path, tmp_path: Path) -> None:
-        how = (*GINI, "--graph-file", square(tmp_path, "north", "east", "south", "wst"))
-        assert cli.error("estimate", shops, *how) == "Unknown site 'west': did you mean 'wst'?"
-
-    def test_no_data_besides_the_site(self, cli: CommandLine, tmp_path: Path) -> None:
-        file = tmp_path / "sites.csv"
-        file.write_text("site\na\nb\n")
-        message = f"{file} has no column besides the site 'site': add the data."
-        how = ("--kernel", "gini", "--group-by", "site")
-        assert cli.error("estimate", file, *how) == message
-
-    def test_which_column_besides_the_site(self, cli: CommandLine, shops: Path) -> None:
-        how = ("--kernel", "gini", "--group-by", "site")
-        assert cli.error("estimate", shops, *how) == (
-            f"{shops} has 3 columns besides the site 'site': choose with --column, one or several "
-            "of income, number, class."
-        )
 
     def test_whole_sets_of_means(self, cli: CommandLine, shops: Path) -> None:
         how = ("--column", "income", "--method", "averaging", "--group-by", "site")

@@ -89,20 +89,6 @@ def test_sites_and_private_reports_have_errors_of_their_own(
     )
 
 
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        (["--interval", "95"], "The level of an interval"),
-        (["--interval", "0.9", "--method", "u2"], "Method 'u2' does not let nodes learn"),
-        (["--until", "done"], "Unknown end 'done'"),
-    ],
-)
-def test_what_has_no_interval(
-    cli: CommandLine, incomes: Path, tokens: list[str], message: str
-) -> None:
-    assert cli.error("estimate", incomes, *RUN, *tokens).startswith(message)
-
-
 SCORES = "first,second,ill,ward\n" + "".join(
     f"{k * k % 17},{k * 5 % 11},{'yes' if k % 17 > 7 else 'no'},{k % 4}\n" for k in range(40)
 )

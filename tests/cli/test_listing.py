@@ -117,9 +117,3 @@ def test_files_of_sites_need_names(cli: CommandLine, tmp_path: Path) -> None:
         "Say which data set to write: pairgossip dataset lists them."
     )
     assert not list(tmp_path.iterdir())
-
-
-def test_wrong_names_and_places(cli: CommandLine, tmp_path: Path) -> None:
-    assert cli.error("dataset", "engle") == "Unknown data set 'engle': did you mean 'engel'?"
-    nowhere = tmp_path / "none" / "x.csv"
-    assert cli.error("dataset", "engel", "--out", nowhere).startswith(f"Cannot write {nowhere}")

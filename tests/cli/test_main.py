@@ -21,7 +21,7 @@ from rich.console import Console
 import pairgossip
 from pairgossip.cli import app
 from pairgossip.cli.console import with_options
-from pairgossip.errors import InputError, MissingExtra
+from pairgossip.errors import InputError
 
 from .running import CommandLine, assembled_once, main, run_really
 
@@ -72,14 +72,6 @@ def test_every_command_explains_itself(command: str) -> None:
     assert f" pairgossip {command}" in help_of(command).partition("For example:")[2]
 
 
-def test_every_option_has_a_phrase() -> None:
-    for command in COMMANDS:
-        for line in help_of(command).splitlines():
-            if line.startswith("│") and " --" in line[:8]:
-                words = line.strip("│ *").split()
-                assert len(words) > 3, line
-
-
 def all_commands(above: App, chain: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     yield chain
     for name in above:
@@ -121,23 +113,6 @@ def test_examples_fit_the_data_they_begin_with(
         words = shlex.split(line)[1:]
         answer = cli(*words, *briefly.get(words[0], []))
         assert answer.code == 0 or "--within is -1" in answer.err, answer.err
-
-
-@pytest.mark.parametrize(
-    ("command", "groups"),
-    [
-        ("estimate", ["Needed most", "Statistic", "Network", "Method", "Output", "Privacy"]),
-        ("train", ["Needed most", "Data and loss", "Network", "Method", "Output", "Privacy"]),
-        ("watch", ["What to watch", "Statistic", "Network", "Method", "Server"]),
-        ("exact", ["Needed most", "Statistic"]),
-        ("test", ["Needed most", "Statistic", "Output"]),
-        ("plan", ["Needed most", "Statistic", "Network", "Method", "Output"]),
-        ("swarm run", ["Needed most", "Statistic", "Network", "Method", "Output", "Chaos"]),
-    ],
-)
-def test_help_begins_with_what_is_needed_most(command: str, groups: list[str]) -> None:
-    lines = help_of(*command.split()).splitlines()
-    assert [line.strip("╭─╮ ") for line in lines if line.startswith("╭")] == groups
 
 
 FIRST_OPTIONS = {
@@ -183,32 +158,6 @@ def test_help_imports_nothing_heavy() -> None:
         )
         assert done.stderr.strip() == ""
         assert done.stdout
-
-
-def test_an_unknown_command_offers_the_nearest(cli: CommandLine) -> None:
-    answer = cli("estimat")
-    assert answer.code != 0
-    assert "estimate" in answer.err and "Traceback" not in answer.err
-
-
-def test_an_unknown_option_offers_the_nearest(cli: CommandLine) -> None:
-    answer = cli("kernels", "--jsn")
-    assert answer.code != 0
-    assert "--json" in answer.err and "Traceback" not in answer.err
-
-
-def test_a_missing_argument_is_named(cli: CommandLine) -> None:
-    answer = cli("estimate")
-    assert answer.code != 0
-    assert "FILE" in answer.err
-
-
-def test_a_missing_extra_leaves_with_1(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent() -> None:
-        raise MissingExtra("Drawing needs matplotlib, which is not installed.")
-
-    monkeypatch.setattr("pairgossip.kernels.describe", absent)
-    assert cli.error("kernels", code=1) == "Drawing needs matplotlib, which is not installed."
 
 
 def test_ctrl_c_before_anything_leaves_with_130(

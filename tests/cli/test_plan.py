@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from .images import is_drawn
 from .running import CommandLine
 
@@ -58,19 +56,6 @@ def test_a_kernel_without_a_sketch_is_planned_without_one(cli: CommandLine, inco
     answer = cli("plan", incomes, "--column", "income", *kernel, "--error", "0.05")
     assert "Not sketch: Kernel 'metric-learning-risk' has no sketch" in answer.out
     assert "pairgossip estimate --method collect" in answer.out
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--error", "2"), "between 0 and 1, not 2.0: give --error 0.01 for 1 %."),
-        (("--error", "few"), "Invalid value for --error: give a number such as 0.5, not 'few'."),
-    ],
-)
-def test_wrong_options_are_one_sentence(
-    cli: CommandLine, incomes: Path, options: tuple[str, ...], sentence: str
-) -> None:
-    assert sentence in cli.error("plan", incomes, *INCOME, *options)
 
 
 def test_a_statistic_of_zero_has_no_relative_error(cli: CommandLine, tmp_path: Path) -> None:

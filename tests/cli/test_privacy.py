@@ -129,14 +129,6 @@ def test_a_specification_with_privacy(cli: CommandLine, incomes: Path, tmp_path:
     assert fitted.code == 0 and fitted.json()["privacy"]["bins"] == [3, 2]
 
 
-@pytest.mark.usefixtures("figures")
-def test_a_saved_run_is_drawn(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run.npz"
-    assert cli("estimate", incomes, *GINI, *PRIVATE, "--save", run).code == 0
-    assert pg.load(run).privacy == pg.privacy.RandomizedResponse(1.0, 4, (0, 20))
-    assert cli("plot", run, "--out", tmp_path / "run.png").code == 0
-
-
 @pytest.mark.parametrize(
     ("tokens", "sentence"),
     [
@@ -154,8 +146,7 @@ def test_a_saved_run_is_drawn(cli: CommandLine, incomes: Path, tmp_path: Path) -
         ((*PRIVATE, "--rounding", "up"), "Unknown rounding 'up'"),
         ((*PRIVATE, "--columns", "both"), "Unknown way to report columns 'both'"),
         ((*PRIVATE, "--label", "grade"), "Give --classes, all labels that are possible"),
-        ((*PRIVATE, "--label", "grade", "--classes", "2,x"),
-         "holds '10' in lines "),
+        ((*PRIVATE, "--label", "grade", "--classes", "2,x"), "holds '10' in lines "),
         (("--epsilon", 1, "--range", "0,20", "--label", "grade", "--classes", "2,10"),
          "Give --bins, few of them, such as 8: they are not chosen where there are labels."),
     ],

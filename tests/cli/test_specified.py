@@ -114,12 +114,8 @@ def test_options_that_say_the_same_are_welcome(
     ("option", "given", "asked"),
     [
         ("--kernel", "gini", "--kernel auc"),
-        ("--column", "age", "--column score"),
         ("--label", "Ill", "--label ill"),
-        ("--target", "u", "--target v"),
         ("--method", "gosta", "--method weighted-gosta"),
-        ("--clock", "sync", "--clock async"),
-        ("--schedule", "ordered", "--schedule random"),
     ],
 )
 def test_options_that_contradict(
@@ -137,11 +133,8 @@ def test_options_that_contradict(
     [
         ("--loss", "auc-hinge", "--loss ranking-hinge"),
         ("--column", "age,score", "--column score,age"),
-        ("--step", "0.25", "--step 0.5"),
         ("--radius", "3.0", "--radius 2.0"),
         ("--l1", "0.1", "no --l1"),
-        ("--l2", "0.1", "no --l2"),
-        ("--clock", "sync", "--clock async"),
     ],
 )
 def test_options_that_contradict_learning(
@@ -187,32 +180,9 @@ def test_values_outside_are_refused(cli: CommandLine, patients: Path, tmp_path: 
     assert f"Column 'score' of {patients} has 1 value outside the agreed range [0, 1]" in said
 
 
-def test_rows_of_all_members(cli: CommandLine, patients: Path, tmp_path: Path) -> None:
-    spec = written(tmp_path, 'target = "u"\nmembers = 40\n' + SPEC)
-    assert cli.error("estimate", patients, "--spec", spec) == (
-        f"{spec} says members = 40, but {patients} has 12 rows: give the rows of all members, "
-        "or change the specification."
-    )
-
-
 def test_labels_are_needed_without_a_specification(
     cli: CommandLine, patients: Path, tmp_path: Path
 ) -> None:
     assert cli.error("train", patients, "--model", tmp_path / "m.json") == (
         "Name the column of labels: give --label, or a --spec that names it."
     )
-
-
-def test_no_output_overwrites_the_specification(
-    cli: CommandLine, patients: Path, tmp_path: Path
-) -> None:
-    spec = written(tmp_path, SPEC)
-    assert "is named twice" in cli.error("estimate", patients, "--spec", spec, "--save", spec)
-    assert spec.read_text() == SPEC
-
-
-def test_the_weighted_method_by_options(cli: CommandLine, patients: Path) -> None:
-    tokens = ("estimate", patients, "--column", "score", "--kernel", "gini", *SHORT, "--method")
-    found = cli(*tokens, "weighted-gosta", "--clock", "async", "--json").json()
-    assert (found["method"], found["clock"]) == ("weighted-gosta", "async")
-    assert "has no synchronous form: use --clock async" in cli.error(*tokens, "weighted-gosta")

@@ -107,9 +107,6 @@ def test_a_model_is_written_that_scores(cli: CommandLine, rows: np.ndarray) -> N
     ("command", "option"),
     [
         ("estimate", ("--graph", "cycle")),
-        ("estimate", ("--iterations", "50")),
-        ("estimate", ("--interval", "0.9")),
-        ("estimate", ("--csv", "curves.csv")),
         ("train", ("--plot", "fit.png")),
         ("train", ("--trials", "3")),
     ],
@@ -122,14 +119,6 @@ def test_options_without_effect_are_refused(
     error = cli.error(command, *FILES, "--spec", spec, *more, *option)
     assert f"leave {option[0]} out" in error
     assert not Path("model.json").exists()
-
-
-def test_a_kernel_is_not_learned_and_a_loss_not_estimated(
-    cli: CommandLine, rows: np.ndarray
-) -> None:
-    assert "use pairgossip train" in cli.error("estimate", *FILES, "--spec", "loss.toml")
-    error = cli.error("train", *FILES, "--spec", "auc.toml", "--model", "model.json")
-    assert "use pairgossip estimate" in error
 
 
 def test_two_files_of_one_name_are_refused(cli: CommandLine, rows: np.ndarray) -> None:

@@ -76,10 +76,6 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert graph.delta_tilde() == expected
 
 
-def test_one_node_has_diameter_0() -> None:
-    assert complete(1).diameter() == 0
-
-
 def test_sizes_that_are_refused() -> None:
     tree = Graph(20_001, path(20_001).edges)
     with pytest.raises(InputError) as refusal:
@@ -160,7 +156,7 @@ def test_the_triangle_forgets_in_one_step() -> None:
 
 
 def test_one_and_two_nodes() -> None:
-    assert complete(1).mixing_time(0.01) == 0
+    assert complete(1).mixing_time(0.01) == complete(1).diameter() == 0
     assert complete(1).exact_mixing_time(0.01) == 0
     assert complete(1).total_variation(5) == 0
     assert complete(2).total_variation([0, 1, 2, 99]).tolist() == [0.5] * 4

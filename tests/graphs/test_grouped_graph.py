@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import pickle
 from typing import Any
 
@@ -17,7 +16,6 @@ from pairgossip.graphs import (
     edge_law,
     grouped,
     path,
-    star,
     watts_strogatz,
 )
 from tests.graphs.virtual import GROUPED, listed_by_definition
@@ -59,18 +57,6 @@ def test_what_the_laws_do_is_that_of_the_listed_edges(graph: GroupedGraph) -> No
             graph.laplacian_dense(law), plain.laplacian_dense(law), atol=1e-14
         )
         assert np.allclose(graph.laplacian(law).toarray(), plain.laplacian_dense(law), atol=1e-14)
-
-
-def test_counts_of_the_specification() -> None:
-    """|E| k^2 edges between sites and n k (k - 1) / 2 local ones, for k rows at each of n sites."""
-    for n, k in itertools.product((3, 6, 50), (1, 2, 7)):
-        site_of, network = np.repeat(np.arange(n), k), cycle(n)
-        lexicographic = GroupedGraph(network, site_of)
-        blow_up = GroupedGraph(network, site_of, "blow-up")
-        assert blow_up.edge_count == n * k**2
-        assert lexicographic.edge_count == n * k**2 + n * k * (k - 1) // 2
-        assert blow_up.network_fraction() == 1.0
-        assert lexicographic.network_fraction() == pytest.approx(k * n / (k * n + n * (k - 1) / 2))
 
 
 def test_rows_keep_their_order_and_belong_to_their_sites() -> None:
@@ -143,12 +129,6 @@ def test_a_graph_says_what_it_is_and_travels() -> None:
     assert pickle.loads(pickle.dumps(graph)) == graph
     restored = GroupedGraph(graph.sites, graph.site_of, graph.construction)
     assert restored == graph
-
-
-def test_other_libraries_see_the_rows() -> None:
-    graph = GroupedGraph(star(3), [0, 0, 1, 2])
-    assert Graph.from_networkx(graph.to_networkx()) == graph.materialized()
-    assert Graph.from_scipy(graph.to_scipy()) == graph.materialized()
 
 
 def test_mixing_is_that_of_the_listed_edges() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 from pairgossip.checks import ROW_CONSTRUCTIONS
 from pairgossip.graphs import LAWS, Graph, GroupedGraph, complete, cycle, edge_law, watts_strogatz
 from pairgossip.graphs.checks import edge_keys
-from pairgossip.graphs.grouped.laws import _EvenParts, _GuidedParts, _locator
+from pairgossip.graphs.grouped.laws import _GuidedParts, _locator
 from tests.graphs.virtual import GROUPED, listed_by_definition
 
 SOME = {
@@ -147,13 +147,6 @@ def test_every_number_falls_into_its_part(lengths: list[int]) -> None:
     expected = laid_out(lengths)
     part, into = _locator(np.array(lengths, dtype=np.int64)).locate(np.arange(len(expected)))
     assert list(zip(part.tolist(), into.tolist(), strict=True)) == expected
-
-
-def test_equal_lengths_need_no_table() -> None:
-    found = _locator(np.full(5, 6))
-    assert isinstance(found, _EvenParts)
-    part, into = found.locate(np.arange(30))
-    assert list(zip(part.tolist(), into.tolist(), strict=True)) == laid_out([6] * 5)
 
 
 def test_tiny_parts_beside_a_huge_one_are_told_apart() -> None:

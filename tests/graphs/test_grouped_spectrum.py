@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +17,6 @@ from pairgossip.graphs import (
     grid,
     path,
     spectrum,
-    star,
     watts_strogatz,
 )
 from pairgossip.graphs import spectrum as fiedler
@@ -74,39 +72,6 @@ def test_equal_sizes_multiply_the_spectrum_of_the_network(network: Graph, k: int
         assert graph.spectral_gap() == pytest.approx(gap, rel=1e-12)
         if construction == "lexicographic" or not network.is_complete:
             assert graph.spectral_gap() == pytest.approx(k * values[1], rel=1e-12)
-
-
-def test_gaps_per_network_exchange_agree() -> None:
-    """Local exchanges are free: both constructions mix the network equally fast beside them."""
-    network, k = cycle(7), 3
-    site_of = np.repeat(np.arange(7), k)
-    gaps = [
-        graph.normalized_gap() / graph.network_fraction()
-        for graph in (GroupedGraph(network, site_of), GroupedGraph(network, site_of, "blow-up"))
-    ]
-    assert gaps == pytest.approx([network.normalized_gap() / k] * 2, rel=1e-12)
-
-
-def test_the_complete_graph_gains_by_local_exchanges() -> None:
-    site_of = np.repeat(np.arange(5), 2)
-    lexicographic, blow_up = (
-        GroupedGraph(complete(5), site_of, construction)
-        for construction in ("lexicographic", "blow-up")
-    )
-    assert lexicographic.normalized_gap() / lexicographic.network_fraction() == pytest.approx(0.25)
-    assert blow_up.normalized_gap() == pytest.approx(0.20)
-
-
-def test_the_tensor_product_is_no_graph_to_gossip_on() -> None:
-    """The product that is named in the text falls apart for a bipartite network and two rows."""
-    for network in (path(5), cycle(6), star(5), grid(2, 3)):
-        product = nx.tensor_product(network.to_networkx(), nx.complete_graph(2))
-        assert not nx.is_connected(product)
-        assert nx.laplacian_spectrum(product)[1] == pytest.approx(0, abs=1e-12)
-        grouped = GroupedGraph(network, np.repeat(np.arange(network.n), 2))
-        assert nx.is_connected(grouped.to_networkx())
-    product = nx.tensor_product(cycle(5).to_networkx(), nx.complete_graph(2))
-    assert sorted(nx.laplacian_spectrum(product))[1] == pytest.approx(0.381966, abs=1e-6)
 
 
 SPARSE = [
@@ -180,8 +145,3 @@ def test_too_many_different_sizes_are_refused(monkeypatch: pytest.MonkeyPatch) -
         "The spectral gap of node clocks on a blown-up complete graph is computed up to 3 "
         "different sizes of sites, not 4; use the lexicographic construction or uniform edges."
     )
-
-
-def test_a_single_row_has_no_gap() -> None:
-    with pytest.raises(InputError, match=r"^A single node has no spectral gap; "):
-        GroupedGraph(complete(1), [0]).spectral_gap()

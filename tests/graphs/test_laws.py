@@ -98,11 +98,6 @@ def test_pick_probabilities_by_brute_force(law: str, name: str) -> None:
     assert graph.edge_probabilities(law).sum() == pytest.approx(1)
 
 
-def test_node_clocks_on_a_path() -> None:
-    # q_ij = (1/d_i + 1/d_j) / n
-    np.testing.assert_allclose(path(4).edge_probabilities("node_clocks"), [3 / 8, 1 / 4, 3 / 8])
-
-
 def test_laws_agree_on_regular_graphs() -> None:
     graph = cycle(9)
     assert np.array_equal(

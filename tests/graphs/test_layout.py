@@ -8,7 +8,6 @@ import pytest
 import pairgossip as pg
 from pairgossip.graphs import FAMILIES, Graph, build
 from pairgossip.graphs.layout import LAYOUTS, fit_square, place_nodes, visible_edges
-from tests.problems import SMALL_GRAPHS
 
 
 def example(family: str, n: int) -> Graph:
@@ -23,13 +22,6 @@ def test_every_family_fills_the_square(family: str, n: int) -> None:
     assert places.min() >= -1e-9 and places.max() <= 1 + 1e-9
     assert np.ptp(places, axis=0).max() == pytest.approx(1)
     assert len(np.unique(places.round(6), axis=0)) == n
-
-
-@pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
-def test_every_node_has_a_place_of_its_own(graph: Graph) -> None:
-    places = place_nodes(graph)
-    assert places.shape == (graph.n, 2)
-    assert len(np.unique(np.round(places, 9), axis=0)) == graph.n
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])

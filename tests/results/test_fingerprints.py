@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -246,15 +245,3 @@ def test_functions_that_are_not_finite_everywhere_are_compared_where_they_are() 
 def _kernel_fingerprint(function: Any) -> Any:
     kernel = pg.Kernel(function, name="log gap")
     return estimation_fingerprint(pg.kernels.Pairs(DATA[:, 0], kernel))
-
-
-def test_a_file_without_fingerprint_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    estimated("gini", 0).save(path)
-    with np.load(path) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    header = json.loads(arrays["header"].tobytes()) | {"format": 2}
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(path, **arrays)
-    with pytest.raises(pg.InputError, match="in an older format: run it again"):
-        pg.load(path)

@@ -96,12 +96,6 @@ def test_repr_says_what_happened() -> None:
     assert repr(run).startswith("<Run gosta-sync of gini on 12 nodes: 2 trials, 10 iterations")
 
 
-def test_axis_is_checked() -> None:
-    run = pg.estimate(rows(12), "gini", GRAPH, iterations=10, seed=0)
-    with pytest.raises(InputError, match="Curves are drawn against exchanges, time, messages"):
-        run.axis("days")
-
-
 RUN = pg.estimate(rows(6), "gini", "cycle", clock="async", iterations=100, trials=3, seed=0)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
 
+from pairgossip.watch.server.requests import View
 from pairgossip.watch.server.server import ServerAddress, Service
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -28,8 +29,8 @@ GINI: Fields = {
 class Served:
     """A running server, asked as its own page asks."""
 
-    def __init__(self, place: ServerAddress) -> None:
-        self._service = Service(place)
+    def __init__(self, place: ServerAddress, views: Sequence[View] = ()) -> None:
+        self._service = Service(place, views)
         started = threading.Event()
         self._thread = threading.Thread(target=self._service.run, args=(started.set,))
         self._thread.start()
@@ -37,10 +38,10 @@ class Served:
         self.port = self._service.port
         self.address = self._service.address
         self.origin = f"http://127.0.0.1:{self.port}"
-        self._client = httpx.Client(base_url=self.origin, timeout=60, trust_env=False, verify=PLAIN)
+        self.client = httpx.Client(base_url=self.origin, timeout=60, trust_env=False, verify=PLAIN)
 
     def stop(self) -> None:
-        self._client.close()
+        self.client.close()
         self._service.stop()
         self._thread.join(30)
         assert not self._thread.is_alive()
@@ -52,7 +53,7 @@ class Served:
     def ask(self, path: str, method: str = "GET", **options: Any) -> httpx.Response:
         headers = {"Origin": self.origin, **options.pop("headers", {})}
         given = {name: value for name, value in headers.items() if value is not None}
-        return self._client.request(method, path, headers=given, **options)
+        return self.client.request(method, path, headers=given, **options)
 
     def open(self, session: str = "", /, **fields: str | list[str]) -> str:
         """Open a session and return its key."""
@@ -75,10 +76,13 @@ class Served:
         told = {"action": action, "value": value}
         return self.ask(f"/api/sessions/{key}/control", "POST", json=told)
 
+    def get(self, path: str) -> httpx.Response:
+        return self.client.get(path)
+
     @contextmanager
-    def watching(self, key: str) -> Iterator[Iterator[tuple[str, Any]]]:
-        """Look on: yield the names and contents of events as they come."""
-        with self._client.stream("GET", f"/api/sessions/{key}/events") as answer:
+    def watching(self, key: str = "", path: str = "") -> Iterator[Iterator[tuple[str, Any]]]:
+        """Look on: yield the names and contents of events of a session, or of a path."""
+        with self.client.stream("GET", path or f"/api/sessions/{key}/events") as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             yield _events(answer)
 

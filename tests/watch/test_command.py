@@ -11,8 +11,6 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from pairgossip.cli import main
-
 from .serving import GINI
 
 START = "import sys; from pairgossip.cli import main; sys.exit(main())"
@@ -56,22 +54,3 @@ def test_ctrl_c_ends_it_cleanly_while_somebody_looks_on() -> None:
                 assert "Traceback" not in "".join(lines)  # the stream ends by itself
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "Ctrl-C ends it.\n")
-
-
-def error(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
-    assert main(["watch", "--no-browser", *tokens]) == 2
-    return capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("tokens", "sentence"),
-    [
-        (["--host", "example.org"], "Error: Others could read along on example.org: give --cert"),
-        (["--host", "0.0.0.0"], "Error: The host is 0.0.0.0, which is every address at once"),
-        (["--port", "99999"], "Error: The port is 99999: give 1 to 65,535."),
-        (["--key", "key.pem"], "Error: A certificate is for another host than this machine"),
-    ],
-)
-def test_mistakes(capsys: pytest.CaptureFixture[str], tokens: list[str], sentence: str) -> None:
-    told = error(capsys, *tokens)
-    assert told.startswith(sentence) and told.count("\n") == 1

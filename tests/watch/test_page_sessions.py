@@ -50,19 +50,6 @@ def test_a_shared_link_gives_the_same_run(page: Page, served: Served) -> None:
     assert float(readout(page, "error")) == pytest.approx(run.error[-1], rel=1e-3)
 
 
-def test_viewers_share_a_session_and_late_ones_see_its_history(page: Page, served: Served) -> None:
-    visit(page, served, **LONG)
-    for wanted in range(1, 6):
-        page.keyboard.press("s")
-        expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", str(wanted))
-    late = page.context.new_page()
-    late.goto(page.url)
-    expect(late.locator("canvas[data-done='5']")).to_be_visible()
-    assert readout(late, "error") == readout(page, "error")
-    late.keyboard.press("s")
-    expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "6")
-
-
 def test_an_upload_with_hostile_names(page: Page, served: Served, tmp_path: Path) -> None:
     file = tmp_path / "hostile.csv"
     rows = "\n".join(f"{k * k},{k % 7}" for k in range(40))

@@ -63,13 +63,6 @@ def test_runs_are_shown_without_the_papers_package(
     assert find_chapters([tmp_path]) is None
 
 
-def test_a_run_is_read(tmp_path: Path) -> None:
-    run = save_run(tmp_path / "run.npz")
-    file = only(tmp_path / "run.npz")
-    assert np.array_equal(file.load().error, run.error)
-    assert file.header()["kernel"] == "gini"
-
-
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^There is no file .*none\.npz: check the path\.$"):
         find_results([tmp_path / "none.npz"])
@@ -86,22 +79,6 @@ def test_damaged_files(tmp_path: Path, content: bytes) -> None:
     for read in (file.load, file.header):
         with pytest.raises(InputError, match="is not a run saved by pairgossip, or is damaged"):
             read()
-
-
-def test_an_archive_of_something_else(tmp_path: Path) -> None:
-    np.savez(tmp_path / "run.npz", numbers=np.arange(3))
-    file = only(tmp_path / "run.npz")
-    for read in (file.load, file.header):
-        with pytest.raises(InputError, match="is not a run saved by pairgossip, or is damaged"):
-            read()
-
-
-def test_a_cut_file(tmp_path: Path) -> None:
-    save_run(tmp_path / "run.npz")
-    whole = (tmp_path / "run.npz").read_bytes()
-    (tmp_path / "run.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="is damaged"):
-        only(tmp_path / "run.npz").load()
 
 
 def test_a_small_file_that_unfolds_to_a_large_one(tmp_path: Path) -> None:
@@ -160,18 +137,6 @@ def test_errors_with_theory(tmp_path: Path) -> None:
     assert content["charts"]["error"]["log"] and not content["charts"]["estimate"]["log"]
 
 
-def test_estimates() -> None:
-    made = run()
-    found = curves(_result_content(made), "estimate")
-    mean = made.trial_mean.mean(axis=0)
-    assert found["mean over nodes and trials"]["values"] == pytest.approx(mean)
-    low, high = found["mean over nodes and trials"]["band"]
-    assert (low + high) / 2 == pytest.approx(mean)
-    exact = np.abs(X[:, None] - X).mean()  # Gini's mean difference, itself included
-    assert found["exact value"]["values"] == pytest.approx(np.full(len(mean), exact))
-    assert "exact expectation" not in found  # nobody has asked for theory
-
-
 def test_the_sampling_error_has_a_band_and_a_line_of_its_own() -> None:
     made = pg.estimate(X, "gini", "cycle", iterations=400, trials=2, seed=0, interval=0.9)
     assert made.answer is not None
@@ -194,15 +159,6 @@ def test_a_sampling_error_that_no_node_knows_is_not_drawn() -> None:
     assert dict(content["facts"])["90 % interval"] == "unknown"
     shown = [*curves(content, "error"), *curves(content, "estimate")]
     assert "error" in " ".join(shown) and not any("sampling" in label for label in shown)
-
-
-def test_axes() -> None:
-    sync, later = _result_content(run()), _result_content(run(clock="async"))
-    assert set(sync["axes"]) == {"exchanges", "iterations", "messages", "bytes"}
-    assert set(later["axes"]) == {*sync["axes"], "time"}
-    exchanges = sync["axes"]["exchanges"]["values"]
-    assert exchanges[-1] == 400 and sync["axes"]["messages"]["values"][-1] == 800
-    assert np.all(np.diff(later["axes"]["time"]["values"]) > 0)
 
 
 @pytest.mark.parametrize(
@@ -236,10 +192,6 @@ def test_the_page_and_the_figure_show_the_same(how: dict[str, Any]) -> None:
             assert (figure.get_xlabel(), figure.get_ylabel()) == (axis["label"], chart["label"])
             assert (figure.get_yscale() == "log") is chart["log"]
             assert figure.get_title() == content["title"]
-
-
-def test_one_trial_has_no_band() -> None:
-    assert curves(_result_content(run(trials=1)), "error")["measured error"]["band"] is None
 
 
 def test_an_unknown_exact_value() -> None:

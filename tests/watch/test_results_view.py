@@ -22,7 +22,8 @@ from pairgossip_paper.framework import report
 
 from ..paper.toy import outline
 from .peers_to_watch import until
-from .viewing import Viewed, asking, viewed
+from .serving import Served
+from .viewing import asking, viewed
 
 X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0, 30.0, 31.0])
 HOSTILE = "<img src=x onerror=document.title='broken'>"
@@ -49,7 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(runs: Path) -> Iterator[Viewed]:
+def server(runs: Path) -> Iterator[Served]:
     with viewed(ResultsView(find_results([], [runs]))) as server:
         yield server
 
@@ -63,11 +64,11 @@ def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def keys(server: Viewed) -> dict[str, str]:
+def keys(server: Served) -> dict[str, str]:
     return {one["name"]: one["key"] for one in server.get("/api/results").json()["files"]}
 
 
-def open_runs(page: Page, server: Viewed, *names: str, **more: str) -> None:
+def open_runs(page: Page, server: Served, *names: str, **more: str) -> None:
     known = keys(server)
     query = urlencode({"view": "results", "tab": "runs", **more})
     page.goto(server.address + f"?{query}" + "".join(f"&run={known[name]}" for name in names))
@@ -78,7 +79,7 @@ def legend(page: Page) -> list[str]:
     return page.locator(".chart .legend button").all_inner_texts()
 
 
-def test_the_list(server: Viewed) -> None:
+def test_the_list(server: Served) -> None:
     listed = server.get("/api/results").json()
     kinds = {one["name"]: (one["kind"], one["about"]) for one in listed["files"]}
     assert kinds["cycle"] == ("run", "gini, sync, cycle")
@@ -87,16 +88,7 @@ def test_the_list(server: Viewed) -> None:
     assert listed["reports"] == [] and listed["has_figures"] is False
 
 
-def test_a_run(server: Viewed, runs: Path) -> None:
-    told = server.get(f"/api/results/runs/{keys(server)['cycle']}").json()
-    run = pg.load(runs / "cycle.npz")
-    drawn = told["charts"]["error"]["curves"][0]["values"]
-    assert drawn == pytest.approx(run.error.tolist())
-    assert told["axes"]["messages"]["values"][-1] == 4000
-    assert ["seed", "1"] in told["facts"]
-
-
-def test_a_damaged_run(server: Viewed) -> None:
+def test_a_damaged_run(server: Served) -> None:
     answer = server.get(f"/api/results/runs/{keys(server)['broken']}")
     assert answer.status_code == 400
     assert answer.json()["error"].endswith("is not a run saved by pairgossip, or is damaged.")
@@ -105,7 +97,7 @@ def test_a_damaged_run(server: Viewed) -> None:
 @pytest.mark.parametrize(
     "name", ["nothing", "../../../etc/passwd", "/etc/passwd", "cycle.npz", "%2e%2e%2fcycle.npz"]
 )
-def test_nothing_else_is_opened(server: Viewed, name: str) -> None:
+def test_nothing_else_is_opened(server: Served, name: str) -> None:
     for kind in ("runs", "reports"):
         answer = server.get(f"/api/results/{kind}/{quote(name, safe='%')}")
         assert answer.status_code == 404 and b"root:" not in answer.content
@@ -124,7 +116,7 @@ def test_a_file_that_went_away(tmp_path: Path, runs: Path) -> None:
         assert answer.json()["error"] == "run.npz is no longer there: start again."
 
 
-def test_the_curves_of_a_run(page: Page, server: Viewed) -> None:
+def test_the_curves_of_a_run(page: Page, server: Served) -> None:
     open_runs(page, server, "cycle")
     assert legend(page) == [
         *("measured error", "as many pairs drawn at random"),
@@ -184,7 +176,7 @@ def other_curves_and_other_axes(page: Page) -> None:
     assert "scale=log" in page.url
 
 
-def test_several_runs_are_compared(page: Page, server: Viewed) -> None:
+def test_several_runs_are_compared(page: Page, server: Served) -> None:
     open_runs(page, server, "cycle")
     page.get_by_label(re.compile("^star")).check()
     expect(page.locator(".facts-card")).to_have_count(2)
@@ -197,7 +189,7 @@ def test_several_runs_are_compared(page: Page, server: Viewed) -> None:
     expect(page.locator(".chart .value")).to_have_text("Choose a run from the list.")
 
 
-def test_hostile_file_names_are_shown_as_text(page: Page, server: Viewed) -> None:
+def test_hostile_file_names_are_shown_as_text(page: Page, server: Served) -> None:
     open_runs(page, server, HOSTILE, "cycle")
     expect(page.locator(".run-entry .name", has_text="<img")).to_have_text(HOSTILE)
     assert f"{HOSTILE}: measured error" in legend(page)
@@ -207,7 +199,7 @@ def test_hostile_file_names_are_shown_as_text(page: Page, server: Viewed) -> Non
     expect(damaged.locator("input")).to_be_disabled()
 
 
-def test_a_phone(page: Page, server: Viewed) -> None:
+def test_a_phone(page: Page, server: Served) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
     open_runs(page, server, "cycle", "star")
@@ -280,7 +272,7 @@ def test_damaged_settings(tmp_path: Path, content: str) -> None:
         find_chapters([tmp_path])
 
 
-def made(server: Viewed) -> httpx.Response:
+def made(server: Served) -> httpx.Response:
     """Ask for figures until they are there, or refused."""
     until(lambda: server.get("/api/results/figures").text != '{"chapters":null}', "figures")
     return server.get("/api/results/figures")
@@ -319,7 +311,7 @@ def test_figures_that_cannot_be_made(runs: Path, problem: Exception, sentence: s
         assert answer.status_code == 400 and answer.json()["error"] == sentence
 
 
-def test_no_reproduction(server: Viewed) -> None:
+def test_no_reproduction(server: Served) -> None:
     assert find_chapters([]) is None
     answer = server.get("/api/results/figures")
     assert answer.status_code == 404 and "give its folder with --results" in answer.text

@@ -19,8 +19,9 @@ from pairgossip.watch.peers_view import SwarmView, _contributed
 from pairgossip.watch.terminal import PeersPicture
 
 from .peers_to_watch import HOSTILE, made_up_swarm, rewrite_status
+from .serving import Served
 from .test_swarm_view import COUNT_PAINTED, cell, open_swarm
-from .viewing import Viewed, viewed
+from .viewing import viewed
 
 NAMES = ["ann", "bob", "cy"]
 OPEN = RoundsStatus(1, 5, 2, ("cy",), False, kind="sum")
@@ -40,7 +41,7 @@ def say(folder: Path, rounds: list[RoundsStatus], **more: Any) -> None:
 
 
 @pytest.fixture
-def made_up(tmp_path: Path) -> Iterator[tuple[Path, Viewed]]:
+def made_up(tmp_path: Path) -> Iterator[tuple[Path, Served]]:
     folder = made_up_swarm(tmp_path / "swarm", NAMES)
     behind = RoundsStatus(0, 5, 2, ("bob",), False, kind="cards")
     unknown = {"estimate": None, "sampling_error": None, "sampling_interval": None}
@@ -50,7 +51,7 @@ def made_up(tmp_path: Path) -> Iterator[tuple[Path, Viewed]]:
 
 
 def test_rounds_fill_up_and_then_there_is_a_result(
-    page: Page, made_up: tuple[Path, Viewed]
+    page: Page, made_up: tuple[Path, Served]
 ) -> None:
     folder, server = made_up
     open_swarm(page, server)
@@ -85,7 +86,7 @@ def test_rounds_fill_up_and_then_there_is_a_result(
     assert cell(page, 0, "bracket") == "1.2345 to 1.7655"
 
 
-def test_brackets_are_rounded_outward(page: Page, made_up: tuple[Path, Viewed]) -> None:
+def test_brackets_are_rounded_outward(page: Page, made_up: tuple[Path, Served]) -> None:
     folder, server = made_up
     open_swarm(page, server)
     for bracket, shown in (
@@ -106,7 +107,7 @@ def test_who_is_awaited_may_be_unknown() -> None:
     assert np.isnan(_contributed(tuple(NAMES), found, last)).all()
 
 
-def test_many_complete_sums_are_one_line(page: Page, made_up: tuple[Path, Viewed]) -> None:
+def test_many_complete_sums_are_one_line(page: Page, made_up: tuple[Path, Served]) -> None:
     folder, server = made_up
     say(folder, [RoundsStatus(21, 103, 2, ("cy",), False, kind="sum")] * 3)
     open_swarm(page, server)
@@ -119,7 +120,7 @@ def test_many_complete_sums_are_one_line(page: Page, made_up: tuple[Path, Viewed
     expect(rounds.nth(2)).to_contain_text("members sign the result")
 
 
-def test_hostile_names_are_text_and_fit_a_phone(page: Page, made_up: tuple[Path, Viewed]) -> None:
+def test_hostile_names_are_text_and_fit_a_phone(page: Page, made_up: tuple[Path, Served]) -> None:
     folder, server = made_up
     page.set_viewport_size({"width": 390, "height": 844})
     open_swarm(page, server)

@@ -167,18 +167,6 @@ def test_theory_arrives_on_its_own(served: Served) -> None:
     assert len(theory["runs"][0]["bound"]) == len(theory["runs"][0]["expected_error"]) > 10
 
 
-def test_learning(served: Served) -> None:
-    fields = {"data": "breast-cancer-wisconsin", "label": "class", "loss": "auc-logistic"}
-    columns = ["clump_thickness", "mitoses"]
-    key = served.open(**fields, column=columns, iterations="3000", speed="max")
-    with served.watching(key) as events:
-        served.control(key, "start")
-        newest = until_status(events, "done")
-    curve = newest["curve"]["runs"][0]
-    assert curve[-1][0] < curve[0][0]
-    assert newest["setup"]["runs"][0]["colored"] == "weight of clump_thickness"
-
-
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [

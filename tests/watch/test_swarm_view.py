@@ -29,7 +29,8 @@ from .peers_to_watch import (
     told,
     until,
 )
-from .viewing import Viewed, asking, viewed
+from .serving import Served
+from .viewing import asking, viewed
 
 EVENTS = "/api/swarm/events"
 COUNT_PAINTED = """canvas => {
@@ -46,7 +47,7 @@ COUNT_PAINTED = """canvas => {
 
 
 @pytest.fixture
-def made_up(tmp_path: Path) -> Iterator[tuple[Path, Viewed]]:
+def made_up(tmp_path: Path) -> Iterator[tuple[Path, Served]]:
     folder = made_up_swarm(tmp_path / "swarm", ["ann", "bob", "cy"])
     with viewed(SwarmView(swarm_in(folder))) as server:
         yield folder, server
@@ -71,15 +72,15 @@ def cell(page: Page, peer: int, name: str) -> str:
     )
 
 
-def open_swarm(page: Page, server: Viewed) -> None:
+def open_swarm(page: Page, server: Served) -> None:
     page.goto(server.address)
     expect(page.locator("#connection")).to_have_text("connected")
     expect(page.locator("table.peers tbody tr[data-state]").first).to_be_visible()
 
 
-def test_what_is_told(made_up: tuple[Path, Viewed]) -> None:
+def test_what_is_told(made_up: tuple[Path, Served]) -> None:
     folder, server = made_up
-    with server.watching(EVENTS) as events:
+    with server.watching(path=EVENTS) as events:
         name, setup = next(events)
         assert name == "setup" and setup["names"] == ["ann", "bob", "cy"]
         assert (setup["exact"], setup["measure"], setup["link_count"]) == (1.5, "gini", 2)
@@ -99,7 +100,7 @@ def test_a_late_viewer_gets_the_history() -> None:
     peers = [Scripted(name, [told(k, float(k)) for k in range(1, 99)]) for name in "ab"]
     with viewed(SwarmView(Swarm("two", peers))) as server:
         until(lambda: peers[0].asked >= 3, "three looks")
-        with server.watching(EVENTS) as events:
+        with server.watching(path=EVENTS) as events:
             next(events)
             name, history = next(events)
             assert name == "history"
@@ -108,7 +109,7 @@ def test_a_late_viewer_gets_the_history() -> None:
             assert look["seconds"] >= history["seconds"][-1]
 
 
-def test_it_is_read_only(made_up: tuple[Path, Viewed]) -> None:
+def test_it_is_read_only(made_up: tuple[Path, Served]) -> None:
     folder, server = made_up
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     origin = {"Origin": server.address.rstrip("/")}
@@ -117,7 +118,7 @@ def test_it_is_read_only(made_up: tuple[Path, Viewed]) -> None:
     refused = server.client.get(EVENTS, headers={"Origin": "http://evil.example"})
     assert refused.status_code == 403
     assert server.client.get(EVENTS, headers={"Host": "evil.example"}).status_code == 421
-    with server.watching(EVENTS) as events:
+    with server.watching(path=EVENTS) as events:
         newest(events, lambda look: True)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
@@ -131,12 +132,12 @@ def test_a_defect_in_one_look_does_not_end_all_looking(caplog: pytest.LogCapture
             return found
 
     view = SwarmView(Swarm("one", [Broken("a", [told(1)])]))
-    with viewed(view) as server, server.watching(EVENTS) as events:
+    with viewed(view) as server, server.watching(path=EVENTS) as events:
         newest(events, lambda look: look["peers"][0]["state"] == "up")
     assert "the peers could not be read" in caplog.text
 
 
-def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
+def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Served]) -> None:
     folder, server = made_up
     rewrite_status(folder / "home-0", estimate=(1.75,))
     rewrite_status(folder / "home-2", estimate=(1.25,), privacy_error=0.2)
@@ -161,7 +162,7 @@ def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
 
 
 def test_curves_can_be_switched_off_and_peers_chosen_by_keyboard(
-    page: Page, made_up: tuple[Path, Viewed]
+    page: Page, made_up: tuple[Path, Served]
 ) -> None:
     open_swarm(page, made_up[1])
     button = page.locator(".chart .legend button", has_text="ann")
@@ -196,17 +197,6 @@ def test_hostile_names_are_shown_as_text(page: Page, tmp_path: Path) -> None:
         assert page.title() != "broken"
 
 
-def test_a_phone_needs_no_sideways_scrolling(page: Page, made_up: tuple[Path, Viewed]) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme="dark")
-    open_swarm(page, made_up[1])
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.emulate_media(color_scheme="light")
-    expect(page.locator("html")).to_have_attribute("data-theme", "light")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_the_server_comes_back(page: Page, tmp_path: Path) -> None:
     folder = made_up_swarm(tmp_path / "swarm", ["ann", "bob"])
     with viewed(SwarmView(swarm_in(folder))) as server:
@@ -231,9 +221,9 @@ def test_many_peers_are_summed_up(page: Page, monkeypatch: pytest.MonkeyPatch) -
         )
 
 
-def state(server: Viewed, name: str, wanted: str) -> Any:
+def state(server: Served, name: str, wanted: str) -> Any:
     """Wait until a peer is in a state; return the look."""
-    with server.watching(EVENTS) as events:
+    with server.watching(path=EVENTS) as events:
         number = next(events)[1]["names"].index(name)
         return newest(events, lambda look: look["peers"][number]["state"] == wanted)
 
@@ -247,7 +237,7 @@ def test_a_real_swarm(page: Page, tmp_path: Path) -> None:
         open_swarm(page, server)
         badges = page.locator("table.peers .badge")
         expect(badges).to_have_text(["up"] * 5)
-        with server.watching(EVENTS) as events:
+        with server.watching(path=EVENTS) as events:
             look = newest(
                 events, lambda look: all((peer["exchanges"] or 0) > 0 for peer in look["peers"])
             )
@@ -258,7 +248,7 @@ def test_a_real_swarm(page: Page, tmp_path: Path) -> None:
     assert told["running"] is False  # looking on has not kept it from ending
 
 
-def a_peer_freezes_and_thaws(swarm: RealSwarm, server: Viewed, page: Page) -> None:
+def a_peer_freezes_and_thaws(swarm: RealSwarm, server: Served, page: Page) -> None:
     swarm.signal("peer-04", signal.SIGSTOP)
     look = state(server, "peer-04", "frozen")
     assert look["peers"][3]["estimate"] is not None and look["peers"][3]["rate"] == 0
@@ -267,7 +257,7 @@ def a_peer_freezes_and_thaws(swarm: RealSwarm, server: Viewed, page: Page) -> No
     state(server, "peer-04", "up")
 
 
-def a_peer_is_killed_and_evicted(swarm: RealSwarm, server: Viewed, page: Page) -> None:
+def a_peer_is_killed_and_evicted(swarm: RealSwarm, server: Served, page: Page) -> None:
     swarm.signal("peer-03", signal.SIGKILL)
     look = state(server, "peer-03", "down")
     assert look["peers"][2]["exchanges"] > 0  # what it told before is known still
@@ -276,7 +266,7 @@ def a_peer_is_killed_and_evicted(swarm: RealSwarm, server: Viewed, page: Page) -
     assert main(command) == 0
     look = state(server, "peer-03", "evicted")
     expect(page.locator("table.peers .badge").nth(2)).to_have_text("evicted")
-    with server.watching(EVENTS) as events:
+    with server.watching(path=EVENTS) as events:
         look = newest(
             events, lambda look: [peer["generation"] for peer in look["peers"]] == [2, 2, 1, 2, 2]
         )
