@@ -36,8 +36,8 @@ from pairgossip.cli.watch import watch_command
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
 _SHELLS = ("bash", "fish", "zsh")
-_ON_UNIX = ("peer", "swarm")
-"""Commands that need locks, signals and permissions as Unix has them."""
+_ON_UNIX = (["peer"], ["swarm"])
+"""Commands that need locks, signals and permissions as Unix has them; help is for everybody."""
 
 
 def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
@@ -138,7 +138,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if tokens is None else tokens)
     try:
-        _check_system(words)
+        if sys.platform == "win32" and words[:1] in _ON_UNIX and not {"-h", "--help"} & set(words):
+            raise InputError("Peers need Linux or macOS: on Windows, run pairgossip in WSL 2.")
         # The parser takes a lone dash, which stands for standard input, for an unknown option.
         code = app(
             ["./-" if token == "-" else token for token in words],
@@ -167,10 +168,3 @@ def main(tokens: Sequence[str] | None = None) -> int:
         tell(f"Error: Cannot write the output: {problem.strerror}.")
         return EXIT_FAILED
     return code if isinstance(code, int) else 0
-
-
-def _check_system(tokens: list[str]) -> None:
-    """Refuse what cannot run on this system; its help is for everybody."""
-    is_asked = bool(tokens) and tokens[0] in _ON_UNIX and not {"-h", "--help"} & set(tokens)
-    if sys.platform == "win32" and is_asked:
-        raise InputError("Peers need Linux or macOS: on Windows, run pairgossip in WSL 2.")

@@ -26,17 +26,7 @@ from cyclopts.exceptions import (
 
 from pairgossip.arguments.argument import declared
 from pairgossip.arguments.run import RunArguments
-from pairgossip.errors import (
-    CoarseSketch,
-    InterruptedRun,
-    NotEnough,
-    Notice,
-    RowsDropped,
-    SlowRun,
-    SlowSchedule,
-    UnknownTarget,
-    unknown_name,
-)
+from pairgossip.errors import Notice, unknown_name
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
@@ -64,7 +54,7 @@ _OPTIONS: dict[object, str] = {
 """The options of arguments, or of arguments with a value, that have another name here."""
 _TABLE_ARGUMENTS = frozenset({"FILE", "--data"})
 """Names of the one table that a command reads."""
-_KINDS = {float: "a number such as 0.5", int: "a whole number"}
+_KINDS: dict[object, str] = {float: "a number such as 0.5", int: "a whole number"}
 
 
 def output() -> Console:
@@ -156,16 +146,9 @@ def format_value(value: object, digits: int = 6) -> str:
 def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (
-            CoarseSketch,
-            InterruptedRun,
-            NotEnough,
-            RowsDropped,
-            SlowRun,
-            SlowSchedule,
-            UnknownTarget,
-        ):
-            warnings.simplefilter("always", category)
+        for category in Notice.__subclasses__():
+            if issubclass(category, Warning):
+                warnings.simplefilter("always", category)
         yield
     for warning in caught:
         if isinstance(warning.message, Notice):
@@ -207,7 +190,9 @@ def refusal(problem: CycloptsError) -> str:
     command = " ".join(("pairgossip", *(problem.command_chain or ())))
     match problem:
         case UnknownCommandError():
-            return _unknown_command(problem)
+            assert problem.app is not None and problem.unused_tokens
+            names = [name for name in problem.app if not name.startswith("-")]
+            return str(unknown_name("command", problem.unused_tokens[0], names))
         case UnknownOptionError():
             typed = problem.token.keyword or problem.token.value
             return _unknown_option(typed, problem, command)
@@ -235,12 +220,6 @@ def one_table(command: str, others: Sequence[str]) -> str:
     )
 
 
-def _unknown_command(problem: CycloptsError) -> str:
-    assert problem.app is not None and problem.unused_tokens
-    names = [name for name in problem.app if not name.startswith("-")]
-    return str(unknown_name("command", problem.unused_tokens[0], names))
-
-
 def _unknown_option(typed: str, problem: CycloptsError, command: str) -> str:
     option = typed.partition("=")[0]
     near = difflib.get_close_matches(option, _options(problem), n=1, cutoff=0.7)
@@ -250,18 +229,15 @@ def _unknown_option(typed: str, problem: CycloptsError, command: str) -> str:
 
 def _too_many(tokens: Sequence[str], problem: CycloptsError, command: str) -> str:
     options = _options(problem)
-    if "FILES" in options and _names_file(tokens[0]):
+    is_file = bool(Path(tokens[0]).suffix) or Path(tokens[0]).exists()
+    if is_file and "FILES" in options:
         return f"{tokens[0]} stands apart from the other files: name all files next to each other."
-    if not _TABLE_ARGUMENTS.isdisjoint(options) and _names_file(tokens[0]):
+    if is_file and not _TABLE_ARGUMENTS.isdisjoint(options):
         return one_table(command, tokens)
     return (
         f"{command} has no use for '{tokens[0]}': leave it out, or put a name with blanks in it "
         "in quotes."
     )
-
-
-def _names_file(token: str) -> bool:
-    return bool(Path(token).suffix) or Path(token).exists()
 
 
 def _wrong_value(problem: CoercionError) -> str:
@@ -271,9 +247,8 @@ def _wrong_value(problem: CoercionError) -> str:
         return f"Invalid value for {place}: {problem.msg}"
     if kind is bool:
         return f"{place} takes no value: give it alone."
-    expected = _KINDS.get(kind, "another value") if kind is not None else "another value"
     typed = "" if token is None else f", not '{token.value}'"
-    return f"Invalid value for {place}: give {expected}{typed}."
+    return f"Invalid value for {place}: give {_KINDS.get(kind, 'another value')}{typed}."
 
 
 def _missing(problem: MissingArgumentError, command: str) -> str:

@@ -63,7 +63,10 @@ def demo_command(*, quick: Flag = False, out: Path = _DEFAULT_FOLDER, seed: Seed
     root_seed(seed)  # a wrong one is refused before there is a folder
     figures = {out / "convergence.png": _convergence_figure, out / "graphs.png": _graphs_figure}
     files = {name: out / "runs" / f"{name}.npz" for name in _GRAPHS}
-    _make_folder(out / "runs")
+    try:
+        (out / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"Cannot create the folder {out / 'runs'}: {problem.strerror}.") from None
     check_figures(figures)
     check_outputs([*figures, *files.values()])
     runs: dict[str, Run] = {}
@@ -106,13 +109,6 @@ def _simulate(
         tell("Warning: Interrupted: kept what was written until then.")
         return False
     return True
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"Cannot create the folder {folder}: {problem.strerror}.") from None
 
 
 def _print(runs: dict[str, Run]) -> None:

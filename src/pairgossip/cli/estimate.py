@@ -31,7 +31,6 @@ from pairgossip.cli.options import (
     arguments_among,
 )
 from pairgossip.cli.outputs.files import RunOutputs
-from pairgossip.errors import InputError
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
 """By what a specification calls mixing."""
@@ -93,8 +92,7 @@ def estimate_command(
     specified = None
     groups.check(files, statistic.spec)
     if statistic.spec is not None:
-        specified = Specified.read(statistic.spec, how.law)
-        _check_kernel(specified)
+        specified = Specified.read(statistic.spec, how.law, learns=False)
         if specified.spec.is_sums:
             from pairgossip.cli.sums import print_result, try_sums
 
@@ -141,13 +139,6 @@ def estimate_command(
     else:
         print_run(run, summary, observations.describe())
     return EXIT_INTERRUPTED if run.status == "interrupted" else 0
-
-
-def _check_kernel(specified: Specified) -> None:
-    if specified.spec.kernel is None:
-        raise InputError(
-            f"{specified.path} has a loss, which is learned, not estimated: use pairgossip train."
-        )
 
 
 def _apply_spec(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
     from pairgossip.graphs import Graph
 
 _MIXING_DISTANCE = 0.01
+"""Total variation at which an observation counts as mixed."""
 _LARGEST_EXACT_MIXING = 1_500
+"""Nodes; above, the exact mixing time is left out unless there is a formula: it takes minutes."""
 _LARGEST_DISTANCES = 5_000
+"""Nodes; above, diameter and detour are left out unless there is a formula."""
 _Facts = dict[str, Any]
 
 
@@ -144,20 +149,25 @@ def describe_graph(graph: Graph) -> _Facts:
 
 def _facts_of(graph: Graph) -> _Facts:
     """Compute the facts, leaving out what takes too long on a large graph."""
+    from pairgossip.graphs.distances import closed_diameter
+
     low, mean, high = _degree_range(graph)
-    pair = _detour(graph)
+    known = graph.is_complete
+    pair = _compute(graph, graph.delta_tilde, _LARGEST_DISTANCES, known)
+    has_formula = closed_diameter(graph) is not None
+    mixing = partial(graph.exact_mixing_time, _MIXING_DISTANCE)
     return {
         **describe_graph(graph),
         "degree_min": low,
         "degree_mean": mean,
         "degree_max": high,
         "bipartite": bool(graph.is_bipartite()),
-        "diameter": _diameter(graph),
+        "diameter": _compute(graph, graph.diameter, _LARGEST_DISTANCES, has_formula),
         "delta_tilde": pair if isinstance(pair, _Unknown) else pair.value,
         "delta_tilde_pair": pair if isinstance(pair, _Unknown) else pair.pair,
         "spectral_gap": _compute(graph, graph.spectral_gap),
         "mixing_distance": _MIXING_DISTANCE,
-        "exact_mixing_time": _exact_mixing(graph),
+        "exact_mixing_time": _compute(graph, mixing, _LARGEST_EXACT_MIXING, known),
         "laws": {law: _law_facts(graph, law) for law in LAWS},
     }
 
@@ -227,37 +237,17 @@ def _pick_range(graph: Graph, law: str) -> tuple[float, float]:
     return float(picks.min()), float(picks.max())
 
 
-def _exact_mixing(graph: Graph) -> Any:
-    if graph.n > _LARGEST_EXACT_MIXING and not graph.is_complete:
-        return _too_large(_LARGEST_EXACT_MIXING)
-    return _compute(graph, lambda: graph.exact_mixing_time(_MIXING_DISTANCE))
-
-
-def _diameter(graph: Graph) -> Any:
-    from pairgossip.graphs.distances import closed_diameter
-
-    if graph.n > _LARGEST_DISTANCES and closed_diameter(graph) is None:
-        return _too_large(_LARGEST_DISTANCES)
-    return _compute(graph, graph.diameter)
-
-
-def _detour(graph: Graph) -> Any:
-    if graph.n > _LARGEST_DISTANCES and not graph.is_complete:
-        return _too_large(_LARGEST_DISTANCES)
-    return _compute(graph, graph.delta_tilde)
-
-
-def _compute(graph: Graph, compute: Callable[[], Any]) -> Any:
-    """Compute a fact, or say that it is undefined or out of reach."""
+def _compute(
+    graph: Graph, compute: Callable[[], Any], most: float = math.inf, has_formula: bool = False
+) -> Any:
+    """Compute a fact, or say that it is undefined, out of reach, or has too many nodes."""
+    if graph.n > most and not has_formula:
+        return _Unknown(f"not computed above {most:,} nodes")
     try:
         return compute()
     except InputError:
         # One node has no gap, two never mix, and a detour needs a third.
         return _Unknown("undefined" if graph.n < 3 else "not computed")
-
-
-def _too_large(limit: int) -> _Unknown:
-    return _Unknown(f"not computed above {limit:,} nodes")
 
 
 def _format_fact(value: Any) -> str:

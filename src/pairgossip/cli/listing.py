@@ -201,21 +201,16 @@ def dataset_command(
     check_outputs(files)
     dealt = [rows[number :: len(files)] for number in range(len(files))]
     texts = ["".join(f"{line}\n" for line in (header, *part)) for part in dealt]
-    _keep_other_files(files, texts)
-    for file, text, part in zip(files, texts, dealt, strict=True):
-        write_text(file, [text])
-        write_line(f"Wrote {file}: {format_count(len(part), 'row')}.")
-    write_line(data.source)
-
-
-def _keep_other_files(files: list[Path], texts: list[str]) -> None:
-    """Refuse to write over files that hold something else: they may be somebody's data."""
-    for file, text in zip(files, texts, strict=True):
+    for file, text in zip(files, texts, strict=True):  # it may be somebody's data
         if file.is_file() and file.read_bytes() != text.encode():
             raise InputError(
                 f"{file} exists already and holds something else: choose another name, or remove "
                 "it first."
             )
+    for file, text, part in zip(files, texts, dealt, strict=True):
+        write_text(file, [text])
+        write_line(f"Wrote {file}: {format_count(len(part), 'row')}.")
+    write_line(data.source)
 
 
 def _site_files(out: Path | None, sites: int) -> list[Path]:

@@ -17,7 +17,6 @@ from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
-    from pairgossip.inference.answer import Answer
     from pairgossip.tables import Table
 
 
@@ -70,7 +69,10 @@ def score_command(
     labels = None if label is None else _labels(table, label, trained)
     answer = None
     if labels is not None and interval is not None:
-        answer = _with_error(scores, labels, interval)
+        from pairgossip.inference.questions import exact
+
+        kernel = "auc" if len(set(labels.tolist())) == 2 else "concordance"
+        answer = exact(scores, kernel, labels=labels, interval=interval)
     if out is not None:
         _write(out, scores, table, label)
         tell(f"Wrote {out}")
@@ -86,16 +88,6 @@ def score_command(
     elif out is None:
         for line in ("score", *map(repr, scores.tolist())):
             write_line(line)
-
-
-def _with_error(scores: FloatArray, labels: FloatArray, level: float) -> Answer:
-    """Return the AUC, or the share of pairs in order of more labels, with its sampling error."""
-    from numpy import unique
-
-    from pairgossip.inference.questions import exact
-
-    kernel = "auc" if len(unique(labels)) == 2 else "concordance"
-    return exact(scores, kernel, labels=labels, interval=level)
 
 
 def _write(out: Path, scores: FloatArray, table: Table, label: str | None) -> None:

@@ -31,25 +31,19 @@ def try_sums(
     from pairgossip.peer.storage.rows import read_rows
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
-    _refuse_options(specified.path, options, used)
-    rows = {file.stem: read_rows(file, specified.spec) for file in files}
-    if len(rows) < len(files):
-        raise InputError("Two files have the same name, which is that of a member: rename one.")
-    labels = sorted({row[-1] for own in rows.values() for row in own})
-    return run_programs(start_programs(specified.spec, rows)), labels
-
-
-def _refuse_options(
-    path: Path, options: Sequence[DataclassInstance], used: Collection[str]
-) -> None:
     for group in options:
         for field in fields(group):
             default = field.default if field.default_factory is MISSING else field.default_factory()
             if field.name not in used and getattr(group, field.name) != default:
                 raise InputError(
-                    f"{path} asks for sums, which depend on the rows and the specification alone: "
-                    f"leave --{field.name.replace('_', '-')} out."
+                    f"{specified.path} asks for sums, which depend on the rows and the "
+                    f"specification alone: leave --{field.name.replace('_', '-')} out."
                 )
+    rows = {file.stem: read_rows(file, specified.spec) for file in files}
+    if len(rows) < len(files):
+        raise InputError("Two files have the same name, which is that of a member: rename one.")
+    labels = sorted({row[-1] for own in rows.values() for row in own})
+    return run_programs(start_programs(specified.spec, rows)), labels
 
 
 def print_result(result: Result, *, json: bool) -> None:

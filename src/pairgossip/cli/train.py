@@ -123,8 +123,7 @@ def train_command(
     specified = None
     groups.check(files, what.spec)
     if what.spec is not None:
-        specified = Specified.read(what.spec, how.law)
-        _check_loss(specified)
+        specified = Specified.read(what.spec, how.law, learns=True)
         if specified.spec.is_sums:
             options = (what, rows, outputs, network, parameters, groups, privacy, how)
             return _train_on_sums(specified, files, options, outputs)
@@ -172,14 +171,6 @@ def _check_rounds(groups: GroupOptions, outputs: _TrainingOutputs) -> None:
         raise InputError(
             "Method 'sketch' has rounds and no clock: draw --against exchanges, messages, bytes or "
             "iterations, which are the rounds."
-        )
-
-
-def _check_loss(specified: Specified) -> None:
-    if specified.spec.loss is None:
-        raise InputError(
-            f"{specified.path} has a kernel, which is estimated, not learned: "
-            "use pairgossip estimate."
         )
 
 

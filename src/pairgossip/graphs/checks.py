@@ -36,7 +36,14 @@ def edge_array(n: int, edges: Any) -> PairArray:
         i, j = pairs[outside[0]]
         raise InputError(f"Edge ({i}, {j}) is outside the nodes 0 to {n - 1}.")
     ordered = ordered_rows(pairs)
-    _refuse_loops_and_duplicates(n, ordered)
+    loops = np.flatnonzero(ordered[:, 0] == ordered[:, 1])
+    if loops.size:
+        node = ordered[loops[0], 0]
+        raise InputError(f"Edge ({node}, {node}) joins a node to itself; remove it.")
+    repeated = repeats(edge_keys(n, ordered))
+    if repeated.size:
+        i, j = ordered[repeated[0]]
+        raise InputError(f"Edge ({i}, {j}) is given more than once; keep one of them.")
     return ordered
 
 
@@ -65,17 +72,6 @@ def repeats(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     candidates = np.flatnonzero(np.isin(keys, twice))
     firsts = np.unique(keys[candidates], return_index=True)[1]
     return np.delete(candidates, firsts)
-
-
-def _refuse_loops_and_duplicates(n: int, ordered: PairArray) -> None:
-    loops = np.flatnonzero(ordered[:, 0] == ordered[:, 1])
-    if loops.size:
-        node = ordered[loops[0], 0]
-        raise InputError(f"Edge ({node}, {node}) joins a node to itself; remove it.")
-    repeated = repeats(edge_keys(n, ordered))
-    if repeated.size:
-        i, j = ordered[repeated[0]]
-        raise InputError(f"Edge ({i}, {j}) is given more than once; keep one of them.")
 
 
 def component_labels(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:

@@ -139,10 +139,21 @@ def mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:
     From every start, TV <= sqrt(n - 1) / 2 * (1 - x)^t with x the normalized gap, so that
     tau = ceil(log(sqrt(n - 1) / (2 eps)) / -log(1 - x)), and 0 where that is negative.
     """
-    eps = _check(graph, eps, law)
+    choice("edge law", law, LAWS)
+    if graph.n == 2:
+        raise InputError(
+            "The mixing time of two nodes is infinite, because each exchange swaps them; "
+            "use a graph of at least three nodes."
+        )
+    try:
+        distance = float(eps)
+    except (TypeError, ValueError):
+        distance = math.nan
+    if not 0.0 < distance < 1.0:
+        raise InputError(f"The distance eps must be between 0 and 1, not {eps!r}.")
     # A lone node has no gap, and is everywhere it could be.
     gap = graph.normalized_gap(law) if graph.n > 1 else 1.0
-    return mixing_time_of(graph.n, gap, eps)
+    return mixing_time_of(graph.n, gap, distance)
 
 
 def mixing_time_of(n: int, gap: float, eps: float) -> int:
@@ -178,22 +189,6 @@ def total_variation(graph: Graph, t: ArrayLike, law: str = UNIFORM_EDGES) -> Any
     variation = _variation_at(graph, law)
     values = np.array([variation(int(time)) for time in times.ravel()]).reshape(times.shape)
     return float(values) if values.ndim == 0 else values
-
-
-def _check(graph: Graph, eps: float, law: str) -> float:
-    choice("edge law", law, LAWS)
-    if graph.n == 2:
-        raise InputError(
-            "The mixing time of two nodes is infinite, because each exchange swaps them; "
-            "use a graph of at least three nodes."
-        )
-    try:
-        distance = float(eps)
-    except (TypeError, ValueError):
-        distance = math.nan
-    if not 0.0 < distance < 1.0:
-        raise InputError(f"The distance eps must be between 0 and 1, not {eps!r}.")
-    return distance
 
 
 def _variation_at(graph: Graph, law: str) -> Callable[[int], float]:

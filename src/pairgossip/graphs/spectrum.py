@@ -251,20 +251,22 @@ def spectral_gap(graph: Graph) -> float:
     if graph.n == 1:
         raise InputError("A single node has no spectral gap; use a graph of at least two nodes.")
     formula = closed_form(graph)
-    return formula if formula is not None else _remembered_gap(graph, None)
+    return formula if formula is not None else remember_gap(graph, None, _second_smallest)
 
 
 def normalized_gap(graph: Graph, law: str = UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    return _remembered_gap(graph, choice("edge law", law, LAWS))
+    return remember_gap(graph, choice("edge law", law, LAWS), _second_smallest)
 
 
-def _remembered_gap(graph: Graph, law: str | None) -> float:
+def remember_gap(
+    graph: Graph, law: str | None, compute: Callable[[Any, str | None], float]
+) -> float:
     """Compute the gap once per graph and law: a large graph's takes seconds."""
     if law not in graph._known:
-        graph._known[law] = _second_smallest(graph, law)
+        graph._known[law] = compute(graph, law)
     return graph._known[law]
 
 

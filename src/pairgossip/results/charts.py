@@ -147,14 +147,15 @@ def _objective(fit: Fit, theory: TheoryCurves | None) -> Chart:
     return Chart(f"objective ({fit.loss})", False, (objective,))
 
 
-def _disagreement(fit: Fit, theory: TheoryCurves | None) -> Chart:
-    apart = curve_with_band("disagreement", fit.disagreement, fit.trial_disagreement)
-    return _spread_chart("RMS distance of models from their mean", apart)
+def _chart_of_trials(name: str, label: str) -> ChartKind:
+    """Return the chart of a curve over trials, by which several fits are compared, too."""
 
+    def make(fit: Fit, theory: TheoryCurves | None) -> Chart:
+        curve = curve_with_band(name, getattr(fit, name), getattr(fit, f"trial_{name}"))
+        return _spread_chart(label, curve)
 
-def _spread_of_objectives(fit: Fit, theory: TheoryCurves | None) -> Chart:
-    deviation = curve_with_band("spread", fit.spread, fit.trial_spread)
-    return _spread_chart("standard deviation over judged nodes", deviation)
+    title = "spread over nodes" if name == "spread" else name
+    return ChartKind(title, make, compared=Comparison(name, label))
 
 
 def _spread_chart(label: str, curve: Curve) -> Chart:
@@ -208,16 +209,8 @@ CHARTS: dict[str, dict[str, ChartKind]] = {
             _objective,
             compared=Comparison("objective", "objective of the nodes' models", log=False),
         ),
-        "disagreement": ChartKind(
-            "disagreement",
-            _disagreement,
-            compared=Comparison("disagreement", "RMS distance of models from their mean"),
-        ),
-        "spread": ChartKind(
-            "spread over nodes",
-            _spread_of_objectives,
-            compared=Comparison("spread", "standard deviation over judged nodes"),
-        ),
+        "disagreement": _chart_of_trials("disagreement", "RMS distance of models from their mean"),
+        "spread": _chart_of_trials("spread", "standard deviation over judged nodes"),
         "gradient-error": ChartKind("gradient error", _gradient_error, _refuse_gradient_error),
         "bias": ChartKind("gradient bias", _bias, _refuse_bias),
     },

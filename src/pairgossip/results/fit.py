@@ -150,7 +150,7 @@ class Fit(Result):
                 Bias(curves("gradient_bias"), curves("network_model")) if setup.keep_bias else None
             ),
             fingerprint={**fingerprint, "step": mark},
-            state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
+            state=_stack_states(records),
             privacy=setup.privacy,
         )
 
@@ -174,7 +174,7 @@ class Fit(Result):
             step_scale=1.0,
             judged=setup.judged,
             fingerprint=fingerprint,
-            state=Snapshot(*map(_stack, zip(*(record.state for record in records), strict=True))),
+            state=_stack_states(records),
         )
 
     def append(self, later: Fit) -> Fit:
@@ -227,9 +227,9 @@ class Fit(Result):
         objectives over nodes, ``"bias"`` the gradient bias, ``"gradient-error"`` how far sketched
         gradients may be off.
         """
-        from pairgossip.results.plots import plot_fit
+        from pairgossip.results.plots import plot_result
 
-        return plot_fit(self, what, against=against, ax=ax)
+        return plot_result(self, what, against=against, ax=ax)
 
     def __repr__(self) -> str:
         private = "" if self.privacy is None else f" epsilon {self.privacy.epsilon:g},"
@@ -240,6 +240,9 @@ class Fit(Result):
         )
 
 
-def _stack(arrays: Sequence[Any]) -> Any:
-    """Put arrays on top of each other; one alone may stay the view of a single row that it is."""
-    return arrays[0][None] if len(arrays) == 1 else np.array(arrays)
+def _stack_states(records: Sequence[DescentRecord] | Sequence[SolverRecord]) -> Snapshot:
+    """Return where trials stopped; arrays of one alone may stay the views that they are."""
+    states: list[Any] = [record.state for record in records]
+    if len(states) == 1:
+        return Snapshot(*(array[None] for array in states[0]))
+    return Snapshot(*map(np.array, zip(*states, strict=True)))

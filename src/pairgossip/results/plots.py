@@ -50,35 +50,24 @@ _WIDTH, _WIDTH_WITH_LEGEND, _HEIGHT = 7.0, 10.0, 4.5
 """Sizes of a figure, in inches."""
 
 
-def plot_run(
-    run: Run,
-    what: str = "error",
+def plot_result(
+    result: Run | Fit,
+    what: str,
     *,
-    against: str = "exchanges",
+    against: str,
     theory: bool | None = None,
     label: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one run; see `Run.plot`."""
-    ax = _draw_chart(run, _make_chart(run, what, theory), against, label, ax)
-    if what == "error":
-        _draw_wall(ax, run, against)
-    return ax
-
-
-def plot_fit(
-    fit: Fit, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
-) -> Axes:
-    """Draw one fit; see `Fit.plot`."""
-    return _draw_chart(fit, _make_chart(fit, what, False), against, None, ax)
-
-
-def _make_chart(result: Run | Fit, what: str, theory: bool | None) -> Chart:
-    """Return a chart of the catalog, or raise why the result cannot be drawn so."""
+    """Draw one run or fit; see `Run.plot` and `Fit.plot`."""
     chart = find_chart(result.kind, what)
     if (problem := chart.refuse(result)) is not None:
         raise problem
-    return chart.make(result, _theory_for(result, theory) if result.kind == "run" else None)
+    known = _theory_for(result, theory) if result.kind == "run" else None
+    ax = _draw_chart(result, chart.make(result, known), against, label, ax)
+    if what == "error":
+        _draw_wall(ax, result, against)
+    return ax
 
 
 def compare(
@@ -140,9 +129,9 @@ def _draw_curve(
         line.set(marker=marker or "o", markersize=4, markevery=1 if few else len(x) // _MARKS)
 
 
-def _draw_wall(ax: Axes, run: Run, against: str) -> None:
+def _draw_wall(ax: Axes, result: Run | Fit, against: str) -> None:
     """Mark where no method can have an answer yet, if the run got that far."""
-    limit = wall(run, against)
+    limit = wall(result, against)
     if limit is None:
         return
     left = ax.get_xlim()[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -47,12 +46,6 @@ class Traffic(NamedTuple):
     """
     bytes: IntArray
     """Bytes of payload sent between sites."""
-
-    @classmethod
-    def from_records(cls, records: Iterable[Any], at: slice | IntArray) -> Traffic:
-        """Collect what the trials noted at these checkpoints."""
-        noted = np.array([record.traffic[at] for record in records])
-        return cls(*np.moveaxis(noted, 2, 0))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -215,6 +208,7 @@ def collect_fields(
     records = outcome.records
     at = slice(min(record.written for record in records)) if at is None else at
     groups, construction = groups_of(setup.graph, site_of)
+    noted = np.array([record.traffic[at] for record in records])
     return {
         "law": setup.law,
         "clock": clock,
@@ -223,7 +217,7 @@ def collect_fields(
         "status": "interrupted" if outcome.interrupted else "done",
         "trial_numbers": np.array(outcome.numbers),
         "times": np.array([record.time[at] for record in records]) if clock == "async" else None,
-        "traffic": Traffic.from_records(records, at),
+        "traffic": Traffic(*np.moveaxis(noted, 2, 0)),
         "groups": groups,
         "construction": construction,
         **collect(kind, setup, records, at),

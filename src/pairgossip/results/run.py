@@ -53,10 +53,6 @@ def _as_bracket(ends: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _format_bracket(bracket: tuple[float, float]) -> str:
-    return "{:.6g} and {:.6g}".format(*bracket)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Run(Result):
     """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
@@ -90,7 +86,9 @@ class Run(Result):
         default=None,
         metadata=about(
             decode=_as_bracket,
-            fact=Fact("exact value for sure between", _format_bracket, places=(PAGE,)),
+            fact=Fact(
+                "exact value for sure between", "{0[0]:.6g} and {0[1]:.6g}".format, places=(PAGE,)
+            ),
         ),
     )
     """The interval that holds the exact value for sure, once nodes agree; None if none is known."""
@@ -229,6 +227,7 @@ class Run(Result):
     ) -> Run:
         """Collect what the trials wrote down; the fingerprint says what was estimated."""
         records, problem = outcome.records, setup.problem
+        is_sketch = problem.sketch_name is not None
         collected = collect_fields(cls, setup, outcome, setup.clock, problem.site_of)
         collected |= _describe_errors(setup)
         if setup.node_test is not None:
@@ -243,7 +242,8 @@ class Run(Result):
             schedule=setup.timetable.name,
             relaxation=setup.timetable.relaxation,
             sketch=problem.sketch_name,
-            sketch_value=_sketch_value(setup),
+            # What nodes agree on in the end, where all read one number from a sketch.
+            sketch_value=problem.limit if is_sketch and not np.ndim(setup.target) else None,
             bracket=problem.bracket,
             target_kind=problem.target,
             target=setup.target,
@@ -403,9 +403,9 @@ class Run(Result):
         with their spread over nodes around the exact value, ``"spread"`` the spread alone.
         ``theory=None`` adds the exact expectation and the bounds where they are known and cheap.
         """
-        from pairgossip.results.plots import plot_run
+        from pairgossip.results.plots import plot_result
 
-        return plot_run(self, what, against=against, theory=theory, label=label, ax=ax)
+        return plot_result(self, what, against=against, theory=theory, label=label, ax=ax)
 
     def plot_graph(self, *, trial: int = 0, checkpoint: int = -1, ax: Axes | None = None) -> Axes:
         """Draw the network colored by the nodes' estimates and return the matplotlib axes."""
@@ -429,21 +429,14 @@ class Run(Result):
         from pairgossip.results.curves import what_ran
 
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"
-        what = what_ran(self)
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
-        p = "no interval, " if self.level is None else "interval: sampling error, "
-        p = "" if self.null_error is None else f"p: {self.p_law}, {p}"
+        interval = "no interval" if self.level is None else "interval: sampling error"
+        p = "" if self.null_error is None else f"p: {self.p_law}, {interval}, "
         return (
-            f"<Run {what} on {self._extent}, target {target}, "
+            f"<Run {what_ran(self)} on {self._extent}, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {p}{self.status}>"
         )
-
-
-def _sketch_value(setup: Setup) -> float | None:
-    """Return what nodes agree on in the end, where all read one number from a sketch."""
-    is_one = setup.problem.sketch_name is not None and not np.ndim(setup.target)
-    return setup.problem.limit if is_one else None
 
 
 def _describe_errors(setup: Setup) -> dict[str, Any]:

@@ -43,31 +43,6 @@ class Archive(NamedTuple):
     arrays: dict[str, Any]
 
 
-def _write_archive(path: Path, archive: Archive, graph: Graph) -> None:
-    """Write a result and its graph; an existing file is replaced only by a complete one."""
-    graph = graph.sites if isinstance(graph, GroupedGraph) else graph
-    header = archive.header | {
-        "format": _FORMAT,
-        "graph": {
-            "n": graph.n,
-            "complete": graph.is_complete,
-            "family": graph.family,
-            "parameters": graph.parameters,
-            "names": graph.names,
-        },
-        "versions": versions(),
-        "machine": machine(),
-    }
-    arrays = archive.arrays | {
-        "graph_edges": None if graph.is_complete else graph.edges,
-        "graph_positions": graph.positions,
-    }
-    present = {name: array for name, array in arrays.items() if array is not None}
-    text = json.dumps(header, default=plain_value).encode()
-    with replacing(path) as file:
-        np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)
-
-
 def read_header(path: Path) -> dict[str, Any]:
     """Read the texts and numbers of a result alone; a damaged file may raise anything."""
     with _open_archive(path, LARGEST_RESULT) as stored:
@@ -155,7 +130,10 @@ def graph_of(archive: Archive) -> Graph:
 
 
 def save_result(result: Result, path: Path) -> None:
-    """Write a run, or a fit with what it takes to go on from it."""
+    """Write a run, or a fit with what it takes to go on from it, and its graph.
+
+    An existing file is replaced only by a complete one.
+    """
     header: dict[str, Any] = {"kind": result.kind}
     arrays: dict[str, Any] = {}
     for name, about in saved_fields(result).items():
@@ -167,4 +145,24 @@ def save_result(result: Result, path: Path) -> None:
             arrays[name] = value
         elif value is not None or not about.omitted:
             header[name] = None if value is None else about.encode(value)
-    _write_archive(path, Archive(header, arrays), result.graph)
+    graph = result.sites
+    header |= {
+        "format": _FORMAT,
+        "graph": {
+            "n": graph.n,
+            "complete": graph.is_complete,
+            "family": graph.family,
+            "parameters": graph.parameters,
+            "names": graph.names,
+        },
+        "versions": versions(),
+        "machine": machine(),
+    }
+    arrays |= {
+        "graph_edges": None if graph.is_complete else graph.edges,
+        "graph_positions": graph.positions,
+    }
+    present = {name: array for name, array in arrays.items() if array is not None}
+    text = json.dumps(header, default=plain_value).encode()
+    with replacing(path) as file:
+        np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)

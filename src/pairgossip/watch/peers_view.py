@@ -80,8 +80,11 @@ class SwarmView:
         else:
             deviations = estimates_in(reading) - (np.nan if middle is None else middle)
             self._reach = color_reach(deviations) or self._reach
+        totals = ("seconds", "exchanges", "rate", "refused", "generation")
         content = {
-            **_content(reading),
+            **{name: getattr(reading, name) for name in totals},
+            "running": reading.is_running,
+            "peers": [_peer(peer) for peer in reading.peers],
             "rounds": [one._asdict() for one in rounds] if rounds else None,
             "result": None if (result := reading.result()) is None else _peer(result),
             "levels": color_levels(deviations, self._reach),
@@ -104,15 +107,6 @@ class SwarmView:
 
     async def _events(self, request: Request) -> Response:
         return stream_answer(request, self._board.messages())
-
-
-def _content(reading: SwarmReading) -> dict[str, Any]:
-    totals = ("seconds", "exchanges", "rate", "refused", "generation")
-    return {
-        **{name: getattr(reading, name) for name in totals},
-        "running": reading.is_running,
-        "peers": [_peer(peer) for peer in reading.peers],
-    }
 
 
 def _contributed(names: tuple[str, ...], reading: SwarmReading, last: RoundReading) -> FloatArray:

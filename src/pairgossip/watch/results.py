@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # experiments take a second to import, and not everybody look
 _MOST_FILES = 1_000
 _LONGEST_NAME = 120
 _REMEMBERED = 64
-"""The number of results that are entry as they were read."""
+"""Number of results that are kept as they were read; beyond, the oldest is forgotten."""
 _DASHES = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}
 """The page's names of the line styles of matplotlib."""
 _Chapters = Callable[[], list[dict[str, Any]]]
@@ -143,7 +143,15 @@ def _result_content(result: Run | Fit) -> dict[str, Any]:
     return {
         "title": describe(result),
         "facts": _facts(result),
-        "axes": _axes(result),
+        "axes": {
+            name: {
+                "label": axis_label(result, name),
+                "values": result.axis(name),
+                "wall": wall(result, name),
+            }
+            for name in AGAINST
+            if name != "time" or result.times is not None
+        },
         "charts": {
             name: _chart_content(chart) | {"title": kinds[name].title}
             for name, chart in charts.items()
@@ -170,35 +178,17 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
     if result.kind == "fit":
         step = [] if has_rounds else [("step", result.step)]
         return [("last objective", float(result.objective[-1])), *declared, *ran, *step]
-    return [
+    facts = [
         ("last mean", float(result.mean[-1])),
         ("exact value", "one per node" if np.ndim(result.target) else float(result.target)),
         ("last error", float(result.error[-1])),
         *ran,
         *declared,
-        *_interval_facts(result),
     ]
-
-
-def _interval_facts(run: Run) -> list[tuple[str, Any]]:
-    """Return the interval as a fact; nothing where nodes did not learn one."""
-    if (answer := run.answer) is None:
-        return []
-    ends = f"{answer.low:.6g} to {answer.high:.6g}" if np.isfinite(answer.error) else "unknown"
-    return [(f"{100 * answer.level:g} % interval", ends)]
-
-
-def _axes(result: Run | Fit) -> dict[str, dict[str, Any]]:
-    """Return the x axes that the result has."""
-    names = [name for name in AGAINST if name != "time" or result.times is not None]
-    return {
-        name: {
-            "label": axis_label(result, name),
-            "values": result.axis(name),
-            "wall": wall(result, name),
-        }
-        for name in names
-    }
+    if (answer := result.answer) is not None:
+        ends = f"{answer.low:.6g} to {answer.high:.6g}" if np.isfinite(answer.error) else "unknown"
+        facts.append((f"{100 * answer.level:g} % interval", ends))
+    return facts
 
 
 def _chart_content(chart: Chart) -> dict[str, Any]:
@@ -294,10 +284,7 @@ def _panel_content(panel: Panel) -> dict[str, Any]:
 
 
 def _placed_content(placed: PlacedCurve, x: FloatArray) -> dict[str, Any]:
-    curve = placed.curve
-    band = None
-    if curve.band is not None:
-        band = {"x": x, "low": curve.band[0], "high": curve.band[1]}
+    curve, band = placed.curve, placed.curve.band
     return {
         "label": curve.label,
         "x": x,
@@ -305,7 +292,7 @@ def _placed_content(placed: PlacedCurve, x: FloatArray) -> dict[str, Any]:
         "color": curve.color,
         "dash": _DASHES[curve.style],
         "points": placed.points,
-        "band": band,
+        "band": None if band is None else {"x": x, "low": band[0], "high": band[1]},
     }
 
 
@@ -326,7 +313,7 @@ class ResultsView:
         """Return the paths this view answers on; none changes anything."""
         return [
             make_route("/api/results", self._list),
-            make_route("/api/results/figures", self._report_figures),
+            make_route("/api/results/figures", self._chapters_so_far),
             make_route("/api/results/runs/{key}", self._result),
             make_route("/api/results/reports/{key}", self._report),
         ]
@@ -347,11 +334,8 @@ class ResultsView:
         path = self._table.reports.get(request.path_params["key"])
         if path is None or not path.is_file():
             raise LookupError("There is no such report.")
-        # To be entry and opened by itself: here its own pictures and styles would be refused.
+        # To be kept and opened by itself: here its own pictures and styles would be refused.
         return FileResponse(path, filename=path.name, media_type="text/html; charset=utf-8")
-
-    async def _report_figures(self, _: Request) -> Response:
-        return json_answer(self._chapters_so_far())
 
     def _list_files(self) -> dict[str, Any]:
         return {
@@ -375,7 +359,7 @@ class ResultsView:
                     self._read.popitem(last=False)
         return entry[1] | {"key": file.key, "name": file.name, "group": file.group}
 
-    def _chapters_so_far(self) -> dict[str, Any]:
+    async def _chapters_so_far(self, _: Request) -> Response:
         """Return the chapters; null while they are made, in a thread that holds nobody up."""
         if self._chapters is None:
             raise LookupError("No reproduction is open: give its folder with --results.")
@@ -385,7 +369,7 @@ class ResultsView:
                 self._maker.start()
         if self._problem:
             raise InputError(self._problem)
-        return {"chapters": self._figures}
+        return json_answer({"chapters": self._figures})
 
     def _make(self) -> None:
         assert self._chapters is not None

@@ -97,19 +97,6 @@ def _line(text: str, width: int, style: str = "") -> Text:
     return cut
 
 
-def _new_table(texts: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for name in texts:
-        table.add_column(name, no_wrap=True)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _rows_that_fit(lines: int) -> int:
-    return max(lines - _LINES_AROUND_TABLE, 1)
-
-
 class _Sized:
     """Draws anew for the size that the terminal has now."""
 
@@ -184,8 +171,12 @@ class PeersPicture:
         # Those that are not up are shown first of all.
         order = sorted(range(len(peers)), key=lambda k: peers[k].state == UP)
         is_sums = bool(self._reading.rounds())
-        table = _new_table(("peer", "state"), _SUMS_COLUMNS if is_sums else _PEER_COLUMNS)
-        for k in sorted(order[: _rows_that_fit(height)]):
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+        table.add_column("peer", no_wrap=True)
+        table.add_column("state", no_wrap=True)
+        for column in _SUMS_COLUMNS if is_sums else _PEER_COLUMNS:
+            table.add_column(column, justify="right", no_wrap=True)
+        for k in sorted(order[: max(height - _LINES_AROUND_TABLE, 1)]):
             table.add_row(*_cells(peers[k], _sums_texts if is_sums else _exchange_texts))
         more = len(peers) - table.row_count
         curve = _curve(self._console, name, self._errors, width, _number(last, 3))

@@ -36,16 +36,25 @@ class RowOptions:
 
     @property
     def factors(self) -> dict[str, str]:
-        """The columns that say how much pairs count, by the arguments of `estimate`."""
-        return {}
+        """The columns that say how much rows and pairs count, by the arguments of `estimate`."""
+        options = {"weights": "weight", "within": "within", "between": "between"}
+        asked = {name: getattr(self, option, None) for name, option in options.items()}
+        if asked["within"] is not None and asked["between"] is not None:
+            raise InputError("Pairs are within strata or between them: leave --between out.")
+        return {name: column for name, column in asked.items() if column is not None}
 
     @property
     def names(self) -> list[str] | None:
         """The declared classes as they stand on the command line; None if there are none."""
         return None if self.classes is None else [name.strip() for name in self.classes.split(",")]
 
-    def read_labels(self, tables: Sequence[Table], label: str | None) -> _Labels:
-        """Return the labels of all rows: numbers if all entries are or classes are declared."""
+    def read_labels(
+        self, tables: Sequence[Table], label: str | None
+    ) -> tuple[Any, tuple[Any, ...] | None]:
+        """Return the labels of all rows, and the declared classes whose codes they are, if any.
+
+        They are numbers if all entries are or classes are declared.
+        """
         from pairgossip.kernels.rows import code_labels
 
         if label is None:
@@ -55,13 +64,13 @@ class RowOptions:
                         f"--{option} is about labels, but no label is used: give --label, or "
                         f"leave --{option} out."
                     )
-            return _Labels(None, None)
+            return None, None
         names: list[Any] | None = self.names
         texts = _read_entries(tables, label)
         if self.positive is not None:
             names = self._order_classes([text for table in tables for text in table.text(label)])
         if names is None:
-            return _Labels(texts, None)
+            return texts, None
         if not isinstance(texts, list) and not all(map(_is_numeral, names)):
             texts = [text for table in tables for text in table.text(label)]
         elif not isinstance(texts, list):  # 2 and 2.0 are the same
@@ -69,7 +78,7 @@ class RowOptions:
         owner = f"Column '{label}'{f' of {tables[0].path}' if len(tables) == 1 else ''} holds"
         places = _places(tables)
         codes = code_labels(texts, names, owner, lambda rows: format_places(places, rows))
-        return _Labels(codes, tuple(names))
+        return codes, tuple(names)
 
     def _order_classes(self, texts: Sequence[str]) -> list[Any]:
         """Return the two labels, the positive one last; 1 and 1.0 are the same number."""
@@ -91,11 +100,6 @@ class WeightedRows(RowOptions):
     weight: str | None = None
     """With --method sketch, the column that says how often each row counts, a number > 0."""
 
-    @property
-    def factors(self) -> dict[str, str]:
-        """The column that says how often rows count, by the argument of `minimize`."""
-        return {} if self.weight is None else {"weights": self.weight}
-
 
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
@@ -109,19 +113,6 @@ class PairOptions(RowOptions):
     """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
     between: str | None = None
     """Column of strata: only pairs of rows from two different strata count."""
-
-    @property
-    def factors(self) -> dict[str, str]:
-        """The columns that say how much pairs count, by the arguments of `estimate`."""
-        if self.within is not None and self.between is not None:
-            raise InputError("Pairs are within strata or between them: leave --between out.")
-        asked = {"weights": self.weight, "within": self.within, "between": self.between}
-        return {name: column for name, column in asked.items() if column is not None}
-
-
-class _Labels(NamedTuple):
-    values: Any
-    classes: tuple[Any, ...] | None
 
 
 class Observations(NamedTuple):
@@ -160,10 +151,6 @@ class Observations(NamedTuple):
         """How many nodes the network has: one per site, or per row."""
         sites = self.sites
         return len(self.values) if sites is None else len(sites)
-
-    def format_lines(self, rows: Sequence[int]) -> str:
-        """Name up to ten lines of every file and count the rest."""
-        return format_places(self.places, rows)
 
     @property
     def class_names(self) -> list[str] | None:
@@ -248,18 +235,18 @@ def read_observations(
     used = [*others, *names]
     read_each(tables, lambda table: table.refuse_unknown(used))
     tables, dropped = _keep_complete(tables, used, missing)
-    labels = options.read_labels(tables, label)
+    labels, classes = options.read_labels(tables, label)
     parts = read_each(tables, lambda table: table.with_columns(names).matrix())
     groups = None if group_by is None else _read_names(tables, group_by)
     return Observations(
         columns=tuple(names),
         values=np.concatenate(parts),
-        labels=labels.values,
+        labels=labels,
         label=label,
         groups=repeat_sites(sites, parts) if groups is None else groups,
         group_by=group_by,
         places=_places(tables),
-        classes=labels.classes,
+        classes=classes,
         dropped=dropped,
         factors=_read_factors(tables, factors),
         factor_columns=factors,

@@ -34,8 +34,8 @@ class Specified(NamedTuple):
     spec: Spec
 
     @classmethod
-    def read(cls, path: Path, law: str) -> Specified:
-        """Read a specification; raise `InputError` for another law than that of peers."""
+    def read(cls, path: Path, law: str, *, learns: bool) -> Specified:
+        """Read a specification of a loss or a kernel; refuse another law than that of peers."""
         from pairgossip.peer.spec.spec import read_spec
 
         spec = read_spec(path)
@@ -44,6 +44,10 @@ class Specified(NamedTuple):
                 f"{path} is for peers, whose links all ring alike: leave --law out, or run "
                 "without --spec."
             )
+        if (spec.loss is not None) != learns:
+            kind = "a kernel, which is estimated, not learned: use pairgossip estimate."
+            other = "a loss, which is learned, not estimated: use pairgossip train."
+            raise InputError(f"{path} has {kind if learns else other}")
         return cls(path, spec)
 
     @property

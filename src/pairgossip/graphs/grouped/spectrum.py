@@ -33,20 +33,14 @@ def spectral_gap(graph: GroupedGraph) -> float:
     """Return the second smallest eigenvalue of L = D - A, from the sites alone."""
     if graph.is_complete:
         return spectrum.spectral_gap(graph)
-    if None not in graph._known:
-        local = graph.reach + (graph.sizes if graph.has_local_edges else 0)
-        graph._known[None] = min(_gap_between_sites(graph), _least_at_one_site(graph, local))
-    return graph._known[None]
+    return spectrum.remember_gap(graph, None, _gap_of_edges)
 
 
 def normalized_gap(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q, from the sites alone."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    name = choice("edge law", law, LAWS)
-    if name not in graph._known:
-        graph._known[name] = _gap_of_clocks(graph)
-    return graph._known[name]
+    return spectrum.remember_gap(graph, choice("edge law", law, LAWS), _gap_of_clocks)
 
 
 def _least_at_one_site(graph: GroupedGraph, values: NDArray[Any]) -> float:
@@ -55,17 +49,20 @@ def _least_at_one_site(graph: GroupedGraph, values: NDArray[Any]) -> float:
     return float(of_several.min()) if of_several.size else math.inf
 
 
-def _gap_between_sites(graph: GroupedGraph) -> float:
-    """Return the second smallest eigenvalue among vectors that are constant at each site."""
+def _gap_of_edges(graph: GroupedGraph, _: str | None) -> float:
+    """Return the gap where all edges weigh the same."""
     sites, sizes = graph.sites, graph.sizes
     if sites.is_complete:
-        return float(graph.n)
-    if sizes.min() == sizes.max():
-        return float(sizes[0]) * sites.spectral_gap()
-    return _second_smallest(graph, np.ones(sites.edge_count))
+        between = float(graph.n)
+    elif sizes.min() == sizes.max():
+        between = float(sizes[0]) * sites.spectral_gap()
+    else:
+        between = _second_smallest(graph, np.ones(sites.edge_count))
+    local = graph.reach + (sizes if graph.has_local_edges else 0)
+    return min(between, _least_at_one_site(graph, local))
 
 
-def _gap_of_clocks(graph: GroupedGraph) -> float:
+def _gap_of_clocks(graph: GroupedGraph, _: str | None) -> float:
     """Return the gap where rows i and j meet with probability (1/d_i + 1/d_j) / N."""
     rates = np.reciprocal(graph.site_degrees * float(graph.n), dtype=np.float64)
     if graph.sites.is_complete:

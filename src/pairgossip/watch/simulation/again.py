@@ -114,11 +114,8 @@ def _graph(run: RunChoice, n: int, seed: int) -> str:
     if not run.parameters:
         return _text(run.graph)
     parameters = dict(run.parameters) | ({"seed": seed} if FAMILIES[run.graph].is_random else {})
-    return f"pg.graphs.build({_text(run.graph)}, {_arguments(n, parameters)})"
-
-
-def _arguments(first: Any, named: dict[str, Any]) -> str:
-    return ", ".join([repr(first), *(f"{name}={value!r}" for name, value in named.items())])
+    named = "".join(f", {name}={value!r}" for name, value in parameters.items())
+    return f"pg.graphs.build({_text(run.graph)}, {n}{named})"
 
 
 def _call(function: str, arguments: list[str]) -> str:

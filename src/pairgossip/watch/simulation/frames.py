@@ -19,7 +19,7 @@ from pairgossip.graphs.layout import (
     place_nodes,
     visible_edges,
 )
-from pairgossip.watch.simulation.places import Follower
+from pairgossip.watch.simulation.places import NOBODY
 from pairgossip.watch.simulation.runs import WatchedRun
 
 MOST_DRAWN_EDGES = 12_000
@@ -74,6 +74,9 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     sites, graph = run.places, run.places.network
     places = layout(graph, key)
     edges, longest = _drawn_edges(graph, places), longest_visible(graph, places)
+    note = "" if edges is not None else f"The {graph.edge_count:,} edges are not drawn."
+    if graph.n > LARGEST_DRAWN:
+        note = f"{graph.n:,} nodes are drawn as pixels; the{note.removeprefix('The')}"
     return {
         "title": run.title,
         "nodes": graph.n,
@@ -85,7 +88,7 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
         "edges": None if edges is None else pack(edges),
         "longest_edge": None if longest is None else longest * _PAGE,
         "pixels": graph.n > LARGEST_DRAWN,
-        "note": " ".join(filter(None, (run.remark, _note(graph, edges is not None)))),
+        "note": f"{run.remark} {note}".strip(),
         "checkpoints": run.checkpoints,
         "curves": run.curve_names,
         "follows": run.follower is not None,
@@ -117,25 +120,12 @@ def make_frames(
             "reach": reach,
             "exchanges": run.take_recent(),
             **run.sent(),
-            **_followed(run.follower),
+            **(NOBODY if run.follower is None else run.follower.describe()),
             **run.readouts(values),
         }
         for run, values, (deviations, middle) in zip(runs, states, off, strict=True)
     ]
     return frames, reach
-
-
-def _followed(follower: Follower | None) -> dict[str, Any]:
-    if follower is None:
-        return {"token": None, "trail": [], "moves": 0}
-    return {"token": follower.token, "trail": list(follower.trail), "moves": follower.moves}
-
-
-def _note(graph: Graph, has_edges: bool) -> str:
-    if has_edges:
-        return ""
-    nodes = f"{graph.n:,} nodes are drawn as pixels; " if graph.n > LARGEST_DRAWN else ""
-    return f"{nodes}{'the' if nodes else 'The'} {graph.edge_count:,} edges are not drawn."
 
 
 def pack(values: NDArray[Any], kind: type[np.unsignedinteger[Any]] = np.uint16) -> str:

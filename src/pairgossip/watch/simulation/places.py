@@ -15,6 +15,8 @@ from pairgossip.results.result import site_means
 
 _TRAIL = 120
 """The length of the trail of an observation that is followed, in places."""
+NOBODY: dict[str, Any] = {"token": None, "trail": [], "moves": 0}
+"""What is shown where no observations travel."""
 
 
 class Places:
@@ -70,6 +72,10 @@ class Follower:
         self.token: int | None = None
         self.trail: deque[int] = deque(maxlen=_TRAIL)
         self.moves = 0
+
+    def describe(self) -> dict[str, Any]:
+        """Return whose observation is followed, and where it went."""
+        return {"token": self.token, "trail": list(self.trail), "moves": self.moves}
 
     def advance(self, exchanges: PairArray) -> None:
         """Swap along a block of exchanges."""

@@ -5,10 +5,7 @@ Each is the first trial of the run with the same settings, with the same numbers
 
 from __future__ import annotations
 
-import math
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +28,6 @@ _RECENT = 48
 """The number of last exchanges that a viewer is shown."""
 _LARGEST_THEORY = 750
 """Up to this many nodes the exact expectation takes seconds."""
-_SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 1 << 16
 
 
 class WatchedRun(ABC):
@@ -46,8 +42,6 @@ class WatchedRun(ABC):
     again: Recipe
     """The same run without the page."""
     _swaps = True
-    _how: str
-    """The algorithm, for the title."""
     _setup: Setup | DescentSetup | SolverSetup
     _trial: Any
 
@@ -58,6 +52,11 @@ class WatchedRun(ABC):
         self.places = Places(setup.graph, groups)
         self._setup, self._seed = setup, child(root, 0)
         self.restart()
+
+    @property
+    @abstractmethod
+    def _how(self) -> str:
+        """The algorithm, for the title."""
 
     @property
     def title(self) -> str:
@@ -168,13 +167,16 @@ class WatchedEstimation(WatchedRun):
 
     def __init__(self, setup: Setup, root: SeedSequence, groups: Any = None) -> None:
         self.target = setup.target
-        followed = "" if setup.timetable.name == RANDOM else f", {setup.timetable.name}"
-        self._how = f"{setup.method.name} ({setup.clock}{followed})"
         if setup.problem.sketch_name is not None:
             self.remark = _describe_sketch(setup.problem, float(setup.target))
         self._swaps = setup.method.swaps
         self.answer: Answer | None = None
         super().__init__(setup, root, groups)
+
+    @property
+    def _how(self) -> str:
+        followed = "" if self.schedule == RANDOM else f", {self.schedule}"
+        return f"{self._setup.method.name} ({self._setup.clock}{followed})"
 
     @property
     def schedule(self) -> str:
@@ -243,51 +245,29 @@ class WatchedEstimation(WatchedRun):
         return finite | {"bound_on": "error" if on_error else "bias"}
 
 
-class WatchedLearning(WatchedRun):
+class WatchedModels(WatchedRun):
     """A network that learns a model; nodes are colored by the model's first coordinate."""
 
-    curve_names = ("objective", "objective_of_mean", "disagreement")
-    _setup: DescentSetup
-    _trial: DescentTrial
+    _setup: DescentSetup | SolverSetup
 
     def __init__(
-        self, setup: DescentSetup, root: SeedSequence, first_coordinate: str, groups: Any = None
+        self,
+        setup: DescentSetup | SolverSetup,
+        root: SeedSequence,
+        first_coordinate: str,
+        groups: Any = None,
     ) -> None:
         self._first_coordinate = first_coordinate
-        self._how = f"dual averaging ({setup.descent.clock})"
         super().__init__(setup, root, groups)
-
-    def _models(self) -> FloatArray:
-        models = self._trial.read().mean
-        if not np.isfinite(models).all():
-            raise InputError("The models left the floating range: choose a smaller step.")
-        return models
-
-    def _curve_point(self, at: int) -> tuple[float, ...]:
-        models, record = self._models(), self._trial.record
-        of_mean = self._objective_of_mean(models)
-        return float(record.objective[at]), of_mean, float(record.disagreement[at])
 
     def _objective_of_mean(self, models: FloatArray) -> float:
         return float(self._trial.objectives(models.mean(axis=0, keepdims=True))[0])
 
-    def values(self) -> FloatArray:
-        """Return the first coordinate of the models."""
-        return self._models()[:, 0].copy()
-
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return how far models are from their mean, and the mean."""
-        middle = float(values.mean())
-        return values - middle, middle
-
-    def readouts(self, values: FloatArray) -> dict[str, Any]:
-        """Return the objective of the mean model, the last one of single nodes, and the spread."""
-        models = self._models()
-        return {
-            "objective": self._objective_of_mean(models),
-            "of_nodes": self.curves[-1][0] if self.curves else np.nan,
-            "spread": disagreement(models),
-        }
+        """Return how far models are from their mean, and the mean if it is known."""
+        # Where all have the same model, their mean differs from it by rounding.
+        middle = float(values[0] if np.ptp(values) == 0 else values.mean())
+        return values - middle, None if np.isnan(middle) else middle
 
     def describe(self) -> dict[str, Any]:
         """Return what stays the same: which coordinate is shown, how many models are judged."""
@@ -300,30 +280,45 @@ class WatchedLearning(WatchedRun):
             "judged": len(self._setup.judged),
         }
 
+
+class WatchedLearning(WatchedModels):
+    """A network that learns by dual averaging."""
+
+    curve_names = ("objective", "objective_of_mean", "disagreement")
+    _setup: DescentSetup
+    _trial: DescentTrial
+
+    @property
+    def _how(self) -> str:
+        return f"dual averaging ({self._setup.descent.clock})"
+
+    def _models(self) -> FloatArray:
+        models = self._trial.read().mean
+        if not np.isfinite(models).all():
+            raise InputError("The models left the floating range: choose a smaller step.")
+        return models
+
+    def _curve_point(self, at: int) -> tuple[float, ...]:
+        models, record = self._models(), self._trial.record
+        of_mean = self._objective_of_mean(models)
+        return float(record.objective[at]), of_mean, float(record.disagreement[at])
+
+    def values(self) -> FloatArray:
+        """Return the first coordinate of the models."""
+        return self._models()[:, 0].copy()
+
+    def readouts(self, values: FloatArray) -> dict[str, Any]:
+        """Return the objective of the mean model, the last one of single nodes, and the spread."""
+        models = self._models()
+        return {
+            "objective": self._objective_of_mean(models),
+            "of_nodes": self.curves[-1][0] if self.curves else np.nan,
+            "spread": disagreement(models),
+        }
+
     def theory(self) -> dict[str, Any]:
         """Say why there is no theory to show."""
         return {"absent": "The bounds on learning need the minimizer, which nobody knows here."}
-
-
-class Pace:
-    """Advances runs together, in blocks that take a fraction of a frame."""
-
-    def __init__(self, runs: Sequence[WatchedRun], frame_seconds: float) -> None:
-        self._runs, self._frame_seconds = runs, frame_seconds
-        self._block = _SMALLEST_BLOCK
-
-    def advance(self, most: float = math.inf) -> int:
-        """Advance all runs by one block; return how many iterations it had."""
-        block = int(min(self._block, most))
-        began = time.monotonic()
-        for run in self._runs:
-            run.advance(block)
-        took = time.monotonic() - began
-        if took < self._frame_seconds / 8:
-            self._block = min(2 * self._block, _LARGEST_BLOCK)
-        elif took > self._frame_seconds / 2:
-            self._block = max(self._block // 2, _SMALLEST_BLOCK)
-        return block
 
 
 def _describe_sketch(problem: Problem, exact: float) -> str:

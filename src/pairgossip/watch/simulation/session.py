@@ -19,10 +19,12 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs.layout import LARGEST_DRAWN
 from pairgossip.watch.server.requests import Board, format_event
 from pairgossip.watch.simulation.frames import make_frames, make_setup
-from pairgossip.watch.simulation.runs import Pace, WatchedRun
-from pairgossip.watch.simulation.settings import RunChoice, Settings, read_speed
+from pairgossip.watch.simulation.runs import WatchedRun
+from pairgossip.watch.simulation.settings import Settings, read_speed
 
 _FRAME_SECONDS, _LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 1 << 16
+"""Iterations that are made at once."""
 _MOST_PENDING = 256
 """More buttons than anybody presses before the run gets to them."""
 _log = logging.getLogger(__name__)
@@ -45,9 +47,12 @@ class Session:
         self._reach: float | None = None
         large = any(run.places.network.n > LARGEST_DRAWN for run in runs)
         self._frame_seconds = _LARGE_FRAME_SECONDS if large else _FRAME_SECONDS
-        self._pace = Pace(runs, self._frame_seconds)
+        self._block = _SMALLEST_BLOCK
         setups = [
-            make_setup(run, _network_key(run, settings.seed, chosen))
+            # What the same networks have in common.
+            make_setup(
+                run, (run.places.network.n, settings.seed, chosen.graph, *chosen.parameters.items())
+            )
             for run, chosen in zip(runs, settings.runs, strict=True)
         ]
         self._publish("setup", {"runs": setups})
@@ -173,9 +178,19 @@ class Session:
         while made < iterations and self._status == "running":
             if math.isinf(iterations) and self._pending:
                 break
-            made += self._pace.advance(iterations - made)
+            block = int(min(self._block, iterations - made))
+            began = time.monotonic()
+            for run in self._runs:
+                run.advance(block)
+            made += block
             self._notice_the_end()
-            if time.monotonic() >= end:
+            now = time.monotonic()
+            # A block takes a fraction of a frame.
+            if now - began < self._frame_seconds / 8:
+                self._block = min(2 * self._block, _LARGEST_BLOCK)
+            elif now - began > self._frame_seconds / 2:
+                self._block = max(self._block // 2, _SMALLEST_BLOCK)
+            if now >= end:
                 break
         return made
 
@@ -209,16 +224,13 @@ class Session:
         self._speed = speed
 
     def _row(self, value: str) -> int:
-        return _numbered(value, self._rows, "row" if self.settings.group_by else "node")
+        places = self._runs[0].places
+        rows = places.network.n if places.sizes is None else int(places.sizes.sum())
+        return _numbered(value, rows, "row" if self.settings.group_by else "node")
 
     def _place(self, value: str) -> int:
         kind = "site" if self.settings.group_by else "node"
         return _numbered(value, self._runs[0].places.network.n, kind)
-
-    @property
-    def _rows(self) -> int:
-        places = self._runs[0].places
-        return places.network.n if places.sizes is None else int(places.sizes.sum())
 
     def _follow(self, number: int | None, by_place: bool = False) -> None:
         """Follow a row, or the one that is held now at a place of the first run that swaps rows."""
@@ -251,11 +263,6 @@ class Session:
 
     def _publish(self, name: str, value: Any, *, only_if_new: bool = False) -> None:
         self._board.post(name, format_event(name, value), only_if_new=only_if_new)
-
-
-def _network_key(run: WatchedRun, seed: int, chosen: RunChoice) -> tuple[object, ...]:
-    """Return what the same networks have in common."""
-    return run.places.network.n, seed, chosen.graph, *chosen.parameters.items()
 
 
 def _numbered(value: str, count: int, kind: str) -> int:

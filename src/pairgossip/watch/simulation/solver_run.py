@@ -10,13 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.trial import disagreement
 from pairgossip.engine.solver_trials.trial import SolverSetup, SolverTrial
 from pairgossip.solvers.solver import Round
-from pairgossip.watch.simulation.runs import WatchedRun
+from pairgossip.watch.simulation.runs import WatchedModels
 
 _ABOUT = (
     "Nodes average sums over their rows, from which each computes the gradient over all pairs: a "
@@ -24,8 +23,8 @@ _ABOUT = (
 )
 
 
-class WatchedSolving(WatchedRun):
-    """A network that learns a model in rounds; nodes are colored by the model's first coordinate.
+class WatchedSolving(WatchedModels):
+    """A network that learns a model in rounds.
 
     Iterations are exchanges here, of which nobody knows beforehand how many it takes.
     """
@@ -36,17 +35,14 @@ class WatchedSolving(WatchedRun):
     _setup: SolverSetup
     _trial: SolverTrial
 
-    def __init__(
-        self, setup: SolverSetup, root: SeedSequence, first_coordinate: str, groups: Any = None
-    ) -> None:
-        self._first_coordinate = first_coordinate
-        self._how = f"sketch ({setup.timetable.name})"
-        super().__init__(setup, root, groups)
-        self.checkpoints = np.empty(0, dtype=np.int64)
+    @property
+    def _how(self) -> str:
+        return f"sketch ({self._setup.timetable.name})"
 
     def restart(self) -> None:
         """Go back to before the first round."""
         super().restart()
+        self.checkpoints = np.empty(0, dtype=np.int64)
         self._passed = 0
         self._shown: Round | None = None
         self._sent = (0, 0, 0, 0)
@@ -116,20 +112,11 @@ class WatchedSolving(WatchedRun):
             float(self._sent[0]),
         )
 
-    def _objective_of_mean(self, models: FloatArray) -> float:
-        return float(self._trial.objectives(models.mean(axis=0, keepdims=True))[0])
-
     def values(self) -> FloatArray:
         """Return the first coordinate of the models; NaN before the first round."""
         if self._shown is None:
             return np.full(self.graph.n, np.nan)
         return np.broadcast_to(self._models()[:, 0], self.graph.n).copy()
-
-    def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return how far models are from their mean, and the mean."""
-        # Where all have the same model, their mean differs from it by rounding.
-        middle = float(values[0] if np.ptp(values) == 0 else values.mean())
-        return values - middle, None if np.isnan(middle) else middle
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
         """Return objectives and spread after the last round, and how many rounds there were."""
@@ -142,16 +129,8 @@ class WatchedSolving(WatchedRun):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return what stays the same: which coordinate is shown, how many models are judged."""
-        return {
-            "kind": "learning",
-            "exact": None,
-            "ends": True,
-            "has_rounds": True,
-            "colored": f"weight of {self._first_coordinate}",
-            "middle": "mean of the network",
-            "judged": len(self._setup.judged),
-        }
+        """Return what stays the same, and that it has rounds and ends by itself."""
+        return {**super().describe(), "ends": True, "has_rounds": True}
 
     def theory(self) -> dict[str, Any]:
         """Say why there is no theory to show."""
