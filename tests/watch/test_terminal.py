@@ -29,7 +29,6 @@ from pairgossip.watch.terminal import (
     _curve,
     _line,
     _number,
-    _rows_that_fit,
     _sparkline,
     show_live,
 )
@@ -68,7 +67,6 @@ def test_small_things() -> None:
         *("-", "-", "1.5"),
         "1.23457e+08",
     ]
-    assert _rows_that_fit(3) == 1 and _rows_that_fit(40) == 31
     assert _line("x" * 50, 10).plain == "x" * 9 + "…"
 
 

@@ -17,8 +17,8 @@ export class PeersPicture extends NetworkPicture {
   }
 
   // Few peers have room to be larger.
-  fittingRadius(size) {
-    const usual = this.run.nodes === 1 ? 16 * devicePixelRatio : super.fittingRadius(size);
+  radiusFor(size) {
+    const usual = this.run.nodes === 1 ? 16 * devicePixelRatio : super.radiusFor(size);
     return Math.min(1.35 * usual, 15 * devicePixelRatio);
   }
 
