@@ -121,33 +121,6 @@ def test_averaging_takes_no_kernel(cli: CommandLine, single: Path) -> None:
     assert found["statistic"] == "mean"
 
 
-def test_text_labels_and_parameters_of_the_graph(cli: CommandLine, incomes: Path) -> None:
-    found = cli(
-        *("estimate", incomes, "--column", "age", "--label", "class", "--kernel", "auc"),
-        *("--graph", "watts-strogatz", "--k", 6, "--p", 0.1, *SHORT, "--json"),
-        *("--positive", "rich"),
-    ).json()
-    table = read_columns(incomes, ["age"])
-    graph = pg.graphs.watts_strogatz(20, 6, 0.1, seed=0)
-    labels = table.text("class")
-    how: dict[str, Any] = {"iterations": 2000, "trials": 3, "seed": 0}
-    run = pg.estimate(table["age"], "auc", graph, labels=labels, positive="rich", **how)
-    assert found["columns"] == ["age"]
-    assert found["graph"]["parameters"] == {"k": 6, "p": 0.1, "seed": 0}
-    assert found["estimate"] == run.mean[-1]
-
-
-def test_a_network_from_a_file(cli: CommandLine, single: Path, tmp_path: Path) -> None:
-    file = tmp_path / "net.graphml"
-    graph = pg.graphs.grid(3, 4)
-    graph.to_graphml(file)
-    tokens = ("estimate", single, "--kernel", "gini", "--graph-file", file, *SHORT, "--json")
-    values = [k * k for k in range(12)]
-    assert_same_run(
-        cli(*tokens).json(), pg.estimate(values, "gini", graph, iterations=2000, trials=3, seed=0)
-    )
-
-
 def test_what_is_unknown_is_null(cli: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "flat.csv"
     file.write_text("value\n3\n3\n3\n")

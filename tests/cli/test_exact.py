@@ -85,13 +85,6 @@ def test_clusters_may_be_text(cli: CommandLine, incomes: Path) -> None:
     assert cli("exact", incomes, *tokens).err == "column: age; label: class\n"
 
 
-def test_labels_of_numbers_keep_their_order(cli: CommandLine, incomes: Path) -> None:
-    tokens = ("--column", "age", "--label", "class", "--kernel", "auc", "--positive", "rich")
-    by_text = cli("exact", incomes, *tokens)
-    by_number = cli("exact", incomes, "--column", "age", "--label", "grade", "--kernel", "auc")
-    assert by_text.out == by_number.out  # sorted as text, 10 would come before 2
-
-
 def test_the_label_is_not_taken_for_the_data(cli: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "scores.csv"
     file.write_text("score,label\n1,0\n2,1\n3,1\n")
@@ -145,16 +138,6 @@ def test_a_column_without_a_name(cli: CommandLine, tmp_path: Path) -> None:
     assert (answer.out, answer.err) == ("0.5\n", "column: (unnamed)\n")
     message = cli.error("exact", file, "--column", ",", "--kernel", "gini")
     assert message == "--column is empty: give the name of a column."
-
-
-def test_no_column_of_numbers(cli: CommandLine, tmp_path: Path) -> None:
-    file = tmp_path / "words.csv"
-    file.write_text("name,town\nada,london\n")
-    message = (
-        f"{file} has no column of numbers among name, town: "
-        "column 'name', line 2, is not a number: 'ada'."
-    )
-    assert cli.error("exact", file, "--kernel", "gini") == message
 
 
 def test_a_gap_in_the_only_column_names_its_line(cli: CommandLine, tmp_path: Path) -> None:

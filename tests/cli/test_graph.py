@@ -66,15 +66,6 @@ def test_a_complete_graph_of_any_size_is_reported_from_formulas(cli: CommandLine
     assert cli("graph", "complete", "--nodes", "2e9").code == 0
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 5])
-def test_formulas_of_complete_graphs_agree_with_the_graph(cli: CommandLine, nodes: int) -> None:
-    found = cli("graph", "complete", "--nodes", nodes, "--json").json()
-    graph = pg.graphs.complete(nodes)
-    assert found["degree_mean"] == graph.degrees.mean()
-    for law, facts in found["laws"].items():
-        assert facts["pick_min"] == facts["pick_max"] == graph.pick_probabilities(law).max()
-
-
 def test_a_gap_out_of_reach_is_not_called_undefined(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

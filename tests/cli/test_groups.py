@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 import pairgossip as pg
 from pairgossip.tables import read_columns
 
-from .images import is_drawn
 from .running import CommandLine
 
 GINI = ("--column", "income", "--kernel", "gini", "--group-by", "site")
@@ -140,16 +139,6 @@ def test_names_with_leading_zeros_stay_names(cli: CommandLine, tmp_path: Path) -
     assert [run.sites.names[site] for site in run.groups] == ["007", "008", "007"]  # type: ignore[index]
 
 
-def test_families_take_the_names_of_the_sites(
-    cli: CommandLine, shops: Path, tmp_path: Path
-) -> None:
-    save = tmp_path / "run.npz"
-    assert cli("estimate", shops, *GINI, "--graph", "star", "--save", save, *SHORT).code == 0
-    run = pg.load(save)
-    assert isinstance(run, pg.Run)
-    assert (run.sites.family, run.sites.names) == ("star", ("east", "north", "south", "west"))
-
-
 def draw_against(cli: CommandLine, shops: Path, folder: Path, against: str) -> None:
     """The figure of a run, and of the same run once it is saved."""
     curve, again = folder / "curve.png", folder / "again.png"
@@ -157,14 +146,6 @@ def draw_against(cli: CommandLine, shops: Path, folder: Path, against: str) -> N
     how = ("--clock", "async", "--against", against, "--plot", curve)
     assert cli("estimate", shops, *GINI, *how, "--save", save, "--csv", table, *SHORT).code == 0
     assert cli("plot", save, "--against", against, "--out", again).code == 0
-
-
-def test_figures_are_drawn(cli: CommandLine, shops: Path, tmp_path: Path) -> None:
-    """Nothing is sent at first, which is no place on a logarithmic axis."""
-    curve = tmp_path / "curve.png"
-    how = ("--clock", "async", "--against", "messages", "--plot", curve)
-    assert cli("estimate", shops, *GINI, *how, *SHORT).code == 0
-    assert is_drawn(curve)
 
 
 @pytest.mark.parametrize(

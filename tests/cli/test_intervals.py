@@ -44,20 +44,6 @@ def test_estimate_tells_both_errors_apart(cli: CommandLine, incomes: Path, tmp_p
     assert {"sampling_error", "gossip_error"} <= set(read_columns(table, ()).header)
 
 
-def test_programs_read_the_same_names(cli: CommandLine, incomes: Path) -> None:
-    found = cli("estimate", incomes, *RUN, "--interval", 0.9, "--json").json()
-    run = pg.estimate(
-        income(incomes), "gini", interval=0.9, iterations=4000, trials=2, seed=0, n_jobs=1
-    )
-    assert run.answer is not None and run.answer == found["estimate"]
-    assert found["interval"] == [run.answer.low, run.answer.high]
-    assert (found["sampling_error"], found["level"]) == (run.answer.error, 0.9)
-    assert found["site_error"] is None and found["gossip_error"] > 0
-    unasked = cli("estimate", incomes, *RUN, "--json").json()
-    assert all(unasked[name] is None for name in ("level", "interval", "sampling_error"))
-    assert "sampling error" not in cli("estimate", incomes, *RUN).out
-
-
 def test_what_is_added_for_rows_not_seen_is_told(cli: CommandLine, incomes: Path) -> None:
     how = ("--graph", "cycle", "--interval", 0.9)
     answer = cli("estimate", incomes, *RUN[:4], *how, "--iterations", 200)
@@ -202,8 +188,3 @@ def test_weights_that_are_not_counts_allow_for_groups_only(
     assert "sites drawn whole" in shown and "rows drawn" not in shown
     alone = cli("exact", *asked, "--interval", 0.9).err
     assert "Error: Weights that are not whole numbers" in alone
-
-
-def test_a_test_without_labels_names_the_option(cli: CommandLine, scores: Path) -> None:
-    for kernel, last in (("auc", "or with --label."), ("mann-whitney", "and give --label.")):
-        assert cli.error("test", scores, "--column", "first", "--kernel", kernel).endswith(last)

@@ -51,19 +51,6 @@ def test_a_declared_range_halves_the_messages_of_a_tree(cli: CommandLine, income
     assert (found["messages"], found["rms_error"] < 0.1 * found["exact"]) == (38, True)
 
 
-def test_a_kernel_without_a_sketch_is_planned_without_one(cli: CommandLine, incomes: Path) -> None:
-    kernel = ("--kernel", "metric-learning-risk", "--label", "class")
-    answer = cli("plan", incomes, "--column", "income", *kernel, "--error", "0.05")
-    assert "Not sketch: Kernel 'metric-learning-risk' has no sketch" in answer.out
-    assert "pairgossip estimate --method collect" in answer.out
-
-
-def test_a_statistic_of_zero_has_no_relative_error(cli: CommandLine, tmp_path: Path) -> None:
-    file = tmp_path / "same.csv"
-    file.write_text("x\n" + "3\n" * 5)
-    assert "The exact value of 'gini' is 0" in cli.error("plan", file, "--kernel", "gini")
-
-
 def test_the_advice_names_the_law_and_lets_collecting_end(cli: CommandLine, incomes: Path) -> None:
     kernel = ("--kernel", "metric-learning-risk", "--label", "class", "--column", "income")
     options = (*kernel, "--graph", "star", "--law", "node-clocks")

@@ -40,13 +40,6 @@ def test_text_is_refused_until_one_class_is_positive(
     assert f"Kernel 'auc' {REFUSED}" in cli.error(*asked)
 
 
-def test_it_is_said_for_training_and_swarms_too(cli: CommandLine, cells: Path) -> None:
-    train = ("train", cells, "--column", "score", "--label", "class", "--model", "m.json")
-    assert f"Loss 'auc-logistic' {REFUSED}" in cli.error(*train)
-    swarm = ("swarm", "run", "--data", cells, "--column", "score", "--label", "class")
-    assert f"Kernel 'auc' {REFUSED}" in cli.error(*swarm, "--kernel", "auc", "--peers", 3)
-
-
 def test_long_numbers_are_told_apart(cli: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "codes.csv"
     file.write_text("score,code\n1,1000001\n2,1000002\n3,1000001.0\n")
@@ -91,12 +84,6 @@ def test_a_model_says_which_class_it_scores_higher(
     assert found["auc"] == pytest.approx(AUC)
     score = cli("score", model, cells, "--label", "class")
     assert float(score.out) == pytest.approx(AUC) and "positive: ill" in score.err
-
-
-def test_declared_classes_need_not_all_occur(cli: CommandLine, cells: Path) -> None:
-    asked = ("test", cells, "--column", "score", "--label", "class", "--kernel", "auc", "--json")
-    found = cli(*asked, "--classes", "well,ill,dead").json()
-    assert (found["value"], found["positive"]) == (pytest.approx(AUC), "ill")
 
 
 def test_both_ways_at_once_or_without_a_label_are_refused(cli: CommandLine, cells: Path) -> None:

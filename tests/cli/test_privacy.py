@@ -99,36 +99,6 @@ def test_private_training(cli: CommandLine, incomes: Path, tmp_path: Path) -> No
     assert "Give --bins, few of them" in cli.error(*train, *unsaid, "--model", model)
 
 
-def test_a_specification_with_privacy(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
-    spec = tmp_path / "run.toml"
-    spec.write_text(
-        'algorithm.name = "exchange"\nkernel = "gini"\ncolumns = ["income"]\n'
-        "[ranges]\nincome = [0, 20]\n[privacy]\nepsilon = 1.0\nbins = 4\n"
-    )
-    answer = cli("estimate", incomes, "--spec", spec, *SHORT, "--json")
-    mechanism = pg.privacy.RandomizedResponse(1.0, 4, (0, 20))
-    run = pg.estimate(
-        values(incomes), "gini", privacy=mechanism, method="weighted-gosta", clock="async",
-        iterations=300, trials=2, seed=0,
-    )  # fmt: skip
-    assert answer.code == 0 and answer.json()["estimate"] == run.mean[-1]
-    told = cli.error("estimate", incomes, "--spec", spec, *SHORT, "--epsilon", 2)
-    assert told == (
-        f"{spec} says how observations are reported: leave --epsilon out, or change its table "
-        "[privacy]."
-    )
-    learn = tmp_path / "learn.toml"
-    learn.write_text(
-        'algorithm.name = "exchange"\nloss = "auc-logistic"\n'
-        'columns = ["income"]\nlabel = "grade"\n[ranges]\n'
-        "income = [0, 20]\ngrade = [2, 10]\n[learning]\nstep = 0.1\nradius = 2.0\n"
-        "[privacy]\nepsilon = 3.0\nbins = 3\nclasses = [2, 10]\n"
-    )
-    model = tmp_path / "model.json"
-    fitted = cli("train", incomes, "--spec", learn, "--iterations", 60, "--model", model, "--json")
-    assert fitted.code == 0 and fitted.json()["privacy"]["bins"] == [3, 2]
-
-
 @pytest.mark.parametrize(
     ("tokens", "sentence"),
     [

@@ -58,21 +58,6 @@ def test_the_report_says_it(cli: CommandLine, towns: tuple[Path, Path]) -> None:
                                       "--column", "age", *SHORT).out  # fmt: skip
 
 
-def test_sites_are_the_nodes_of_a_network_file(
-    cli: CommandLine, towns: tuple[Path, Path], tmp_path: Path
-) -> None:
-    galway, network = tmp_path / "galway.csv", tmp_path / "roads.txt"
-    galway.write_text(CORK)
-    network.write_text("cork galway\ngalway derry\n")
-    how = ("--graph-file", network, "--construction", "whole-sets", *SHORT, "--json")
-    found = cli("estimate", *towns, galway, *AUC, *DROP, *how).json()
-    assert found["graph"]["edges"] == 2
-    assert found["groups"]["construction"] == "whole-sets"
-    network.write_text("cork galway\ngalway dery\n")
-    said = cli("estimate", *towns, galway, *AUC, *DROP, *how).err
-    assert "Unknown site 'derry': did you mean 'dery'?" in said
-
-
 def test_exact_is_of_all_rows(cli: CommandLine, towns: tuple[Path, Path]) -> None:
     answer = cli("exact", *towns, *AUC, *DROP)
     assert float(answer.out) == pg.exact(SCORE, "auc", labels=ILL)
@@ -138,11 +123,6 @@ def test_grades_in_words_are_ranked(cli: CommandLine, tmp_path: Path) -> None:
         f"Column 'pain' of {file} holds 'bad', which is none of the model's classes, none, mild "
         "and severe."
     )
-
-
-def test_a_plan_leaves_rows_out_too(cli: CommandLine, towns: tuple[Path, Path]) -> None:
-    answer = cli("plan", towns[0], "--column", "score", "--kernel", "gini", *DROP, "--error", 0.3)
-    assert answer.code == 0 and "Left out 1 of 4 rows" in answer.err and "3 nodes" in answer.out
 
 
 def words(text: str) -> list[str]:
@@ -273,23 +253,6 @@ def test_members_learn(cli: CommandLine, members: tuple[Path, Path]) -> None:
     answer = cli("train", *members, "--spec", spec, "--iterations", 99, "--model", model, "--json")
     assert answer.json()["classes"] == ["no", "yes"] and answer.json()["groups"]["sites"] == 2
     assert "loss auc-logistic" in answer.err and "and how peers learn" in answer.err
-
-
-@pytest.mark.parametrize(
-    ("tokens", "sentence"),
-    [
-        (["--classes", "yes,no"], "run.toml asks for --classes no,yes, not for yes,no: leave"),
-        (["--missing", "drop"], "is for peers, which take complete rows only: leave --missing"),
-        (["--construction", "blow-up"], "is for peers, which exchange one row at a time: leave"),
-        (["--group-by", "ill"], "Each of the 2 files is a site: leave --group-by out"),
-        (["--method", "sketch"], "run.toml asks for --method weighted-gosta, not for sketch"),
-    ],
-)
-def test_options_that_contradict_a_specification(
-    cli: CommandLine, members: tuple[Path, Path], tokens: list[str], sentence: str
-) -> None:
-    spec = members[0].parent / "run.toml"
-    assert sentence in cli.error("estimate", *members, "--spec", spec, *tokens)
 
 
 def test_all_members_are_counted_and_checked(cli: CommandLine, members: tuple[Path, Path]) -> None:

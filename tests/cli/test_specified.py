@@ -170,16 +170,6 @@ def test_the_other_command(cli: CommandLine, patients: Path, tmp_path: Path) -> 
     )
 
 
-def test_values_outside_are_refused(cli: CommandLine, patients: Path, tmp_path: Path) -> None:
-    spec = written(tmp_path, LEARN.replace("[0, 120]", "[0, 20.5]"))
-    said = cli.error("train", patients, "--spec", spec, "--model", tmp_path / "m.json")
-    assert said.startswith(f"Column 'age' of {patients} has ")
-    assert "values outside the agreed range [0, 20.5], in lines " in said
-    patients.write_text("score,ill\n0.5,1\n1.5,0\n")
-    said = cli.error("estimate", patients, "--spec", written(tmp_path, SPEC))
-    assert f"Column 'score' of {patients} has 1 value outside the agreed range [0, 1]" in said
-
-
 def test_labels_are_needed_without_a_specification(
     cli: CommandLine, patients: Path, tmp_path: Path
 ) -> None:

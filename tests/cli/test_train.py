@@ -112,15 +112,6 @@ def test_every_other_column_is_a_feature(cli: CommandLine, tmp_path: Path) -> No
     assert found["auc"] > 0.98
 
 
-def test_grades(cli: CommandLine, points: Path, tmp_path: Path) -> None:
-    tokens = ("--label", "grade", "--loss", "ranking_logistic", "--iterations", 3000)
-    out = ("--model", tmp_path / "m.json")
-    found = cli("train", points, "--column", "x,y", *tokens, *out, "--json").json()
-    assert found["loss"] == "ranking-logistic" and found["classes"] == [0, 1, 2]
-    assert found["auc"] > 0.8
-    assert "pairs in order" in cli("train", points, "--column", "x,y", *tokens, *out).out
-
-
 def test_a_sketch_is_what_python_gives(
     cli: CommandLine, points: Path, tmp_path: Path, figures: list[Figure]
 ) -> None:

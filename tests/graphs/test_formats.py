@@ -48,18 +48,6 @@ def test_round_trips_keep_edges_names_and_order(file: Path) -> None:
     assert back.names == named.names
 
 
-def test_integer_names_keep_their_order(file: Path) -> None:
-    given = nx.Graph([(0, 1), (1, 2)])
-    shuffled = nx.Graph()
-    shuffled.add_nodes_from([2, 0, 1])
-    shuffled.add_edges_from([(1, 2), (0, 1)])
-    for graph in (Graph.from_networkx(shuffled), Graph.from_networkx(given)):
-        graph.to_edge_list(file)
-        back = Graph.load(file)
-        assert back.edges.tolist() == graph.edges.tolist()
-        assert back.names == graph.names
-
-
 @pytest.mark.parametrize("line", ["# nodes: 3", "# nodes: 2 1 0", "# Nodes: 3 Edges: 2", "# a b"])
 def test_comments_of_others_are_only_comments(file: Path, line: str) -> None:
     file.write_text(f"{line}\n0 1\n1 2\n")
@@ -83,16 +71,6 @@ def test_a_complete_graph_too_large_to_list_is_refused_at_once(tmp_path: Path) -
     for write in (complete(2_000_000_000).to_edge_list, complete(2_000_000_000).to_graphml):
         with pytest.raises(InputError, match="too many to list"):
             write(tmp_path / "net")
-
-
-def test_networkx_reads_what_is_written_and_the_other_way(file: Path) -> None:
-    graph = erdos_renyi(30, 0.3, seed=1)
-    graph.to_edge_list(file)
-    assert nx.utils.graphs_equal(
-        nx.read_edgelist(file, nodetype=int), nx.Graph(graph.edges.tolist())
-    )
-    nx.write_edgelist(nx.path_graph(5), file, data=False)
-    assert Graph.load(file) == path(5)
 
 
 @pytest.mark.parametrize(

@@ -75,19 +75,9 @@ def test_what_cannot_be_joined(
         pg.join_trials([run(), make(**changes)])
 
 
-def test_fits_on_another_graph_are_not_said_to_have_another_step() -> None:
-    with pytest.raises(pg.InputError, match="The results have another graph: join results"):
-        pg.join_trials([fit(trials=[0]), fit(trials=[1], graph="star")])
-
-
 def test_fits_that_judge_other_nodes_are_not_joined() -> None:
     with pytest.raises(pg.InputError, match="The results differ in judged nodes: join results"):
         pg.join_trials([fit(trials=[0]), fit(trials=[1], judged=2)])
-
-
-def test_nothing_cannot_be_joined() -> None:
-    with pytest.raises(pg.InputError, match="nothing to join"):
-        pg.join_trials([])
 
 
 @pytest.mark.parametrize("trials", [[], [0, 0], [-1], [1.5], [True], ["a"]])

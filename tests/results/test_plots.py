@@ -150,16 +150,6 @@ def test_compare_leaves_unknown_theory_out_unless_asked() -> None:
     assert len(pg.compare(runs, what="spread", theory=None).get_lines()) == 2
 
 
-def test_plots_check_what_they_are_asked() -> None:
-    with pytest.raises(InputError, match="drawn as 'error', 'estimate' or 'spread', not 'bias'"):
-        run().plot("bias")
-
-
-def test_a_label_names_the_run_in_its_figure() -> None:
-    shown = run().plot(label="torus", theory=False).get_legend_handles_labels()[1]
-    assert "torus: measured error" in shown
-
-
 @pytest.mark.parametrize("checkpoint", [0, -1])
 def test_the_graph_picture_is_painted(checkpoint: int) -> None:
     ax = run().plot_graph(checkpoint=checkpoint)

@@ -130,13 +130,6 @@ def test_one_site_has_nobody_to_talk_to(served: Served) -> None:
     assert told.startswith("Column 'place' is 'here' in every row, so there is one site only")
 
 
-def test_sites_that_leave_no_column_of_numbers(served: Served) -> None:
-    content = "x,place\n" + "\n".join(f"{k % 3},here" for k in range(6))
-    found = served.upload(content.encode()).json()
-    told = served.refuse(data=found["id"], kernel="gini", **{"group-by": "x"})
-    assert told.startswith("The data has no column of numbers besides the label and the sites:")
-
-
 def test_columns_that_may_be_sites_are_offered(served: Served) -> None:
     found = {data["name"]: data for data in served.ask("/api/choices").json()["data"]}
     assert (found["wine"]["site"], found["wine"]["sites"]["class"]) == ("class", 3)
@@ -188,15 +181,6 @@ def test_sites_in_the_page(page: Page, served: Served) -> None:
     page.select_option("#group-by", "")
     expect(page.locator("article .sub")).to_contain_text("178 nodes")
     quiet(page)
-
-
-def test_made_up_rows_are_as_many_as_are_asked_for(page: Page, served: Served) -> None:
-    visit(page, served, **MADE_UP, kernel="gini", nodes="500")
-    expect(page.locator("article .sub")).to_contain_text("24 sites with 500 rows")
-    hints = page.locator("label.field:has(#group-by) .hint, label.field:has(#nodes) .hint")
-    expect(hints).to_have_text(
-        ["24 sites hold 500 rows; what rows of one site tell each other costs nothing"]
-    )
 
 
 def test_sites_of_an_upload(page: Page, served: Served, tmp_path: Path) -> None:
