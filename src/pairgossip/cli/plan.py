@@ -31,8 +31,6 @@ from pairgossip.cli.options import (
 from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from pairgossip.planning import Plan, PlannedMethod
 
 
@@ -110,7 +108,13 @@ def plan_command(
         seed=seed,
     )
     if out is not None:
-        write_figure(_draw(made), out)
+        from matplotlib.figure import Figure
+
+        from pairgossip.planning.figure import figure_size
+
+        figure = Figure(figsize=figure_size(made), layout="constrained")
+        made.plot(figure.subplots())
+        write_figure(figure, out)
         tell(f"Wrote {out}")
     if json:
         write_json(_record(made, sketch, law) | {"rows_dropped": observations.dropped})
@@ -174,13 +178,3 @@ def _record(plan: Plan, sketch: SketchOptions, law: str) -> dict[str, Any]:
         "options": _options(plan.best, sketch, law) if plan.reaching else None,
         "methods": rows,
     }
-
-
-def _draw(plan: Plan) -> Figure:
-    from matplotlib.figure import Figure
-
-    from pairgossip.planning.figure import figure_size
-
-    figure = Figure(figsize=figure_size(plan), layout="constrained")
-    plan.plot(figure.subplots())
-    return figure

@@ -37,7 +37,10 @@ def read_edge_list(path: Path) -> _Parts:
     numbered in order of first appearance.
     """
     lines = _decode(path).splitlines()
-    names = _header_names(lines)
+    names: list[str] = []
+    if lines and lines[0].startswith(_NODES_HEADER):
+        # Whoever edits the header by hand may repeat a name.
+        names = list(dict.fromkeys(lines[0].removeprefix(_NODES_HEADER).split()))
     number = {name: index for index, name in enumerate(names)}
     pairs: dict[tuple[int, int], int] = {}
     for position, line in enumerate(lines, start=1):
@@ -79,14 +82,6 @@ def write_edge_list(graph: Graph, path: str | Path) -> None:
 def _labels(graph: Graph) -> Sequence[str]:
     """Return the names of the nodes, or their numbers as text."""
     return graph.names or [str(k) for k in range(graph.n)]
-
-
-def _header_names(lines: Sequence[str]) -> list[str]:
-    """Return the names in the header of a file that this package wrote, or none."""
-    if not lines or not lines[0].startswith(_NODES_HEADER):
-        return []
-    # Whoever edits the header by hand may repeat a name.
-    return list(dict.fromkeys(lines[0].removeprefix(_NODES_HEADER).split()))
 
 
 def _number_or_name(number: Mapping[str, int], edges: NDArray[np.int64]) -> _Parts:

@@ -25,7 +25,11 @@ def shared_facts(result: Run | Fit, group_by: str | None) -> Facts:
     """Return by name what is told of runs and trainings alike; for `shared_rows`, too."""
     return {
         "rows_dropped": result.rows_dropped,
-        **_traffic_facts(result),
+        # With groups, means over the trials.
+        "network_exchanges": as_count(float(result.network_exchanges[:, -1].mean())),
+        "local_exchanges": as_count(float(result.local_exchanges[:, -1].mean())),
+        "messages": as_count(float(result.messages[-1])),
+        "bytes": as_count(float(result.bytes[-1])),
         "normalized_gap": _known_gap(result),
         "groups": _group_facts(result, group_by),
         "privacy": _privacy_facts(result),
@@ -39,8 +43,12 @@ def shared_rows(result: Run | Fit, facts: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, the network, and the rows."""
     gap, dropped = facts["normalized_gap"], facts["rows_dropped"]
     is_skipped = gap is None and result.nodes > 1
+    sent = {"messages": "messages", "bytes": "bytes sent"}
+    if facts["groups"] is not None:
+        apart = {"network_exchanges": "between sites", "local_exchanges": "within sites, free"}
+        sent = {name: f"exchanges {where}" for name, where in apart.items()} | sent
     return [
-        *_traffic_rows(facts),
+        *((label, format_mean(facts[name])) for name, label in sent.items()),
         ("normalized gap", "not computed" if is_skipped else format_value(gap, 4)),
         *_group_rows(facts["groups"]),
         *([("rows left out, entries missing", format_value(dropped))] if dropped else []),
@@ -92,31 +100,6 @@ def _group_rows(facts: Facts | None) -> list[tuple[str, str]]:
         ("rows per site: min, median, max", f"{low:,}, {facts['size_median']:,g}, {high:,}"),
         ("construction", facts["construction"]),
         ("share of exchanges between sites", format_value(facts["network_share"], 4)),
-    ]
-
-
-def _traffic_facts(result: Run | Fit) -> Facts:
-    """Return by name what was exchanged and sent in all; with groups, means over the trials."""
-    return {
-        "network_exchanges": as_count(float(result.network_exchanges[:, -1].mean())),
-        "local_exchanges": as_count(float(result.local_exchanges[:, -1].mean())),
-        "messages": as_count(float(result.messages[-1])),
-        "bytes": as_count(float(result.bytes[-1])),
-    }
-
-
-def _traffic_rows(facts: Facts) -> list[tuple[str, str]]:
-    """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
-    sent = [
-        ("messages", format_mean(facts["messages"])),
-        ("bytes sent", format_mean(facts["bytes"])),
-    ]
-    if facts["groups"] is None:
-        return sent
-    return [
-        ("exchanges between sites", format_mean(facts["network_exchanges"])),
-        ("exchanges within sites, free", format_mean(facts["local_exchanges"])),
-        *sent,
     ]
 
 

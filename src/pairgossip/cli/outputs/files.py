@@ -38,7 +38,16 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] 
         if path.resolve() in taken:
             raise InputError(f"{path} is named twice: give every output a file of its own.")
         taken.add(path.resolve())
-        _check_place(path)
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: give the name of a file.")
+        if not path.parent.is_dir():
+            raise InputError(f"Cannot write {path}: there is no folder {path.parent}.")
+        try:
+            # Permissions alone do not tell: the disk may be full or read-only.
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
+        except OSError as problem:
+            raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
 
 
 def check_figures(figures: Iterable[Path | None]) -> None:
@@ -60,20 +69,6 @@ def write_figure(figure: Figure, path: Path) -> None:
     figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=_DOTS_PER_INCH)
     with replacing(path) as file:
         file.write(drawn.getbuffer())
-
-
-def _check_place(path: Path) -> None:
-    folder = path.parent
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: give the name of a file.")
-    if not folder.is_dir():
-        raise InputError(f"Cannot write {path}: there is no folder {folder}.")
-    try:
-        # Permissions alone do not tell: the disk may be full or read-only.
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as problem:
-        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
 
 
 @Parameter(name="*", group=OUTPUT)

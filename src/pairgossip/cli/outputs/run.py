@@ -80,6 +80,7 @@ def print_run(run: Run, summary: Facts, columns: str) -> None:
 
     kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
     percent = summary["relative_error"] * 100
+    relaxed = "" if run.relaxation is None else f", relaxation {run.relaxation:.3g}"
     rows = (
         (f"exact value ({kinds[run.target_kind]})", format_value(summary["exact"], 8)),
         ("mean estimate", format_value(summary["estimate"], 8)),
@@ -90,7 +91,7 @@ def print_run(run: Run, summary: Facts, columns: str) -> None:
         ("spread over nodes", format_value(summary["spread"], 4)),
         *field_rows(run),
         ("iterations", format_value(summary["iterations"])),
-        ("schedule", _format_schedule(run)),
+        ("schedule", run.schedule + relaxed),
         ("exchanges", format_mean(summary["exchanges"])),
         *([("time", format_value(summary["time"]))] if run.times is not None else []),
         *shared_rows(run, summary),
@@ -106,11 +107,6 @@ def print_run(run: Run, summary: Facts, columns: str) -> None:
     for line in _error_lines(run, summary):
         write_line(line)
     write_guarantee(summary["privacy"], run.seed)
-
-
-def _format_schedule(run: Run) -> str:
-    relaxed = "" if run.relaxation is None else f", relaxation {run.relaxation:.3g}"
-    return f"{run.schedule}{relaxed}"
 
 
 def _error_lines(run: Run, summary: Facts) -> Iterator[str]:

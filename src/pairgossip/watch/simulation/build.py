@@ -47,8 +47,11 @@ def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
         raise InputError(
             f"There is no {kind} {settings.follow} to follow: {kind}s are 0 to {n - 1}."
         )
-    if rows.groups is not None:
-        _check_sites(rows, settings)
+    if rows.groups is not None and len(names := group_labels(rows.groups, n)[0]) < 2:
+        raise InputError(
+            f"Column '{settings.group_by}' is '{names[0][:40]}' in every row, so there is one site "
+            "only and nobody to talk to: choose another column."
+        )
     make = _learning if settings.loss else _estimation
     runs = [make(settings, choice, rows) for choice in settings.runs]
     for run, choice in zip(runs, settings.runs, strict=True):
@@ -74,15 +77,6 @@ def _lacks_label(kernel: str, rows: Observations) -> bool:
     """Return whether the labels' column is the only one missing of those that a kernel takes."""
     takes = [name for name in as_kernel(kernel).columns or () if not name.endswith("?")]
     return takes[-1:] in (["label"], ["cluster"]) and len(rows.columns) == len(takes) - 1
-
-
-def _check_sites(rows: Observations, settings: Settings) -> None:
-    names, _ = group_labels(rows.groups, len(rows.values))
-    if len(names) < 2:
-        raise InputError(
-            f"Column '{settings.group_by}' is '{names[0][:40]}' in every row, so there is one site "
-            "only and nobody to talk to: choose another column."
-        )
 
 
 def _graph(run: RunChoice, rows: Observations, seed: int) -> Graph:
