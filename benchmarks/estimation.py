@@ -17,6 +17,7 @@ from benchmarks.timing import alternate, row
 from pairgossip import estimate, graphs
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.timetable import Timetable, settle_timetable
@@ -39,7 +40,7 @@ def fast(
 
     def work() -> object:
         schedule = Schedule(graph, "uniform-edges", root_seed(0), chosen.exchanges_per_iteration)
-        engine = build_engine("auto", pairs, chosen, clock, "update-first")
+        engine = build_engine("auto", pairs, Procedure(chosen, clock))
         for _ in range(iterations // BLOCK):
             engine.advance(schedule.draw(BLOCK))
         return engine.estimates()

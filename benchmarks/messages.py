@@ -26,6 +26,7 @@ import numpy as np
 import pairgossip as pg
 from benchmarks import transcription
 from benchmarks.timing import alternate
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK
@@ -277,7 +278,7 @@ def compiled(graph: Graph, features: Array, schedule: str, exchanges: int) -> Ca
 
     def work() -> object:
         turns: Schedule = table.start(graph, "uniform-edges", root_seed(0), 1)
-        engine = build_engine("auto", problem, method, "sync", "update-first", None, table)
+        engine = build_engine("auto", problem, Procedure(method, "sync", timetable=table))
         for _ in range(exchanges // BLOCK):
             engine.advance(turns.draw(BLOCK))
         return engine.estimates()

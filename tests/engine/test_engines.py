@@ -14,6 +14,7 @@ from pairgossip.algorithms.methods import METHODS, Method, Plain, find_method, r
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli.network import FamilyParameters
 from pairgossip.cli.watch import PaceOptions, SimulatedOptions, simulation_fields
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.kernels import Pairs, metric_learning_risk
@@ -24,7 +25,7 @@ GOSTA = find_method("gosta")
 
 def test_auto_takes_the_fastest_that_can_run_the_problem() -> None:
     def engine(pairs: Pairs) -> object:
-        return build_engine("auto", pairs, GOSTA, "sync", "update-first")
+        return build_engine("auto", pairs, Procedure(GOSTA, "sync"))
 
     assert isinstance(engine(Pairs(rows(5), "gini")), FusedEngine)
     assert isinstance(engine(Pairs(rows(5), "gini", "u")), FusedEngine)
@@ -36,7 +37,7 @@ def test_auto_takes_the_fastest_that_can_run_the_problem() -> None:
 
 def test_a_kernel_that_is_not_compiled_is_refused_by_the_fused_engine() -> None:
     with pytest.raises(InputError, match="Kernel 'skewed' is not compiled into the engine"):
-        build_engine("fused", Pairs(rows(5), skewed), GOSTA, "sync", "update-first")
+        build_engine("fused", Pairs(rows(5), skewed), Procedure(GOSTA, "sync"))
 
 
 def test_unknown_engine() -> None:

@@ -33,7 +33,7 @@ KERNELS: dict[str, tuple[Any, Any]] = {
 def advanced(pairs: Pairs, compiled: bool, clusters: Any = None, exchanges: int = 500) -> RowErrors:
     graph = pg.graphs.watts_strogatz(pairs.n, 4, 0.3, seed=1)
     chosen = loops if compiled else None
-    visitors, errors = Visitors(pairs, chosen), RowErrors(pairs, clusters, None, chosen, SEED)
+    visitors, errors = Visitors(pairs, chosen), RowErrors(pairs, clusters, 0.5, chosen, SEED)
     schedule = Schedule(graph, "uniform-edges", root_seed(7), 1)
     for block in (1, 40, exchanges - 41):
         for visits in visitors.follow(schedule.draw(block)[0]):
@@ -192,7 +192,7 @@ def test_private_sets_count_for_as_many_rows() -> None:
     private = PrivateSets(PrivatePairs(rows(12), "gini", mechanism, seeded=True), sites)
     plain = WholeSets(Pairs(rows(12), "gini"), sites)
     found, expected = (
-        RowErrors(sets.for_trial(SEED), None, None, None, SEED)._state.sizes
+        RowErrors(sets.for_trial(SEED), None, 0.5, None, SEED)._state.sizes
         for sets in (private, plain)
     )
     np.testing.assert_array_equal(found, expected)
@@ -267,7 +267,7 @@ def test_errors_are_not_too_small_where_rows_come_around_slowly(kernel: str, per
 def test_marks_tell_how_many_rows_have_come_around() -> None:
     n, rows_seen = 400, 4
     places = np.arange(n) // rows_seen
-    errors = RowErrors(Pairs(rows(n), "gini"), None, None, None, SEED)
+    errors = RowErrors(Pairs(rows(n), "gini"), None, 0.5, None, SEED)
     marks = errors._state.z[:, -row_products.MARKS :]
     np.testing.assert_allclose(marks.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose((marks**2).mean(axis=0), 1)
@@ -280,7 +280,7 @@ def test_marks_tell_how_many_rows_have_come_around() -> None:
 
 def test_rows_of_a_cluster_have_the_same_marks() -> None:
     clusters = np.arange(60) // 7
-    state = RowErrors(Pairs(rows(60), "gini"), clusters, None, None, SEED)._state
+    state = RowErrors(Pairs(rows(60), "gini"), clusters, 0.5, None, SEED)._state
     marks = state.z[:, -row_products.MARKS :]
     np.testing.assert_allclose(marks.mean(axis=0), 0, atol=1e-12)
     assert all(len(np.unique(marks[clusters == one], axis=0)) == 1 for one in range(9))
@@ -298,7 +298,7 @@ def test_rows_of_a_cluster_have_the_same_marks() -> None:
     ],
 )
 def test_the_tails_that_errors_allow_for(kernel: Any, data: Any, expected: float) -> None:
-    errors = RowErrors(Pairs(data, kernel), None, None, None, SEED)
+    errors = RowErrors(Pairs(data, kernel), None, 0.5, None, SEED)
     assert errors._kurtosis == pytest.approx(expected)
 
 

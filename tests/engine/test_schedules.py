@@ -12,6 +12,7 @@ import pairgossip as pg
 from pairgossip.algorithms import tracking
 from pairgossip.algorithms.methods import find_method
 from pairgossip.engine import timetable
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import OrderedSchedule, root_seed
 from pairgossip.engine.timetable import settle_timetable
@@ -103,7 +104,7 @@ def test_what_is_tracked_is_never_lost(engine: str, relaxation: float) -> None:
     table = settle_timetable("ordered", graph, "uniform-edges", find_method("tracking"), relaxation)
     schedule = table.start(graph, "uniform-edges", root_seed(2), 1)
     method = find_method("tracking")
-    network = build_engine(engine, pairs, method, "sync", "update-first", None, table)
+    network = build_engine(engine, pairs, Procedure(method, "sync", timetable=table))
     state = tracking.init(graph.n, 1)
     for _ in range(20):
         exchanges = schedule.draw(17)
@@ -165,7 +166,7 @@ def test_collecting_is_exact_and_ends_by_itself(kernel: Any, target: str) -> Non
 def test_a_collecting_node_knows_the_statistic_of_the_rows_it_knows() -> None:
     values = np.array([1.0, 4.0, 9.0])
     pairs = Pairs(values, "gini")
-    engine = build_engine("auto", pairs, find_method("collect"), "sync", "update-first")
+    engine = build_engine("auto", pairs, Procedure(find_method("collect"), "sync"))
     engine.advance((np.array([[0, 1]]),))
     expected = [pg.exact([1.0, 4.0], "gini"), pg.exact([1.0, 4.0], "gini"), 0.0]
     np.testing.assert_allclose(engine.estimates()[:, 0], expected)

@@ -12,6 +12,7 @@ from pairgossip import kernels
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.algorithms.methods import METHODS, Method, Twin, find_method
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
@@ -73,7 +74,7 @@ def final_estimates(
     chosen = find_method(method, clock)
     schedule = Schedule(graph, law, root_seed(7), chosen.exchanges_per_iteration)
     weights = weights_for(chosen, graph, law)
-    network = build_engine(engine, problem, chosen, clock, order, weights)
+    network = build_engine(engine, problem, Procedure(chosen, clock, order, weights))
     for block in (1, 2, 20, 57):
         network.advance(schedule.draw(block))
         network.estimates()  # reading must not disturb the run
@@ -112,7 +113,7 @@ def test_long_blocks_equal_many_short_ones(problem: str, variant: tuple[str, str
     for sizes in blocks:
         schedule = Schedule(graph, "uniform-edges", root_seed(3), chosen.exchanges_per_iteration)
         weights = weights_for(chosen, graph, "uniform-edges")
-        network = build_engine("auto", pairs, chosen, clock, order, weights)
+        network = build_engine("auto", pairs, Procedure(chosen, clock, order, weights))
         for size in sizes:
             network.advance(schedule.draw(size))
         results.append(network.estimates())
@@ -145,7 +146,7 @@ def test_nodes_that_were_never_picked_estimate_zero(method: str, engine: str) ->
     graph, chosen = SMALL_GRAPHS["star"], find_method(method, "async")
     pairs = Pairs(rows(graph.n), "gini")
     weights = weights_for(chosen, graph, "uniform-edges")
-    network = build_engine(engine, pairs, chosen, "async", "update-first", weights)
+    network = build_engine(engine, pairs, Procedure(chosen, "async", weights=weights))
     network.advance((graph.edges[:1].copy(),))  # writable, as schedules draw them
     estimates = network.estimates()[:, 0]
     picked = np.isin(np.arange(graph.n), graph.edges[0])

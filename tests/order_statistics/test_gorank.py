@@ -11,6 +11,7 @@ import pairgossip as pg
 from pairgossip.algorithms import gotrim
 from pairgossip.algorithms.methods import GOTRIM
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.order_statistics.ranking import TrimmedPairs
@@ -36,7 +37,7 @@ def test_compiled_trimming_equals_the_plain_algorithm(
         pairs, found = TrimmedPairs(x[: graph.n], TrimmedMean(share)), []
         for engine in ("plain", "auto"):
             schedule = Schedule(graph, law, root_seed(7), 1)
-            network = build_engine(engine, pairs, GOTRIM, clock, "update-first")
+            network = build_engine(engine, pairs, Procedure(GOTRIM, clock))
             for block in (1, 2, 40, 57, 80):
                 network.advance(schedule.draw(block))
                 found.append(network.estimates())

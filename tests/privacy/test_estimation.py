@@ -11,6 +11,7 @@ from numpy.random import SeedSequence
 import pairgossip as pg
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine, check_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.kernels import Problem
@@ -60,7 +61,7 @@ def test_engines_run_reports_like_a_plain_loop(engine: str, kernel: Any, target:
     trial = base.for_trial(SeedSequence(5))
     assert isinstance(trial, ReportedPairs)
     (exchanges,) = Schedule(GRAPH, "uniform-edges", root_seed(1)).draw(400)
-    network = build_engine(engine, trial, find_method("gosta"), "sync", "update-first")
+    network = build_engine(engine, trial, Procedure(find_method("gosta"), "sync"))
     network.advance((exchanges,))
     reports = trial.reports
     for component in range(trial.components):
@@ -95,7 +96,7 @@ def test_exact_values(kernel: Any, target: str) -> None:
 
 def test_gossip_on_reports_finds_their_debiased_statistic() -> None:
     trial = problem("gini", "v").for_trial(SeedSequence(9))
-    network = build_engine("tokens", trial, find_method("gosta"), "sync", "update-first")
+    network = build_engine("tokens", trial, Procedure(find_method("gosta"), "sync"))
     network.advance(Schedule(GRAPH, "uniform-edges", root_seed(0)).draw(200_000))
     estimates = network.estimates()[:, 0]
     error = np.abs(estimates - trial.exact()).max()
@@ -108,7 +109,7 @@ def test_gossip_on_reports_finds_their_debiased_statistic() -> None:
 
 def test_a_lone_node_answers_with_its_own_pair() -> None:
     lone = PrivatePairs([0.3], skewed, MECHANISM).for_trial(SeedSequence(1))
-    engine = build_engine("auto", lone, find_method("gosta"), "sync", "update-first")
+    engine = build_engine("auto", lone, Procedure(find_method("gosta"), "sync"))
     assert engine.estimates()[0, 0] == pytest.approx(lone.exact())
 
 

@@ -9,6 +9,7 @@ import pairgossip as pg
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
@@ -53,7 +54,7 @@ def test_sums_have_their_exact_expectation(law: str) -> None:
     )
     masses = np.empty((trials, graph.n, 2))
     for trial in range(trials):
-        network = build_engine("tokens", pairs, METHOD, "async", "update-first", weights)
+        network = build_engine("tokens", pairs, Procedure(METHOD, "async", weights=weights))
         network.advance(Schedule(graph, law, root_seed(trial)).draw(steps))
         masses[trial] = network._rows[:, :2]  # type: ignore[attr-defined]
     standard_error = masses.std(axis=0) / np.sqrt(trials)
@@ -93,7 +94,7 @@ def test_the_limit_is_the_statistic_where_equal_weights_miss_it() -> None:
     assert run.mean[-1] == pytest.approx(target, rel=5e-3)
 
     pairs = Pairs(HUB_STANDS_OUT, "variance")
-    network = build_engine("fused", pairs, METHOD, "async", "update-first", np.ones(STAR.n))
+    network = build_engine("fused", pairs, Procedure(METHOD, "async", weights=np.ones(STAR.n)))
     network.advance(Schedule(STAR, "uniform-edges", root_seed(0)).draw(200_000))
     by_degree = STAR.degrees @ pairs.row_means() / STAR.degrees.sum()
     assert by_degree > 1.4 * target

@@ -61,7 +61,7 @@ class Timetable:
 
     name: str = RANDOM
     relaxation: float | None = None
-    """How far two nodes go toward each other's values; None where they take the mean."""
+    """As it is asked for or found best; None where nobody chose one."""
     rate: float = 0.0
     gain: float = 0.0
     """How fast registers are mixed, and how much an exchange moves the second one."""
@@ -69,6 +69,11 @@ class Timetable:
     missed: float = 0.0
     messages: PairArray | None = None
     """Those along a tree, sender first."""
+
+    @property
+    def stride(self) -> float:
+        """How far two nodes go toward each other's values; 1/2 takes the mean."""
+        return 0.5 if self.relaxation is None else self.relaxation
 
     @property
     def length(self) -> int | None:

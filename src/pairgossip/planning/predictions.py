@@ -233,7 +233,7 @@ def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
     """Return after how many exchanges averaged values have an error of 1, and how it is known."""
     graph, table = case.graph, setup.timetable
     if table.sweep is not None:
-        return _swept(table.sweep, table.relaxation or 0.5, values), "exact"
+        return _swept(table.sweep, table.stride, values), "exact"
     if table.name == RANDOM and graph.n <= _LARGEST_EXACT:
         last = _certainly_below(graph, case.law, values)
         points = math.ceil(_POINTS_PER_DECADE * math.log10(last))

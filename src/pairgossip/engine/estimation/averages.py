@@ -16,9 +16,8 @@ from pairgossip.kernels import Problem
 class _AveragingEngine(Engine):
     """Gossip averaging along random or ordered exchanges."""
 
-    def __init__(self, problem: Problem, relaxation: float | None) -> None:
-        self._values = problem.features.copy()
-        self._relaxation = 0.5 if relaxation is None else relaxation
+    def __init__(self, problem: Problem, relaxation: float) -> None:
+        self._values, self._relaxation = problem.features.copy(), relaxation
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of exchanges."""
@@ -76,7 +75,7 @@ def averaging_engine(problem: Problem, timetable: Timetable) -> Engine:
         return _ContinuizedEngine(problem, timetable.rate, timetable.gain)
     if timetable.name == TREE:
         return _TreeEngine(problem)
-    return _AveragingEngine(problem, timetable.relaxation)
+    return _AveragingEngine(problem, timetable.stride)
 
 
 class KnownItems:

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.checks import RANDOM
+from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.errors import InputError
 from pairgossip.kernels import Problem
+
+
+class Procedure(NamedTuple):
+    """A method as a run carries it out."""
+
+    method: Method
+    clock: str
+    order: str = "update-first"
+    weights: FloatArray | None = None
+    """Those of the nodes, for a method that weighs by picks."""
+    timetable: Timetable = RANDOM_EXCHANGES
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments that steps take besides those of the problem."""
+        options = self.timetable.options()
+        if self.method.updates == "either" and self.clock == "sync":
+            options["order"] = self.order
+        if self.weights is not None:
+            options["weights"] = self.weights
+        return options
 
 
 class Engine:
@@ -48,22 +68,13 @@ class LoneNode(Engine):
 
 
 class PlainEngine(Engine):
-    """Steps the algorithm of a method as written, one iteration at a time.
+    """Steps the algorithm of a method as written, one iteration at a time."""
 
-    ``options`` are the arguments that its step takes besides.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        method: Method,
-        clock: str,
-        schedule: str = RANDOM,
-        **options: Any,
-    ) -> None:
-        self._method, self._plain = method, method.algorithm(clock, schedule)
+    def __init__(self, problem: Problem, how: Procedure) -> None:
+        self._method = how.method
+        self._plain = how.method.algorithm(how.clock, how.timetable.name)
         self._shape = (problem.n, problem.components)
-        self._options = {**options, **problem.step_options}
+        self._options = {**how.options(), **problem.step_options}
         self._arguments = problem.step_arguments
         self._state: Any = self._plain.init(*problem.init_arguments)
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.algorithms import weighted_gosta
-from pairgossip.algorithms.methods import Method, Twin
+from pairgossip.algorithms.methods import Twin
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
-from pairgossip.engine.estimation.engine import Engine
+from pairgossip.engine.estimation.engine import Engine, Procedure
 from pairgossip.errors import InputError
 from pairgossip.kernels import Problem
 
@@ -57,12 +57,13 @@ LOOPS = {
 class _PairEngine(Engine):
     """The loops and settings of a method whose nodes meet in pairs."""
 
-    def __init__(self, method: Method, clock: str, order: str, relaxation: float | None) -> None:
-        self._loops = LOOPS[method.twins[clock]]
+    def __init__(self, how: Procedure) -> None:
+        method = how.method
+        self._loops = LOOPS[method.twins[how.clock]]
         self._weighs = method.weighs_by_picks
         self._averages = method.averaged_numbers > 0
-        self._relaxation = 0.5 if relaxation is None else relaxation
-        self._updates_first = method.updates_first(order)
+        self._relaxation = how.timetable.stride
+        self._updates_first = method.updates_first(how.order)
         self._iterations = 0
 
     def _settings(self, names: tuple[str, ...]) -> list[float | bool]:
@@ -85,59 +86,45 @@ class FusedEngine(_PairEngine):
     observations in the first two fields.
     """
 
-    def __init__(
-        self,
-        pairs: Problem,
-        method: Method,
-        clock: str,
-        order: str,
-        weights: FloatArray | None,
-        relaxation: float | None = None,
-    ) -> None:
-        super().__init__(method, clock, order, relaxation)
+    def __init__(self, pairs: Problem, how: Procedure) -> None:
+        super().__init__(how)
         self._scale = pairs.scale
-        components = pairs.parts
+        components, weights = pairs.parts, how.weights
         self._formulas = tuple(c.formula.number for c in components)
         if not loops.COMPILED.issuperset(self._formulas):
             raise InputError(
                 f"Compiled code does not know a formula of kernel '{pairs.name}': give the formula "
                 "the number -1, or add it to pairgossip.engine.estimation.loops."
             )
-        self._parameters = tuple(float(c.parameter) for c in components)
-        self._columns = pairs.dimension if pairs.dimension > 1 else None
+        parameters = tuple(float(c.parameter) for c in components)
+        columns = pairs.dimension if pairs.dimension > 1 else None
         self._sums_at = 2 * pairs.dimension
         width = self._sums_at + len(components) + 1
         tracked = len(components) if self._loops.has_means else 0
         self._rows = _aligned_zeros(pairs.n, width + (weights is not None) + tracked)
         if weights is not None:
             self._rows[:, width] = weights
-        observations = pairs.data.reshape(pairs.n, -1)
-        self._rows[:, : self._sums_at] = np.tile(observations, 2)
+        self._rows[:, : self._sums_at] = np.tile(pairs.data.reshape(pairs.n, -1), 2)
+        self._state = self._rows, columns, self._formulas, parameters
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of iterations."""
-        state = (self._rows, self._columns, self._formulas, self._parameters)
         settings = self._settings(self._loops.fused_takes)
-        self._loops.fused(*state, *exchanges, *settings)
+        self._loops.fused(*self._state, *exchanges, *settings)
         self._iterations += len(exchanges[0])
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
         if self._weighs:
             return weighted_gosta.readout(self._rows[:, self._sums_at : -1], 0.0) * self._scale
-        if self._loops.reads_means:
-            means: FloatArray = self._rows[:, -len(self._formulas) :] * self._scale
-            return means
-        if not self._loops.has_sums:
-            last = self._sums_at + len(self._formulas)
-            estimates: FloatArray = self._rows[:, self._sums_at : last] * self._scale
-            return estimates
-        sums = np.empty((len(self._rows), len(self._formulas)))
-        loops.sums_at(
-            self._rows, self._columns, self._formulas, self._parameters, self._iterations, sums
-        )
-        sums *= self._scale / self._iterations
-        return sums
+        K = len(self._formulas)
+        if self._loops.has_sums:
+            sums = np.empty((len(self._rows), K))
+            loops.sums_at(*self._state, self._iterations, sums)
+            sums *= self._scale / self._iterations
+            return sums
+        first = -K if self._loops.reads_means else self._sums_at
+        return np.asarray(self._rows[:, first:][:, :K] * self._scale)
 
 
 def _aligned_zeros(rows: int, columns: int) -> FloatArray:
@@ -158,29 +145,20 @@ _NUMBERS_AT_ONCE = 1 << 13
 class TokenEngine(_PairEngine):
     """Follows who holds whose observation; evaluates the kernel on each block's new pairs."""
 
-    def __init__(
-        self,
-        pairs: Problem,
-        method: Method,
-        clock: str,
-        order: str,
-        weights: FloatArray | None,
-        relaxation: float | None = None,
-    ) -> None:
-        super().__init__(method, clock, order, relaxation)
+    def __init__(self, pairs: Problem, how: Procedure) -> None:
+        super().__init__(how)
         self._pairs = pairs
-        self._held = [own_observations(pairs.n) for _ in range(method.exchanges_per_iteration)]
-        self._touched = 2 * method.exchanges_per_iteration
+        walks = how.method.exchanges_per_iteration
+        self._held = [own_observations(pairs.n) for _ in range(walks)]
+        self._touched = 2 * walks
         self._piece = max(256, _NUMBERS_AT_ONCE // (self._touched * pairs.dimension))
         self._components = tuple(range(pairs.components))
-        if weights is not None:
-            self._rows = np.zeros((pairs.n, pairs.components + 2))
-            self._rows[:, -1] = weights
-            return
-        self._rows = np.zeros((pairs.n, 2 * pairs.components + 1))
-        if self._loops.has_means:
-            return
-        self._rows[:, pairs.components : -1] = pairs.own_values()
+        width = pairs.components + 2 if self._weighs else 2 * pairs.components + 1
+        self._rows = np.zeros((pairs.n, width))
+        if how.weights is not None:
+            self._rows[:, -1] = how.weights
+        elif not self._loops.has_means:
+            self._rows[:, pairs.components : -1] = pairs.own_values()
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of iterations."""
@@ -193,9 +171,8 @@ class TokenEngine(_PairEngine):
         seconds = np.empty_like(nodes)
         if len(self._held) == 2:
             firsts = np.empty_like(nodes)
-            loops.walk_twice(
-                exchanges[0], exchanges[1], self._held[0], self._held[1], nodes, firsts, seconds
-            )
+            (one, other), (first, second) = exchanges, self._held
+            loops.walk_twice(one, other, first, second, nodes, firsts, seconds)
         else:
             firsts = nodes
             loops.walk(exchanges[0], self._held[0], nodes, seconds)

@@ -74,13 +74,13 @@ class RowErrors:
         self,
         pairs: Problem,
         clusters: IntArray | None,
-        relaxation: float | None,
+        relaxation: float,
         loops: Any,
         seed: SeedSequence,
     ) -> None:
         self._pairs = pairs
         self._advance = row_products.advance if loops is None else loops.track_products
-        self._relaxation = 0.5 if relaxation is None else relaxation
+        self._relaxation = relaxation
         of = own_observations(pairs.n) if clusters is None else clusters
         sizes = _sizes(pairs, of)
         self._are_rows = bool(np.all(sizes == 1))

@@ -18,7 +18,7 @@ from pairgossip.engine.estimation.engine import (
     Flooding,
     LoneNode,
     PlainEngine,
-    Spread,
+    Procedure,
     plain_spread,
 )
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
@@ -56,73 +56,46 @@ def check_engine(name: str, problem: Problem, method: Method, clock: str) -> Non
         raise InputError(f"{problem.why_not_fused}: use {{argument}}.", "engine", "tokens")
 
 
-def build_engine(
-    name: str,
-    problem: Problem,
-    method: Method,
-    clock: str,
-    order: str,
-    weights: FloatArray | None = None,
-    timetable: Timetable = RANDOM_EXCHANGES,
-) -> Engine:
+def build_engine(name: str, problem: Problem, how: Procedure) -> Engine:
     """Build the engine of this name; "auto" takes the fastest that can run method and problem.
 
     ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
     whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
-    reference algorithms one exchange at a time and needs numpy only. ``weights`` are those of
-    the nodes, for a method that weighs by picks.
+    reference algorithms one exchange at a time and needs numpy only.
     """
-    check_engine(name, problem, method, clock)
+    method = how.method
+    check_engine(name, problem, method, how.clock)
     if problem.n == 1:
         return LoneNode(problem)
-    assert (weights is not None) == method.weighs_by_picks
-    if name == "plain" or clock not in method.twins:
-        return _plain_engine(problem, method, clock, order, weights, timetable)
+    assert (how.weights is not None) == method.weighs_by_picks
+    is_plain = name == "plain" or how.clock not in method.twins
+    if is_plain or method.averages:
+        return _build_flooding(problem, how, is_plain=is_plain)
     with needed_for_speed():
-        from pairgossip.engine.estimation.averages import (
-            CollectEngine,
-            KnownItems,
-            averaging_engine,
-        )
+        from pairgossip.engine.estimation.averages import CollectEngine
         from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
         from pairgossip.engine.estimation.trimming import TrimEngine
-    if method.averages:
-        engine = averaging_engine(problem, timetable)
-        known = KnownItems(problem.n, problem.holders)
-        return _after_flooding(engine, problem, known.exchange, timetable)
     if method.collects:
         return CollectEngine(problem)
     if method.counts_by_rank:
-        return TrimEngine(problem, clock)
-    if name != "tokens" and problem.fusible:
-        return FusedEngine(problem, method, clock, order, weights, timetable.relaxation)
-    return TokenEngine(problem, method, clock, order, weights, timetable.relaxation)
+        return TrimEngine(problem, how.clock)
+    is_fused = name != "tokens" and problem.fusible
+    return (FusedEngine if is_fused else TokenEngine)(problem, how)
 
 
-def _plain_engine(
-    problem: Problem,
-    method: Method,
-    clock: str,
-    order: str,
-    weights: FloatArray | None,
-    timetable: Timetable,
-) -> Engine:
-    options = timetable.options()
-    if method.updates == "either" and clock == "sync":
-        options["order"] = order
-    if weights is not None:
-        options["weights"] = weights
-    engine = PlainEngine(problem, method, clock, timetable.name, **options)
-    spread = plain_spread(problem.n, problem.holders)
-    return _after_flooding(engine, problem, spread, timetable)
-
-
-def _after_flooding(
-    engine: Engine, problem: Problem, spread: Spread, timetable: Timetable
-) -> Engine:
-    """Let nodes learn first what they must know, if anything."""
+def _build_flooding(problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
+    """Build an engine whose nodes learn first what they must know, if anything."""
+    engine: Engine
+    if is_plain:
+        engine = PlainEngine(problem, how)
+        spread = plain_spread(problem.n, problem.holders)
+    else:
+        with needed_for_speed():
+            from pairgossip.engine.estimation.averages import KnownItems, averaging_engine
+        engine = averaging_engine(problem, how.timetable)
+        spread = KnownItems(problem.n, problem.holders).exchange
     numbers = len(problem.holders)
-    needed = None if timetable.messages is None else 2 * problem.n - 2
+    needed = None if how.timetable.messages is None else 2 * problem.n - 2
     return Flooding(engine, numbers, spread, needed) if numbers else engine
 
 
@@ -177,8 +150,7 @@ class Setup:
     def course(self) -> Course:
         """What theory asks of the exchanges."""
         table = self.timetable
-        relaxation = 0.5 if table.relaxation is None else table.relaxation
-        return Course(self.law, table.name, table.sweep, relaxation)
+        return Course(self.law, table.name, table.sweep, table.stride)
 
     def meter(self) -> Meter:
         """Return a new meter of what a trial sends."""
@@ -266,15 +238,8 @@ class EstimationTrial(Trial[TrialRecord]):
             record.private_value = problem.exact()
         self._setup = setup
         self._problem = problem
-        self._engine = build_engine(
-            setup.engine,
-            problem,
-            method,
-            setup.clock,
-            setup.order,
-            setup.weights(),
-            setup.timetable,
-        )
+        how = Procedure(method, setup.clock, setup.order, setup.weights(), setup.timetable)
+        self._engine = build_engine(setup.engine, problem, how)
         self._seen = SeenErrors()
         self._visitors: Visitors | None = None
         self._rows: RowErrors | None = None
@@ -294,11 +259,11 @@ class EstimationTrial(Trial[TrialRecord]):
                 from pairgossip.engine.estimation import loops
             compiled = loops
         self._visitors = Visitors(problem, compiled)
-        relaxation = setup.timetable.relaxation
-        self._rows = RowErrors(problem, None, relaxation, compiled, child(seed, 0))
+        stride = setup.timetable.stride
+        self._rows = RowErrors(problem, None, stride, compiled, child(seed, 0))
         if isinstance(setup.graph, GroupedGraph):
             sites = setup.graph.site_of
-            self._sites = RowErrors(problem, sites, relaxation, compiled, child(seed, 1))
+            self._sites = RowErrors(problem, sites, stride, compiled, child(seed, 1))
 
     def read(self) -> FloatArray:
         """Return every node's estimate, shape (n,); NaN where it is not defined yet."""

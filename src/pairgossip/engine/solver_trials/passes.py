@@ -73,11 +73,10 @@ class Passes:
             self._count(2 * (self._n - 1), numbers, messages=1)
             return sums / self._n, largest
         values, ends = sums.copy(), largest.copy()
-        relaxation = self._timetable.relaxation or 0.5
         left = self._length
         while left > 0:
             exchanges = self._draw(min(_BLOCK, left))
-            self._loops.relax(values, exchanges, relaxation)
+            self._loops.relax(values, exchanges, self._timetable.stride)
             self._loops.spread_largest(ends, exchanges)
             left -= len(exchanges)
         self._count(self._length, numbers, messages=2)
@@ -116,7 +115,7 @@ def _pass_length(graph: Graph, law: str, timetable: Timetable, accuracy: float) 
         # An exchange shrinks squares by half the gap in expectation.
         expected = efolds * 4.0 / graph.normalized_gap(law)
         return math.ceil(expected + _CHANCE * math.sqrt(expected))
-    radius = spectral_radius(timetable.sweep, graph.n, timetable.relaxation or 0.5)
+    radius = spectral_radius(timetable.sweep, graph.n, timetable.stride)
     return math.ceil(efolds / -math.log(min(max(radius, 1e-300), 1.0 - 1e-12))) * graph.edge_count
 
 
