@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,20 +31,20 @@ def exchanges(per_iteration: int = 1) -> Iterator[PairArray]:
         yield np.array([GRAPH.edges[rng.integers(GRAPH.edge_count)] for _ in range(per_iteration)])
 
 
-def transcribed(name: str) -> FloatArray:
-    algorithm = getattr(transcription, name)
-    result: FloatArray = algorithm(
+@pytest.mark.parametrize("algorithm", [gosta_sync, gosta_async, u1_gossip, u2_gossip])
+def test_the_transcription(algorithm: Any) -> None:
+    name = algorithm.__name__.rpartition(".")[2]
+    state = algorithm.init(GRAPH.n, 1)
+    for pairs in exchanges(2 if algorithm is u2_gossip else 1):
+        state = algorithm.step(state, pairs, h)
+    transcribed = getattr(transcription, name)(
         DATA, skewed, GRAPH.edges.tolist(), STEPS, np.random.default_rng(0)
     )
-    return result
-
-
-def test_gosta_sync_as_printed() -> None:
-    state = gosta_sync.init(GRAPH.n, 1)
-    for pair in exchanges():
-        state = gosta_sync.step(state, pair, h)
-    np.testing.assert_allclose(state.z[:, 0], transcribed("gosta_sync"), rtol=1e-12)
-    assert state.t == STEPS
+    np.testing.assert_allclose(state.z[:, 0], transcribed, rtol=1e-12)
+    if algorithm is gosta_async:
+        assert state.picks.sum() == 2 * STEPS
+    else:
+        assert state.t == STEPS
 
 
 def test_gosta_sync_as_in_the_proofs_is_one_shift_away() -> None:
@@ -63,14 +64,6 @@ def test_gosta_sync_as_in_the_proofs_is_one_shift_away() -> None:
     assert (t * printed.z).sum() - own.sum() == pytest.approx((t * proofs.z).sum() - last.sum())
 
 
-def test_gosta_async() -> None:
-    state = gosta_async.init(GRAPH.n, 1)
-    for pair in exchanges():
-        state = gosta_async.step(state, pair, h)
-    np.testing.assert_allclose(state.z[:, 0], transcribed("gosta_async"), rtol=1e-12)
-    assert state.picks.sum() == 2 * STEPS
-
-
 def test_gosta_async_needs_no_pick_probabilities() -> None:
     """The paper's weights 1/(m_k p_k), with m_k growing by 1/p_k, give the same trajectory."""
     p = GRAPH.pick_probabilities("uniform-edges")
@@ -86,20 +79,6 @@ def test_gosta_async_needs_no_pick_probabilities() -> None:
             weight = 1 / (m[k] * p[k])
             z[k] = (1 - weight) * mean + weight * skewed(DATA[k], DATA[held[k]])
     np.testing.assert_allclose(state.z[:, 0], z, rtol=1e-12)
-
-
-def test_u1_gossip() -> None:
-    state = u1_gossip.init(GRAPH.n, 1)
-    for pair in exchanges():
-        state = u1_gossip.step(state, pair, h)
-    np.testing.assert_allclose(state.z[:, 0], transcribed("u1_gossip"), rtol=1e-12)
-
-
-def test_u2_gossip() -> None:
-    state = u2_gossip.init(GRAPH.n, 1)
-    for pairs in exchanges(per_iteration=2):
-        state = u2_gossip.step(state, pairs, h)
-    np.testing.assert_allclose(state.z[:, 0], transcribed("u2_gossip"), rtol=1e-12)
 
 
 def test_averaging_keeps_the_mean() -> None:

@@ -40,11 +40,6 @@ def test_a_kernel_that_is_not_compiled_is_refused_by_the_fused_engine() -> None:
         build_engine("fused", Pairs(rows(5), skewed), Procedure(GOSTA, "sync"))
 
 
-def test_unknown_engine() -> None:
-    with pytest.raises(InputError, match=r"^Unknown engine 'token': did you mean 'tokens'\?$"):
-        pg.estimate(rows(5), "gini", engine="token")
-
-
 @pytest.mark.parametrize("engine", ["auto", "tokens", "plain"])
 @pytest.mark.parametrize("clock", ["sync", "async"])
 def test_a_lone_node_answers_with_its_own_pair(engine: str, clock: str) -> None:

@@ -146,25 +146,16 @@ def test_sites_learn_the_error_of_drawing_sites(construction: str) -> None:
     assert found is not None and found.mean() == pytest.approx(by_site, rel=0.05)
 
 
-def test_weights_are_those_of_repeated_rows() -> None:
-    data, weights = np.random.default_rng(3).exponential(size=150), 1 + np.arange(150) % 3
-    run = pg.estimate(
-        data, "gini", weights=weights, clock="async", interval=0.9, iterations=40_000, seed=0
-    )
-    exact = pg.exact(data, "gini", weights=weights, interval=0.9)
-    assert run.target == pytest.approx(exact)
-    assert run.sampling_error is not None
-    assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
-
-
-def test_rows_of_a_small_class_are_a_sample_of_their_own() -> None:
-    random = np.random.default_rng(6)
-    labels = (np.arange(100) < 4).astype(float)
-    data = random.normal(size=100) + labels
-    settings: dict[str, Any] = {"labels": labels, "interval": 0.95}
-    run = pg.estimate(data, "auc", clock="async", iterations=60_000, seed=0, **settings)
-    exact = pg.exact(data, "auc", **settings)
-    assert run.sampling_error is not None
+@pytest.mark.parametrize("counted", ["weights", "small class"])
+def test_rows_that_count_more_or_are_few_have_their_own_error(counted: str) -> None:
+    """Weights are those of repeated rows; rows of a small class are a sample of their own."""
+    data = np.random.default_rng(3).exponential(size=120)
+    how: dict[str, Any] = {"kernel": "gini", "weights": 1 + np.arange(120) % 3, "interval": 0.95}
+    if counted == "small class":
+        how = {"kernel": "auc", "labels": np.arange(120) < 5, "interval": 0.95}
+    run = pg.estimate(data, clock="async", iterations=60_000, seed=0, **how)
+    exact = pg.exact(data, **how)
+    assert run.target == pytest.approx(exact) and run.sampling_error is not None
     assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
 
 

@@ -184,18 +184,6 @@ def test_effective_resistances_are_those_of_circuits() -> None:
         assert total == pytest.approx(graph.n - 1)
 
 
-def test_continuized_averaging_is_faster_on_a_ring() -> None:
-    graph = pg.graphs.cycle(60)
-    values = np.cos(2 * np.pi * np.arange(60) / 60)  # the slowest to fade
-    errors = [
-        pg.estimate(
-            values, graph=graph, method="averaging", schedule=schedule, iterations=20_000, seed=0
-        ).error[-1]
-        for schedule in ("continuized", "random")
-    ]
-    assert errors[0] < 1e-3 * errors[1]
-
-
 def test_ordered_exchanges_give_way_where_they_are_slow() -> None:
     values = rows(40)
     with pytest.warns(SlowSchedule, match="random") as caught:
@@ -264,11 +252,6 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
 def test_refusals(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         pg.estimate(rows(12), "gini", "cycle", **settings)
-
-
-def test_a_sweep_over_too_many_edges_is_refused() -> None:
-    with pytest.raises(InputError, match="out of reason"):
-        pg.estimate(np.arange(10_000.0), "gini", "complete", method="sketch", schedule="ordered")
 
 
 def test_collecting_too_many_rows_is_refused() -> None:

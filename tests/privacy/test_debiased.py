@@ -12,7 +12,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.debiased import DebiasedKernel
-from tests.privacy.cases import CASES, Case, many_reports
+from tests.privacy.cases import CASES, Case
 from tests.privacy.enumeration import cell_laws, channel, moments, report_laws, rows_of
 from tests.problems import skewed
 
@@ -66,15 +66,6 @@ def test_the_table_is_the_inverse_of_the_channel(case: Case) -> None:
         assert debiased.own_values[index] == pytest.approx(inverse @ np.diagonal(table), abs=1e-10)
 
 
-def test_own_values_of_one_column_have_the_known_form() -> None:
-    mechanism = RandomizedResponse(1.0, 4, (0, 1))
-    debiased = mechanism.debiased(skewed)
-    beta = 4 / (float(mechanism.odds) + 3)
-    diagonal = np.diagonal(debiased.cell_tables[0])
-    expected = (diagonal - beta / 4 * diagonal.sum()) / (1 - beta)
-    assert debiased.own_values[0] == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 @pytest.mark.parametrize("target", ["u", "v"])
 def test_the_statistic_of_all_reports_is_the_average_over_pairs(case: Case, target: str) -> None:
@@ -105,36 +96,6 @@ def test_taking_a_report_for_another_persons_is_biased_at_own_pairs() -> None:
     assert biased < 0
     aware = moments(laws, lambda flat: components(debiased, flat, "v"))[0][0]
     assert aware == pytest.approx(target, abs=1e-12)
-
-
-@pytest.mark.parametrize("target", ["u", "v"])
-@pytest.mark.parametrize(
-    ("kernel", "options"),
-    [
-        ("gini", {"bins": 8, "range": (0, 1)}),
-        (skewed, {"bins": 5, "range": (0, 1)}),
-        ("kendall", {"bins": 3, "range": ((0, 1), (0, 1))}),
-        ("auc", {"bins": 4, "range": (0, 1), "classes": (0, 1)}),
-    ],
-)
-def test_unbiased_by_monte_carlo(kernel: Any, options: dict[str, Any], target: str) -> None:
-    random = np.random.default_rng(11)
-    mechanism = RandomizedResponse(1.0, **options)
-    n, columns = 40, len(mechanism.columns)
-    data = np.round(random.random((n, columns)), 3)
-    if "classes" in options:
-        data[:, -1] = random.random(n) < data[:, 0]
-    debiased = mechanism.debiased(kernel)
-    cells = mechanism.representatives[mechanism.flat(mechanism.encode(data))]
-    trials = many_reports(mechanism, data, 3000, random)
-    for index, part in enumerate(debiased.kernel.components):
-        single = mechanism.debiased(part) if debiased.components == 1 else None
-        if single is None:
-            single = mechanism.debiased(pg.Kernel(part.function, name=part.name))
-        found = np.array([single.statistic(reports, target) for reports in trials])
-        expected = pg.exact(cells, part, target)
-        error = abs(found.mean() - expected)
-        assert error < 4 * found.std(ddof=1) / np.sqrt(len(found)), index
 
 
 def test_it_serves_as_a_kernel_of_reports() -> None:

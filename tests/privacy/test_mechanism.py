@@ -244,68 +244,46 @@ UNIT = (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("build", "sentence"),
+    ("changes", "sentence"),
     [
+        ({"epsilon": 0}, "epsilon is 0: give a number from 1e-09 to 40, such as 1."),
+        ({"epsilon": math.inf}, "epsilon is infinite, which promises"),
+        ({"epsilon": math.nan}, "epsilon is NaN, which promises nothing"),
+        ({"epsilon": "1"}, "epsilon must be a number, not '1'"),
+        ({"epsilon": True}, "epsilon must be a number, not True"),
+        ({"epsilon": 41}, "epsilon is 41, which protects nobody"),
+        ({"epsilon": 1e-12}, "so small that reports would say nothing at all: give a number from"),
         (
-            lambda: RandomizedResponse(0, 4, UNIT),
-            "epsilon is 0: give a number from 1e-09 to 40, such as 1.",
-        ),
-        (lambda: RandomizedResponse(-1, 4, UNIT), "epsilon is -1: give"),
-        (lambda: RandomizedResponse(math.inf, 4, UNIT), "epsilon is infinite, which promises"),
-        (lambda: RandomizedResponse(math.nan, 4, UNIT), "epsilon is NaN, which promises nothing"),
-        (lambda: RandomizedResponse("1", 4, UNIT), "epsilon must be a number, not '1'"),  # type: ignore[arg-type]
-        (lambda: RandomizedResponse(True, 4, UNIT), "epsilon must be a number, not True"),
-        (lambda: RandomizedResponse(41, 4, UNIT), "epsilon is 41, which protects nobody"),
-        (lambda: RandomizedResponse(1e-13, 4, UNIT), "epsilon is 1e-13, so small that reports"),
-        (
-            lambda: RandomizedResponse(1e-12, 4, UNIT),
-            "so small that reports would say nothing at all: give a number from 1e-09 to 40, such",
-        ),
-        (
-            lambda: RandomizedResponse(2.9e-9, (4, 4, 4), UNIT),
+            {"epsilon": 2.9e-9, "bins": (4, 4, 4)},
             "epsilon is 2.9e-09, shared by 3 columns, so small that reports would say nothing at "
             "all: give a number from 3e-09 to 40, such as 1.",
         ),
-        (lambda: RandomizedResponse(1, 1, UNIT), "One bin tells nothing about a value"),
-        (lambda: RandomizedResponse(1, 0, UNIT), "must be a whole number >= 2, not 0"),
-        (lambda: RandomizedResponse(1, 2.5, UNIT), "must be a whole number >= 2, not 2.5"),
-        (lambda: RandomizedResponse(1, math.nan, UNIT), "whole number >= 2, not nan"),
-        (lambda: RandomizedResponse(1, "16", UNIT), "must be a whole number >= 2, not '16'"),
-        (lambda: RandomizedResponse(1, 2**21, UNIT), "2,097,152 bins would drown every report"),
-        (lambda: RandomizedResponse(1, (4, 1), UNIT), "One bin tells nothing"),
-        (lambda: RandomizedResponse(1, (), UNIT), "must be a whole number >= 2, not ()"),
-        (lambda: RandomizedResponse(1, 4), "The range of the values is missing: declare"),
-        (lambda: RandomizedResponse(1, range=UNIT), "The number of bins is missing: give bins="),
-        (lambda: RandomizedResponse(1, 4, (1, 1)), "The range (1, 1) is empty"),
-        (lambda: RandomizedResponse(1, 4, (2, 1)), "The range (2, 1) is empty"),
-        (lambda: RandomizedResponse(1, 4, (0, math.nan)), "The range has an end that is NaN"),
-        (lambda: RandomizedResponse(1, 4, (0, math.inf)), "The range (0, inf) is infinite"),
-        (lambda: RandomizedResponse(1, 4, 5), "The range is (lowest, highest)"),
-        (lambda: RandomizedResponse(1, 4, "ab"), "The range is (lowest, highest)"),
-        (
-            lambda: RandomizedResponse(1, (4, 4), (UNIT,) * 3),
-            "There are bins for 2 columns but ranges for 3",
-        ),
-        (
-            lambda: RandomizedResponse(1, 4, UNIT, classes=(1,)),
-            "Labels need at least two classes, but one class is declared",
-        ),
-        (lambda: RandomizedResponse(1, classes=()), "but no classes are declared"),
-        (lambda: RandomizedResponse(1, classes=(0, 0)), "The classes name a label twice"),
-        (lambda: RandomizedResponse(1, classes=(0, "a")), "must be all numbers or all text"),
-        (lambda: RandomizedResponse(1, classes=(0, math.inf)), "The classes hold NaN or"),
-        (lambda: RandomizedResponse(1, classes="ab"), "The classes are a list of labels"),
-        (lambda: RandomizedResponse(1, 4, UNIT, rounding="stochastik"), "did you mean 'stoch"),
-        (lambda: RandomizedResponse(1, 4, UNIT, together=1), "together must be True, False"),  # type: ignore[arg-type]
-        (
-            lambda: RandomizedResponse(1, 128, (UNIT,) * 3, together=True),
-            "The columns together have 2,097,152 cells",
-        ),
+        ({"bins": (4, 1)}, "One bin tells nothing about a value"),
+        ({"bins": 2.5}, "must be a whole number >= 2, not 2.5"),
+        ({"bins": "16"}, "must be a whole number >= 2, not '16'"),
+        ({"bins": 2**21}, "2,097,152 bins would drown every report"),
+        ({"bins": ()}, "must be a whole number >= 2, not ()"),
+        ({"bins": None}, "The number of bins is missing: give bins="),
+        ({"range": None}, "The range of the values is missing: declare"),
+        ({"range": (2, 1)}, "The range (2, 1) is empty"),
+        ({"range": (0, math.nan)}, "The range has an end that is NaN"),
+        ({"range": (0, math.inf)}, "The range (0, inf) is infinite"),
+        ({"range": 5}, "The range is (lowest, highest)"),
+        ({"bins": (4, 4), "range": (UNIT,) * 3}, "There are bins for 2 columns but ranges for 3"),
+        ({"classes": (1,)}, "Labels need at least two classes, but one class is declared"),
+        ({"classes": (0, 0)}, "The classes name a label twice"),
+        ({"classes": (0, "a")}, "must be all numbers or all text"),
+        ({"classes": (0, math.inf)}, "The classes hold NaN or"),
+        ({"classes": "ab"}, "The classes are a list of labels"),
+        ({"rounding": "stochastik"}, "did you mean 'stoch"),
+        ({"together": 1}, "together must be True, False"),
+        ({"bins": 128, "range": (UNIT,) * 3, "together": True}, "together have 2,097,152 cells"),
     ],
 )
-def test_wrong_declarations(build: Callable[[], object], sentence: str) -> None:
+def test_wrong_declarations(changes: dict[str, Any], sentence: str) -> None:
+    given: dict[str, Any] = {"epsilon": 1, "bins": 4, "range": UNIT} | changes
     with pytest.raises(pg.InputError) as refusal:
-        build()
+        RandomizedResponse(**given)
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
 

@@ -26,7 +26,6 @@ from pairgossip.privacy.moments import (
 from tests.privacy.cases import CASES, Case, many_reports
 from tests.privacy.enumeration import moments, report_laws
 from tests.privacy.test_debiased import components, truth
-from tests.problems import skewed
 
 
 @pytest.mark.parametrize("target", ["u", "v"])
@@ -44,42 +43,6 @@ def test_covariances_against_all_reports(case: Case, target: str) -> None:
         assert found == pytest.approx(covariance[0, 0], abs=1e-11)
         error = standard_error(case.mechanism, case.data, case.kernel, target)
         assert error == pytest.approx(np.sqrt(covariance[0, 0]))
-
-
-@pytest.mark.parametrize(("bins", "epsilon", "n"), [(4, 1.0, 30), (8, 2.0, 40), (3, 0.5, 25)])
-def test_the_printed_formula(bins: int, epsilon: float, n: int) -> None:
-    """Person by person, with the matrices C_x of one column."""
-    data = np.random.default_rng(bins).random(n)
-    mechanism = RandomizedResponse(epsilon, bins, (0, 1))
-    beta = bins / (np.exp(epsilon) + bins - 1)
-    centers = (np.arange(bins) + 0.5) / bins
-    table = np.abs(centers[:, None] - centers)
-    cells = np.minimum((data * bins).astype(int), bins - 1)
-    q = (1 - beta) * np.eye(bins) + beta / bins
-    spreads = [(np.diag(row) - np.outer(row, row)) / (1 - beta) ** 2 for row in q]
-    total = 0.0
-    for i in range(n):
-        others = table[:, np.delete(cells, i)].sum(axis=1)
-        total += 4 * others @ spreads[cells[i]] @ others
-        for j in range(n):
-            if i != j:
-                total += 2 * np.trace(table @ spreads[cells[i]] @ table @ spreads[cells[j]])
-    expected = total / (n * (n - 1)) ** 2
-    assert conditional_variance(mechanism, data, "gini") == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("target", ["u", "v"])
-@pytest.mark.parametrize("rounding", ["bins", "stochastic"])
-def test_variance_by_monte_carlo(target: str, rounding: str) -> None:
-    random = np.random.default_rng(5)
-    mechanism = RandomizedResponse(1.0, 4, (0, 1), rounding=rounding)
-    data = random.random(30)
-    debiased, trials = mechanism.debiased(skewed), 6000
-    drawn = many_reports(mechanism, data, trials, random)
-    found = np.array([debiased.statistic(reports, target) for reports in drawn])
-    exact = conditional_variance(mechanism, data, skewed, target)
-    deviations = (found - found.mean()) ** 2
-    assert abs(deviations.mean() - exact) < 4 * deviations.std() / np.sqrt(trials)
 
 
 def test_ratios_by_the_delta_method() -> None:

@@ -9,8 +9,7 @@ from scipy.optimize import minimize as scipy_minimize
 from pairgossip.arrays import FloatArray
 from pairgossip.losses import L1, Ball, Box, Proximal, as_proximal
 from pairgossip.solvers.moments import Metric
-from pairgossip.solvers.penalties import split_penalty
-from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton
+from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton, split_penalty
 
 _X = np.random.default_rng(0).normal(size=(80, 5)) * np.array([1.0, 0.5, 2.0, 0.2, 1.0])
 _Y = np.sign(_X @ np.array([1.0, -2.0, 0.0, 3.0, 0.5]) + np.random.default_rng(1).normal(size=80))

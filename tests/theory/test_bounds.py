@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import pairgossip as pg
 from pairgossip import InputError, graphs
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import ORDERS
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.theory import (
@@ -51,14 +52,25 @@ def matrices(n: int) -> list[FloatArray]:
     ]
 
 
-@pytest.mark.parametrize("order", ["update-first", "exchange-first"])
+@pytest.mark.pairs
+@pytest.mark.parametrize(("method", "order"), [("gosta", ORDERS[0]), ("gosta", ORDERS[1]),
+                                               ("u1", ORDERS[0]), ("u2", ORDERS[0])])  # fmt: skip
 @graphs_and_laws
-def test_gosta_expectation_bound(graph: Graph, law: str, order: str) -> None:
+def test_expectation_bounds(graph: Graph, law: str, method: str, order: str) -> None:
+    if graph.n == 2 and method == "u2":
+        pytest.skip("U2-gossip refuses two nodes")
     for H in matrices(graph.n):
-        expected = expected_estimates(H, graph, ITERATIONS, order=order, law=law)
-        bias = np.linalg.norm(expected - H.mean(), axis=1)
-        c = constants(H, graph, law)
-        assert (bias <= ROUNDING * gosta_expectation_bound(c, ITERATIONS) + 1e-12).all()
+        expected = expected_estimates(H, graph, ITERATIONS, method=method, order=order, law=law)
+        bias, c = expected - H.mean(), constants(H, graph, law)
+        if method == "u1":
+            bias = expected - H.mean(axis=1)
+            assert (np.abs(bias) <= ROUNDING * u1_gossip_bound(c, ITERATIONS) + 1e-12).all()
+            continue
+        printed = [False, True] if method == "u2" else [False]
+        for form in printed:
+            bound = {"gosta": gosta_expectation_bound, "u2": u2_gossip_bound}[method]
+            limit = ROUNDING * bound(c, ITERATIONS, printed=form) + 1e-12
+            assert (np.linalg.norm(bias, axis=1) <= limit).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,28 +87,6 @@ def test_gosta_expectation_bound_on_random_connected_graphs(n: int, extra: int, 
     H = rng.normal(size=(n, n))
     bias = np.linalg.norm(expected_estimates(H, graph, ITERATIONS) - H.mean(), axis=1)
     assert (bias <= ROUNDING * gosta_expectation_bound(constants(H, graph), ITERATIONS)).all()
-
-
-@graphs_and_laws
-def test_u1_gossip_bound(graph: Graph, law: str) -> None:
-    for H in matrices(graph.n):
-        expected = expected_estimates(H, graph, ITERATIONS, method="u1", law=law)
-        bias = np.abs(expected - H.mean(axis=1))
-        bound = u1_gossip_bound(constants(H, graph, law), ITERATIONS)
-        assert (bias <= ROUNDING * bound + 1e-12).all()
-
-
-@graphs_and_laws
-def test_u2_gossip_bound_printed_and_corrected(graph: Graph, law: str) -> None:
-    if graph.n == 2:
-        pytest.skip("U2-gossip refuses two nodes")
-    for H in matrices(graph.n):
-        expected = expected_estimates(H, graph, ITERATIONS, method="u2", law=law)
-        bias = np.linalg.norm(expected - H.mean(), axis=1)
-        c = constants(H, graph, law)
-        corrected = u2_gossip_bound(c, ITERATIONS)
-        assert (bias <= ROUNDING * corrected + 1e-12).all()
-        assert (bias <= ROUNDING * u2_gossip_bound(c, ITERATIONS, printed=True) + 1e-12).all()
 
 
 @pytest.mark.slow
@@ -126,17 +116,6 @@ def test_expected_deviation_bound_holds_in_monte_carlo(name: str, order: str) ->
             sharper = sharper[ITERATIONS - 1] / np.sqrt(graph.n)
             assert (run.error <= sharper).all()
             assert (sharper <= bound * ROUNDING).all()
-
-
-def test_averaging_bound_is_geometric_and_holds() -> None:
-    graph = SMALL_GRAPHS["pendant"]
-    values = rows(graph.n)
-    run = pg.estimate(
-        values, graph=graph, method="averaging", iterations=800, checkpoints=20, trials=300, seed=1
-    )
-    bound = averaging_bound(values, graph.normalized_gap(), run.iterations) / np.sqrt(graph.n)
-    assert (run.error <= bound).all()
-    assert bound[-1] < 1e-6 * bound[0]
 
 
 def test_adding_a_constant_changes_the_printed_deviation_bound_only() -> None:

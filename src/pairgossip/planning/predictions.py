@@ -44,11 +44,11 @@ _LATEST = 10**12
 _POINTS_PER_DECADE = 333
 """How many moments are looked at until exchanges are ten times as many."""
 _MOST_SWEPT = 30_000_000
+"""Work limit for ordered schedules, in exchanges: seconds."""
 _EXCHANGES_PER_TURN = 500
-"""How many exchanges along sweeps are looked at, and how many of them a color takes the time of:
-seconds."""
+"""Work of one color of a sweep, in exchanges."""
 _MOST_UNITED, _ITEMS_AT_ONCE = 200_000_000, 1_000
-"""How many exchanges of so many items are tried out until all nodes know them: seconds."""
+"""Work limit for spreading items, in exchanges of up to this many items: seconds."""
 _TRIALS, _SLOW_TRIALS = 32, 12
 """How many trials a pilot has, and how often it is tried out when all nodes know something."""
 _CHECKPOINTS = 40
@@ -151,7 +151,7 @@ def predict(case: Case, way: Way) -> PlannedMethod:
             warnings.simplefilter("error", SlowSchedule)
             setup = case.setup(way)
             if setup.method.sketches:
-                return _predict_sketch(case, row, setup, setup.problem)
+                return _predict_sketch(case, row, setup)
             row = replace(row, remaining_error=0.0)
             if setup.method.collects:
                 return _predict_collection(case, row, setup)
@@ -163,9 +163,8 @@ def predict(case: Case, way: Way) -> PlannedMethod:
 # Sketches: nodes first learn where the rows lie, unless it was declared, and then average.
 
 
-def _predict_sketch(
-    case: Case, row: PlannedMethod, setup: Setup, problem: Problem
-) -> PlannedMethod:
+def _predict_sketch(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
+    problem, along_tree = setup.problem, setup.timetable.messages is not None
     values, floor = problem.linearized()
     shows = setup.method.shows_along(row.schedule)
     if problem.n < len(problem.data) and row.schedule != TREE:
@@ -180,16 +179,24 @@ def _predict_sketch(
             "sketch",
         )
         return replace(row, refusal=reason)
-    flooding = _flooding(case, setup, problem)
+    there_and_back = 2 * case.graph.n - 2
+    flooding = 0  # exchanges until all nodes know where the rows lie
+    if len(problem.holders):
+        flooding = (
+            there_and_back if along_tree else _exchanges_until_known(case, setup, problem.holders)
+        )
     # In units of what may be left of averaging: squares of tiny or huge numbers are lost.
     values = values / (case.goal * math.sqrt(1 - (floor / case.goal) ** 2))
-    if setup.timetable.messages is not None:
-        averaging, basis = 2 * case.graph.n - 2, "counted"
+    if along_tree:
+        averaging, basis = there_and_back, "counted"
     elif _is_linear(problem, values, case.goal):
         averaging, basis = _averaging(case, setup, values)
         basis = "simulated" if flooding else basis
     else:
-        averaging, basis = _nonlinear_averaging(case, setup, problem, flooding), "simulated"
+        # A pilot of the sketch itself.
+        trials = min(max(_MOST_NUMBERS // problem.features.size, 2), _TRIALS)
+        reached = _pilot(case, setup, case.goal, count=trials).crossing()
+        averaging, basis = max(reached - flooding, 0), "simulated"
     numbers = flooding * len(problem.holders) + averaging * problem.components
     messages = setup.timetable.messages_per_exchange
     return replace(
@@ -199,15 +206,6 @@ def _predict_sketch(
         bytes=BYTES_PER_NUMBER * messages * numbers,
         basis=basis,
     )
-
-
-def _flooding(case: Case, setup: Setup, problem: Problem) -> int:
-    """Return how many exchanges it takes until all nodes know where the rows lie."""
-    if not len(problem.holders):
-        return 0
-    if setup.timetable.messages is not None:
-        return 2 * case.graph.n - 2
-    return _exchanges_until_known(case, setup, problem.holders)
 
 
 def _is_linear(problem: Problem, values: FloatArray, goal: float) -> bool:
@@ -220,13 +218,6 @@ def _is_linear(problem: Problem, values: FloatArray, goal: float) -> bool:
     near = mean + (problem.features - mean) / max(size, 1.0)
     errors = (problem.read(near) - problem.limit) / goal
     return bool(np.sqrt(np.mean(errors**2)) <= _LINEAR)  # not if some are undefined
-
-
-def _nonlinear_averaging(case: Case, setup: Setup, problem: Problem, flooding: int) -> int:
-    """Return after how many exchanges a pilot of the sketch itself reaches the error."""
-    trials = min(max(_MOST_NUMBERS // problem.features.size, 2), _TRIALS)
-    pilot = _pilot(case, setup, case.goal, count=trials)
-    return max(pilot.crossing() - flooding, 0)
 
 
 def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
@@ -333,8 +324,7 @@ def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> Planned
 
 
 def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
-    problem = setup.problem
-    graph = setup.graph
+    problem, graph = setup.problem, setup.graph
     relaxation = 1 / graph.normalized_gap(setup.law)
     wanted = max(_LONG * relaxation, _LONG_PER_NODE * problem.n)
     longest, trials = (_PILOT, _TRIALS) if problem.fusible else (_SLOW_PILOT, _SLOW_TRIALS)
@@ -346,19 +336,14 @@ def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
     # Exchanges between the rows of one site send nothing.
     share = graph.network_fraction(setup.law) if isinstance(graph, GroupedGraph) else 1.0
     messages = round(2 * exchanges * share)
+    numbers = problem.dimension + setup.method.numbers_averaged(problem.components)
     return replace(
         row,
         exchanges=exchanges,
         messages=messages,
-        bytes=messages * _payload(setup, problem),
+        bytes=messages * BYTES_PER_NUMBER * numbers,
         basis="simulated" if pilot.reached else "fitted",
     )
-
-
-def _payload(setup: Setup, problem: Problem) -> int:
-    """Return how many bytes a message has that carries a row and averages."""
-    numbers = problem.dimension + setup.method.numbers_averaged(problem.components)
-    return BYTES_PER_NUMBER * numbers
 
 
 class _Pilot(NamedTuple):
@@ -420,12 +405,15 @@ def _pilot(
     setup = replace(setup, checkpoints=checkpoints[-1:], timed=False)
     trials = [setup.start(child(case.seed, number)) for number in range(count)]
     errors: list[float] = []
+    reached = math.inf
     for last in checkpoints.tolist():
         for trial in trials:
             trial.advance(last - trial.done, lambda block, exchanges: None)
         found = np.array([_error_of(trial.read(), setup.target) for trial in trials]) / goal
         errors.append(float(np.sqrt(np.mean(found**2))))
-        if last >= 2 * _reached_at(checkpoints, errors):
+        if errors[-1] <= 1:
+            reached = min(reached, last)
+        if last >= 2 * reached:
             break
     return _Pilot(checkpoints[: len(errors)], np.array(errors))
 
@@ -437,12 +425,6 @@ def _error_of(estimates: FloatArray, target: float | FloatArray) -> float:
     """
     error = root_mean_square(estimates - target)
     return math.inf if math.isnan(mean(estimates)) else error
-
-
-def _reached_at(checkpoints: IntArray, errors: list[float]) -> float:
-    """Return the first checkpoint at which the goal was reached, infinity before."""
-    below = np.flatnonzero(np.array(errors) <= 1)
-    return float(checkpoints[below[0]]) if len(below) else math.inf
 
 
 def _too_slow(exchanges: int) -> InputError:

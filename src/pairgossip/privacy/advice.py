@@ -152,7 +152,6 @@ def _uniform(mechanism: RandomizedResponse) -> FloatArray:
     columns = [column for column in mechanism.columns if not isinstance(column, Classes)]
     spots = np.random.default_rng(0).random((_UNIFORM_ROWS, len(columns)))
     spots[:, 0] = (np.arange(_UNIFORM_ROWS) + 0.5) / _UNIFORM_ROWS
-    low = np.array([column.low for column in columns])
-    high = np.array([column.high for column in columns])
+    low, high = np.array([(column.low, column.high) for column in columns]).T
     table = low + (high - low) * spots
     return table[:, 0] if table.shape[1] == 1 else table

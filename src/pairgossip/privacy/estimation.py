@@ -253,7 +253,21 @@ class PrivateMeans(Means):
         return predicted_error(self.debiased, self.data, "v", float(exact))
 
 
-class PrivateSets(_Private):
+class _OfRows(Problem):
+    """What sites and sketches take from the problem of their rows."""
+
+    rows: Problem
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the statistic of the raw data; in a trial that of the reports."""
+        return self.rows.exact(progress)
+
+    def predicted_error(self, exact: float | FloatArray) -> PrivacyError | None:
+        """Predict how far the statistic of the reports is off the exact one."""
+        return self.rows.predicted_error(exact)
+
+
+class PrivateSets(_OfRows, _Private):
     """A statistic of raw rows that sites estimate from sets of reports, one report per row.
 
     Attributes
@@ -264,15 +278,13 @@ class PrivateSets(_Private):
         Which rows belong to which site.
     """
 
+    rows: PrivatePairs
+
     def __init__(self, rows: PrivatePairs, site_of: IntArray) -> None:
         self.rows, self.sets = rows, SiteSets(site_of)
         self.site_of, self.set_sizes = self.sets.site_of, self.sets.sizes
         scale = set_scale(self.sets.n, rows.n, rows.target)
         super().__init__(rows.truth, rows.mechanism, self.sets.n, scale)
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the statistic of the raw data."""
-        return self.rows.exact(progress)
 
     def matrix(self, component: int = 0) -> FloatArray:
         """Return what pairs of sites add on average over the reports, shape (n, n)."""
@@ -290,12 +302,8 @@ class PrivateSets(_Private):
         """Return the problem with reports drawn for this trial."""
         return _ReportedSets(self, self.rows.for_trial(seed))
 
-    def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
-        """Predict how far the statistic of the reports is off the exact one."""
-        return self.rows.predicted_error(exact)
 
-
-class _ReportedSets(_Private):
+class _ReportedSets(_OfRows, _Private):
     """What site u adds when it holds the reports of site v: sums over all pairs of their rows.
 
     Sums over rows are products of the sites' histograms of reports with the debiased kernel. A
@@ -304,7 +312,7 @@ class _ReportedSets(_Private):
 
     def __init__(self, problem: PrivateSets, reported: ReportedPairs) -> None:
         super().__init__(problem.rows.truth, problem.mechanism, problem.n, problem.scale)
-        self.reported = reported
+        self.rows = reported
         self.site_of, self.set_sizes = problem.site_of, problem.set_sizes
         debiased = reported.debiased
         cells, site_of = reported.cells, problem.sets.site_of
@@ -320,7 +328,7 @@ class _ReportedSets(_Private):
         """Return what each site adds for the set it holds, one column per component."""
         nodes, held = np.asarray(nodes), np.asarray(held)
         added: FloatArray = np.einsum("cmk,mk->mc", self._met[:, nodes], self._histograms[held])
-        own = np.equal(nodes, held)
+        own = nodes == held
         added[own] += self._own[nodes[own]]
         return added * self.scale
 
@@ -330,12 +338,8 @@ class _ReportedSets(_Private):
         added[np.diag_indices(self.n)] += self._own[:, component]
         return added * self.scale
 
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the debiased statistic of the reports, to which gossip converges."""
-        return self.reported.exact(progress)
 
-
-class PrivateSketch(Averages):
+class PrivateSketch(_OfRows, Averages):
     """Private rows, of which every trial averages how often each report was given.
 
     The shares of the reports tell every debiased statistic, so any kernel will do.
@@ -348,18 +352,12 @@ class PrivateSketch(Averages):
         The site of every row, where nodes are sites.
     """
 
+    rows: PrivatePairs
+
     def __init__(self, rows: PrivatePairs, site_of: IntArray | None) -> None:
         self.rows, self.mechanism, self.site_of = rows, rows.mechanism, site_of
         self.data, self.kernel, self.target = rows.data, rows.kernel, rows.target
         self.average_rows(np.zeros((rows.n, rows.mechanism.cells)))
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the statistic of the raw data."""
-        return self.rows.exact(progress)
-
-    def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
-        """Predict how far the statistic of the reports is off the exact one."""
-        return self.rows.predicted_error(exact)
 
     def linearized(self) -> tuple[FloatArray, float]:
         """Refuse: what nodes average is drawn anew in every trial."""
@@ -370,11 +368,13 @@ class PrivateSketch(Averages):
         return _ReportedSketch(self, self.rows.for_trial(seed))
 
 
-class _ReportedSketch(Averages):
+class _ReportedSketch(_OfRows, Averages):
     """The shares of the reports of one trial."""
 
+    rows: ReportedPairs
+
     def __init__(self, problem: PrivateSketch, reported: ReportedPairs) -> None:
-        self.reported, self.site_of = reported, problem.site_of
+        self.rows, self.site_of = reported, problem.site_of
         self.data, self.kernel, self.target = problem.data, problem.kernel, problem.target
         shares = np.zeros((reported.n, reported.mechanism.cells))
         shares[np.arange(reported.n), reported.cells] = 1.0
@@ -382,12 +382,8 @@ class _ReportedSketch(Averages):
 
     def read(self, averaged: FloatArray) -> FloatArray:
         """Return each node's statistic, from the averages it has, shape (n, r)."""
-        rows = self.reported
+        rows = self.rows
         return rows.debiased.statistic_of(self.means(averaged) * rows.n, rows.n, self.target)
-
-    def exact(self, progress: Progress | None = None) -> float:
-        """Return the debiased statistic of the reports, to which gossip converges."""
-        return self.reported.exact(progress)
 
 
 def as_record(mechanism: RandomizedResponse) -> dict[str, Any]:

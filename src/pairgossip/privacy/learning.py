@@ -103,9 +103,8 @@ class DebiasedLoss:
         All pairs of reports count alike. Step sizes are chosen by it: noise makes gradients much
         larger than those of the loss.
         """
-        table = self._pairs.gradients(np.zeros(self.dimension))
         cells = self.mechanism.cells
-        table = table.reshape(cells, cells, -1)
+        table = self._pairs.gradients(np.zeros(self.dimension)).reshape(cells, cells, -1)
         table = debias(self.mechanism, debias(self.mechanism, table, 0), 1)
         return float(np.sqrt(np.mean(np.sum(table**2, axis=2))))
 
@@ -199,12 +198,11 @@ class PrivateLearning(LearningProblem):
         self.mechanism, self.seeded = mechanism, seeded
         self.debiased = DebiasedLoss(mechanism, self.loss)
         self.target = check_kind(target, self.n)
-        self._marks = {"privacy": f"{mechanism!r}, {self.target.upper()}-statistic"}
 
     @property
     def marks(self) -> Mapping[str, str]:
         """What tells it from the same data and loss without privacy."""
-        return self._marks
+        return {"privacy": f"{self.mechanism!r}, {self.target.upper()}-statistic"}
 
     @property
     def compilable(self) -> bool:
@@ -265,8 +263,7 @@ class ReportedLearning(PairwiseLearning):
         nodes, held = np.asarray(nodes), np.asarray(held)
         models = np.broadcast_to(theta, (len(nodes), self.dimension))
         gradients = np.zeros((len(nodes), self.dimension))
-        own = np.equal(nodes, held)
-        met = ~own
+        own, met = nodes == held, nodes != held
         first, second = self._weights[nodes[met]], self._weights[held[met]]
         gradients[met] = self.scale * self.debiased.weighted(models[met], first, second)
         if self.target == "v" and own.any():

@@ -239,16 +239,12 @@ def predicted_error(
 
     The true statistic may be NaN if it is not known.
     """
-    if not is_followed(debiased.mechanism, len(table)):
+    mechanism = debiased.mechanism
+    if _is_rounded(mechanism) and len(table) * mechanism.cells > LARGEST_TABLE:
         return PrivacyError(math.nan, math.nan)
-    laws = laws_of(debiased.mechanism, table)
+    laws = laws_of(mechanism, table)
     expected = float(debiased.combine(means(debiased, laws, target)))
     return PrivacyError(math.sqrt(variance_of(debiased, laws, target)), expected - exact)
-
-
-def is_followed(mechanism: RandomizedResponse, rows: int) -> bool:
-    """Tell whether the laws of this many observations certainly fit into memory."""
-    return not _is_rounded(mechanism) or rows * mechanism.cells <= LARGEST_TABLE
 
 
 def binning_bias(

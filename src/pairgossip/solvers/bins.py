@@ -55,7 +55,7 @@ class ScoreBins:
         self, features: FloatArray, weights: FloatArray, owner: IntArray | None, owners: int
     ) -> FloatArray:
         """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
-        bins = self._bins_of(features)
+        bins = np.minimum(features.astype(np.intp), self.order - 1)
         where = bins if owner is None else owner * self.order + bins
         inside, sums = features - bins, np.empty((owners, self.parts, self.order))
         for power in range(self.parts):
@@ -104,9 +104,6 @@ class ScoreBins:
         second = own * (own * count - 2.0 * total) + squares
         both = piece.linear * step * first + piece.square * step**2 * second
         return piece.constant * count + both, uncertain
-
-    def _bins_of(self, features: FloatArray) -> IntArray:
-        return np.minimum(features.astype(np.intp), self.order - 1)
 
 
 class CountBins(ScoreBins):

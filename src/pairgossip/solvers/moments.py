@@ -133,7 +133,8 @@ class PairMoments:
         ``shares`` are their sums, in which every pair is counted at both of its rows.
         """
         per_pair = shares / 2.0 / np.maximum(self.weight, 1e-300)
-        return Metric(_scale(self.products, per_pair), 2.0 * penalty)
+        factors = per_pair.reshape(-1, *[1] * (self.products.ndim - 1))
+        return Metric(self.products * factors, 2.0 * penalty)
 
     def solve_squared(self, penalty: FloatArray) -> FloatArray:
         """Return the minimum of the squared loss and a squared penalty per feature."""
@@ -161,7 +162,8 @@ class Metric:
     """
 
     def __init__(self, products: FloatArray, added: FloatArray) -> None:
-        self._roots = np.sqrt(_lift(_diagonal(products)) + added)
+        diagonal = products if products.ndim == 2 else np.einsum("nii->ni", products)
+        self._roots = np.sqrt(_lift(diagonal) + added)
         self._whole = self._inverse = None
         if products.ndim == 3:
             whole = products / self._roots[:, :, None] / self._roots[:, None, :]
@@ -198,18 +200,10 @@ def _turn(matrix: FloatArray | None, v: FloatArray) -> FloatArray:
     return v if matrix is None else np.asarray(np.einsum("nij,nj->ni", matrix, v))
 
 
-def _diagonal(products: FloatArray) -> FloatArray:
-    return products if products.ndim == 2 else np.einsum("nii->ni", products)
-
-
 def _lift(diagonal: FloatArray) -> FloatArray:
     """Treat features without weight like the one with most, so that steps along them are short."""
     most = diagonal.max(axis=1, keepdims=True)
     return np.where(diagonal > _NEGLIGIBLE * most, diagonal, np.where(most > 0, most, 1.0))
-
-
-def _scale(products: FloatArray, factors: FloatArray) -> FloatArray:
-    return products * factors.reshape(-1, *[1] * (products.ndim - 1))
 
 
 def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArray:
@@ -217,23 +211,14 @@ def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArra
     center, grid = np.ones(len(margins)), _SCALES
     blocks = min(len(grid), 1 + margins.size * len(grid) // _BLOCK)
     for _ in range(2):
-        values = np.concatenate(
-            [
-                _mean_losses(phi, np.multiply.outer(factors, center), margins, cost)
-                for factors in np.array_split(grid, blocks)
-            ]
-        )
-        center = center * grid[values.argmin(axis=0)]
+        values = []
+        for part in np.array_split(grid, blocks):
+            factors = np.multiply.outer(part, center)
+            means = phi.value(factors[:, :, None] * margins) @ _WEIGHTS / _WEIGHTS.sum()
+            values.append(means + cost * factors**2)
+        center = center * grid[np.concatenate(values).argmin(axis=0)]
         grid = np.geomspace(grid[0] / grid[1], grid[1] / grid[0], 25)
     return center
-
-
-def _mean_losses(
-    phi: Margin, factors: FloatArray, margins: FloatArray, cost: FloatArray
-) -> FloatArray:
-    """Return the mean loss and penalty of each node's margins times factors, shape (k, n)."""
-    means = phi.value(factors[:, :, None] * margins) @ _WEIGHTS / _WEIGHTS.sum()
-    return np.asarray(means + cost * factors**2)
 
 
 @cache

@@ -53,8 +53,6 @@ class Polynomials:
         How many polynomials there are.
     """
 
-    parts = 1
-
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
         self._phi, self.order = phi, order
         self._center, self._half = (low + high) / 2, max((high - low) / 2, _NARROWEST)

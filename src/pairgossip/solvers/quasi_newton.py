@@ -2,16 +2,21 @@
 
 Every node runs the same computation on its own numbers. A step minimizes a quadratic model of the
 smooth part, with the curvature that the last steps showed, plus the penalty as it is.
+
+The solver's features run from -1 to 1, so its coordinate q is theta_q times half the range of
+feature q. A squared penalty is part of the smooth objective, all else is a proximal map.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.losses import Proximal, SquaredL2
+from pairgossip.losses.proximal import Combined, Unconstrained
 from pairgossip.solvers.moments import Metric
 
 _MEMORY = 10
@@ -24,16 +29,40 @@ _STEEP, _LONGER = 0.5, 8.0
 one is where more is left and no curvature was met."""
 _INNER, _INNER_ACCURACY = 500, 1e-10
 """Steps of the local subproblem at most, and how exactly it is solved."""
+_LARGEST_STRENGTH = 1e300
+"""Largest strength of a squared penalty per coordinate; larger ones would overflow."""
 
 
-class Penalty(Protocol):
-    """What is added to the smooth part, in the coordinates of the solver."""
+class Penalty:
+    """A penalty or constraint of theta = w / half, in the coordinates w."""
 
-    def cost(self, theta: FloatArray) -> FloatArray:
+    def __init__(self, proximal: Proximal, half: FloatArray) -> None:
+        self._proximal, self._half = proximal, half
+
+    def cost(self, w: FloatArray) -> FloatArray:
         """Return psi of models (n, d), shape (n,)."""
+        return self._proximal.psi(self._proximal.project(w / self._half))
 
     def step(self, target: FloatArray, rates: FloatArray) -> FloatArray:
-        """Return argmin of sum_q (theta_q - target_q)^2 / (2 rate_q) + psi(theta)."""
+        """Return argmin of sum_q (w_q - target_q)^2 / (2 rate_q) + psi(w / half)."""
+        metric = self._half**2 / rates
+        z = -metric * (target / self._half)
+        return self._half * self._proximal.map_in_metric(z, metric, np.ones(len(target)))
+
+
+def split_penalty(proximal: Proximal, half: FloatArray) -> tuple[FloatArray, Penalty | None]:
+    """Return the strength of a squared penalty per coordinate, and what is not smooth, if any."""
+    rest: Proximal | None = proximal
+    strength = 0.0
+    if isinstance(proximal, Combined) and isinstance(proximal.penalty, SquaredL2):
+        strength, rest = proximal.penalty.strength, proximal.constraint
+    elif isinstance(proximal, SquaredL2):
+        strength, rest = proximal.strength, None
+    elif isinstance(proximal, Unconstrained):
+        rest = None
+    with np.errstate(over="ignore"):  # where a feature hardly differs, no model is worth its cost
+        squared = np.minimum(strength / half / half, _LARGEST_STRENGTH)
+    return squared, None if rest is None else Penalty(rest, half)
 
 
 class Evaluation(NamedTuple):
@@ -75,7 +104,9 @@ class QuasiNewton:
         self._metric, self._penalty, self._slack = metric, penalty, slack
         self._secants: list[_Secant] = []
         self._direction = np.zeros_like(first.theta)
-        self._length, self._slope = np.ones(len(first.theta)), np.zeros(len(first.theta))
+        self.length = np.ones(len(first.theta))
+        """Which part of a full step each node proposes."""
+        self._slope = np.zeros(len(first.theta))
         self._scale = np.ones(len(first.theta))
         self.is_steep = np.ones(len(first.theta), dtype=bool)
         """Whether the last step ended where it could have gone on; True before the first."""
@@ -93,12 +124,7 @@ class QuasiNewton:
 
     def propose(self) -> FloatArray:
         """Return the next models to evaluate, shape (n, d)."""
-        return self.best.theta + self._length[:, None] * self._direction
-
-    @property
-    def length(self) -> FloatArray:
-        """Which part of a full step each node proposes."""
-        return self._length
+        return self.best.theta + self.length[:, None] * self._direction
 
     def advance(self, tried: Evaluation, metric: Metric | None = None) -> QuasiNewton:
         """Return the solver after this evaluation, and a better metric; this one stays as it is."""
@@ -110,7 +136,7 @@ class QuasiNewton:
     def _accept(self, tried: Evaluation, metric: Metric | None) -> None:
         """Take the models that are better; shorten the step of the other nodes."""
         before, after = self.objective, tried.value + self._cost(tried.theta)
-        allowed = before + _SUFFICIENT * self._length * self._slope + self._slack * np.abs(before)
+        allowed = before + _SUFFICIENT * self.length * self._slope + self._slack * np.abs(before)
         better = after <= allowed
         if better.all():
             self._metric = metric or self._metric
@@ -118,8 +144,8 @@ class QuasiNewton:
             self.best = tried
             self._aim()
             return
-        worse = ~better & (self._length > _LEAST_STEP)
-        self._length = _where(worse, _SHORTER * self._length, self._length)
+        worse = ~better & (self.length > _LEAST_STEP)
+        self.length = _where(worse, _SHORTER * self.length, self.length)
         if not better.any():
             return
         self._learn(tried, better)
@@ -129,10 +155,10 @@ class QuasiNewton:
             _where(better, tried.value, self.best.value),
             _where(keep, tried.gradient, self.best.gradient),
         )
-        direction, length = self._direction, self._length
+        direction, length = self._direction, self.length
         self._aim()
         self._direction = _where(keep, self._direction, direction)
-        self._length = _where(better, self._length, length)
+        self.length = _where(better, self.length, length)
         self._slope = self._predict()
 
     def _learn(self, tried: Evaluation, better: Any) -> None:
@@ -160,7 +186,7 @@ class QuasiNewton:
 
     def _aim(self) -> None:
         """Set the direction by the model of the objective at the best point."""
-        self._length = np.ones(len(self.best.theta))
+        self.length = np.ones(len(self.best.theta))
         if self._penalty is None:
             self._direction = -self._inverse_times(self.best.gradient)
         else:

@@ -7,6 +7,7 @@ passed on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ class Agreement(NamedTuple):
     order: int
 
 
+@dataclass(eq=False)
 class ScoreRows:
     """The rows of all nodes, each with a grade, a weight and an owner.
 
@@ -61,22 +63,19 @@ class ScoreRows:
         are of a low order.
     """
 
-    def __init__(
-        self,
-        features: FloatArray,
-        grades: IntArray,
-        weights: FloatArray,
-        owner: IntArray | None,
-        nodes: int,
-        phi: Margin,
-        count: int,
-        is_sparing: bool = False,
-    ) -> None:
-        self.features, self.weights, self.phi = features, weights, phi
-        self._is_sparing = is_sparing
-        self.grades, self.owner, self.nodes = grades, owner, nodes
-        self.count = count
-        self.members = members_of(grades, count)
+    features: FloatArray
+    grades: IntArray
+    weights: FloatArray
+    owner: IntArray | None
+    nodes: int
+    phi: Margin
+    count: int
+    is_sparing: bool = False
+
+    @cached_property
+    def members(self) -> list[Any]:
+        """Where the rows of each grade are."""
+        return members_of(self.grades, self.count)
 
     @cached_property
     def curvature_rows(self) -> tuple[Any, Any]:
@@ -110,12 +109,12 @@ class ScoreRows:
         if self.phi.is_smooth:
             known = _EXPECTED_SLOPE if slope is None else slope
             order = choose_order(self.phi, half, max(0.3 * self.phi.tolerance * known, 1e-11))
-            return min(order, SPARING_ORDER) if self._is_sparing else order
+            return min(order, SPARING_ORDER) if self.is_sparing else order
         return choose_bins(max(before, _FEWEST_BINS), error, self.phi.tolerance)
 
     def sketch(self, agreed: Agreement) -> Polynomials | ScoreBins:
         """Return the sketch of scores in this range."""
-        bins = CountBins if self._is_sparing else ScoreBins
+        bins = CountBins if self.is_sparing else ScoreBins
         return (Polynomials if self.phi.is_smooth else bins)(self.phi, *agreed)
 
 

@@ -7,6 +7,7 @@ averages. So the same computation runs on simulated networks, for all nodes at o
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Proximal
 from pairgossip.losses.margins import Margin
 from pairgossip.solvers.moments import GradeMoments, Metric, PairMoments
-from pairgossip.solvers.penalties import split_penalty
-from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton
+from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton, split_penalty
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, ends_of_rows
 
 _LARGEST_PRODUCTS = 1 << 24
@@ -101,6 +101,7 @@ def choose_moments(grades: int, dimension: int, nodes: int) -> GradeMoments:
     return GradeMoments(grades, dimension, full)
 
 
+@dataclass(eq=False)
 class Solver:
     """A loss of differences of scores, minimized by L-BFGS on sketched gradients.
 
@@ -126,40 +127,36 @@ class Solver:
         where in the bin, polynomials are of a low order, and no curvature is averaged.
     """
 
-    def __init__(
-        self,
-        rows: Rows,
-        grade_count: int,
-        phi: Margin,
-        proximal: Proximal,
-        tolerance: float,
-        slack: float,
-        step: float = 0.0,
-        is_sparing: bool = False,
-    ) -> None:
-        self._step, self._is_sparing = step, is_sparing
-        self._given, self._grades = rows, grade_count
-        self._phi, self._proximal = phi, proximal
-        self._tolerance, self._slack = tolerance, slack
-        self._dimension = rows.features.shape[1]
+    rows: Rows
+    grade_count: int
+    phi: Margin
+    proximal: Proximal
+    tolerance: float
+    slack: float
+    step: float = 0.0
+    is_sparing: bool = False
+
+    @property
+    def _dimension(self) -> int:
+        return self.rows.features.shape[1]
 
     def run(self) -> Asking:
         """Yield what is to be averaged and what nodes have, until the model is at its best."""
         yield from self._scale_features()
         moments = yield from self._average_moments()
-        squared, self._penalty = split_penalty(self._proximal, self._half)
+        squared, self._penalty = split_penalty(self.proximal, self._half)
         self._squared, self._moments = squared, moments
-        self._zero = moments.weight * float(self._phi.value(np.zeros(1))[0])
-        if self._phi.is_quadratic and moments.products.ndim == 3:
+        self._zero = moments.weight * float(self.phi.value(np.zeros(1))[0])
+        if self.phi.is_quadratic and moments.products.ndim == 3:
             yield self._report(self._minimize_quadratic(moments))
             return
-        start = self._proximal.project(moments.start(self._phi, squared) / self._half)
+        start = self.proximal.project(moments.start(self.phi, squared) / self._half)
         yield Round(start, np.full(len(start), np.nan), np.nan, np.inf)
         yield from self._descend(start * self._half)
 
     def _scale_features(self) -> _Asked:
         """Let all nodes know the range of every feature, and bring them to -1 to 1."""
-        rows, d = self._given, self._dimension
+        rows, d = self.rows, self._dimension
         ends = ends_of_rows(rows.features, rows.owner, rows.nodes)
         _, ends = yield Averaging(np.zeros((rows.nodes, 0)), ends)
         low, high = -ends[0, :d], ends[0, d:]
@@ -168,24 +165,15 @@ class Solver:
         features = rows.features
         features -= middle
         features /= self._half
-        self._rows = ScoreRows(
-            features,
-            rows.grades,
-            rows.weights,
-            rows.owner,
-            rows.nodes,
-            self._phi,
-            self._grades,
-            self._is_sparing,
-        )
+        self._rows = ScoreRows(*rows, self.phi, self.grade_count, self.is_sparing)
 
     def _average_moments(self) -> _Asked:
         """Return the moments of pairs, and note how much all rows weigh."""
         rows, d = self._rows, self._dimension
-        layout = self._layout = choose_moments(self._grades, d, rows.nodes)
+        layout = self._layout = choose_moments(self.grade_count, d, rows.nodes)
         sums = layout.add_up(rows.features, rows.grades, rows.weights, rows.owner, rows.nodes)
         means, _ = yield Averaging(sums, np.zeros((rows.nodes, 0)))
-        shares = means.reshape(len(means), self._grades, -1)[..., 0]
+        shares = means.reshape(len(means), self.grade_count, -1)[..., 0]
         self._total = shares.sum(axis=1, keepdims=True)
         return layout.read(means / self._total)
 
@@ -203,39 +191,33 @@ class Solver:
                 yield self._report(solver, known)
             if decision == _DONE:
                 return
-            at = self._round(known.models if decision == _REPEAT else models)
+            at = known.models if decision == _REPEAT else models
+            if self.step:
+                at = np.rint(at / self.step) * self.step
             is_bent = solver is None or self._dimension <= _BENT_EACH_TIME
-            is_bent = is_bent and not self._is_sparing
+            is_bent = is_bent and not self.is_sparing
             known, tried, bent = yield from self._evaluate(
                 at,
                 self._widen(Agreement(-agreed[0], agreed[1], int(agreed[2]))),
                 self._layout if is_bent else None,
             )
             if solver is None:
-                ahead = QuasiNewton(
-                    tried, bent or self._guess_curvature(known), self._penalty, self._slack
-                )
+                # Without moments a loss is taken to bend as much as it slopes, as the logistic.
+                slopes = np.full(len(known.models), 2.0 * known.slope)
+                bent = bent or self._moments.curvature(slopes, self._squared)
+                ahead = QuasiNewton(tried, bent, self._penalty, self.slack)
             else:
                 ahead = solver.advance(tried, bent)
             models = ahead.propose()
-            gain = ahead.promised > self._tolerance * self._zero
+            gain = ahead.promised > self.tolerance * self._zero
             state = np.where(gain | (ahead.is_steep & (ahead.promised > 0)), _GO_ON, _DONE)
             state = np.where(ahead.length < _SHORT, _DONE, state)
             if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
 
-    def _guess_curvature(self, known: _Known) -> Metric:
-        """Return the curvature of a loss that bends as much as it slopes, as the logistic does."""
-        assert known.slope is not None
-        slopes = np.full(len(known.models), 2.0 * known.slope)
-        return self._moments.curvature(slopes, self._squared)
-
-    def _round(self, models: FloatArray) -> FloatArray:
-        return np.rint(models / self._step) * self._step if self._step else models
-
     def _widen(self, agreed: Agreement) -> Agreement:
         """Round the ends of a range outward, where models are rounded too."""
-        if not self._step:
+        if not self.step:
             return agreed
         ends = np.array([-agreed.low, agreed.high])
         places = np.frexp(ends)[1] - _DIGITS_OF_ENDS
@@ -261,7 +243,7 @@ class Solver:
 
     def _is_too_coarse(self, known: _Known) -> bool:
         """Tell whether slopes are too far off, and a sketch that knows the range can do better."""
-        if known.error <= self._phi.tolerance:
+        if known.error <= self.phi.tolerance:
             return False
         narrower = float(known.ends.sum(axis=1).max()) < known.width / 2
         return narrower or self._finer(known) > known.order
@@ -297,12 +279,12 @@ class Solver:
         relative = float(np.max(error / np.maximum(slope, 1e-300)))
         width = agreed.high - agreed.low
         known = _Known(at, ends, float(slope.min()), agreed.order, width, relative)
-        metric = None if layout is None else self._read_curvature(layout, means[:, d + 3 :])
+        metric = None
+        if layout is not None:
+            bent = means[:, d + 3 :]
+            shares = bent.reshape(len(bent), self.grade_count, -1)[..., 0].sum(axis=1)
+            metric = layout.read(bent).curvature(shares, self._squared)
         return known, Evaluation(at, value, gradient), metric
-
-    def _read_curvature(self, layout: GradeMoments, bent: FloatArray) -> Metric:
-        shares = bent.reshape(len(bent), self._grades, -1)[..., 0].sum(axis=1)
-        return layout.read(bent).curvature(shares, self._squared)
 
     def _minimize_quadratic(self, moments: PairMoments) -> QuasiNewton:
         """Return the minimum of the squared loss, which its moments tell in full."""
@@ -313,11 +295,11 @@ class Solver:
             return Evaluation(theta, moments.weight + along, 2.0 * (pull - moments.apart))
 
         free = moments.solve_squared(self._squared)
-        start = self._proximal.project(free / self._half) * self._half
+        start = self.proximal.project(free / self._half) * self._half
         metric = Metric(2.0 * moments.products, 2.0 * self._squared)
         solver = QuasiNewton(evaluate(start), metric, self._penalty, 0.0)
         for _ in range(_LOCAL_STEPS if self._penalty is not None else 0):
-            if (solver.promised <= 1e-3 * self._tolerance * self._zero).all():
+            if (solver.promised <= 1e-3 * self.tolerance * self._zero).all():
                 break
             solver = solver.advance(evaluate(solver.propose()))
         return solver
@@ -325,7 +307,7 @@ class Solver:
     def _report(self, solver: QuasiNewton, known: _Known | None = None) -> Round:
         models = solver.best.theta / self._half
         if self._penalty is not None:
-            models = self._proximal.project(models)
+            models = self.proximal.project(models)
         error = 0.0 if known is None else known.error
         return Round(models, solver.objective, error, float((solver.promised / self._zero).max()))
 

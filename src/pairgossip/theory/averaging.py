@@ -31,10 +31,12 @@ _MOST_NUMBERS = 1_000_000_000
 _FIRST_CHECK = 32
 _LOOKS = 100
 """How many moments up to the last one are looked at to tell whether more steps change anything."""
-_CLOSE = 1e-4
+_LARGEST_DIFFERENCE = 1e-4
+"""Relative difference of two errors up to which they count as one."""
 _FORGOTTEN = 1e-12
 """Errors this much smaller than the first are as good as none."""
 _NEGLIGIBLE = 1e-13
+"""Norm of a step, up to which the basis is complete."""
 _PLACES = 8
 """Where in a sweep runs are taken to begin."""
 
@@ -155,7 +157,7 @@ class _Lanczos:
         whole = np.sqrt(self.squares(looks))
         part = np.sqrt(self.squares(looks, 7 * len(self.seen) // 8))
         first = np.sqrt(self.squares(np.zeros(1)))
-        differ = np.abs(whole - part) > _CLOSE * whole + _FORGOTTEN * first
+        differ = np.abs(whole - part) > _LARGEST_DIFFERENCE * whole + _FORGOTTEN * first
         return float(looks[-1] if not differ.any() else looks[max(differ.argmax() - 1, 0)])
 
     def squares(self, exchanges: FloatArray | IntArray, size: int | None = None) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import Method
+from pairgossip.algorithms.methods import Expectation, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError
@@ -61,7 +61,7 @@ def theory_curves(
         return TheoryCurves(unknown, unknown, unknown, unknown, error, unknown)
     check_size(graph.n)
     known, law = known_expectation(method, clock), course.law
-    error = sampling = unknown
+    deviation = error = sampling = unknown
     if method.averages:
         values, mean, gap = problem.features[:, 0], problem.exact(), graph.normalized_gap(law)
         expectation = bounds.averaging_expectation_bound(values, gap, iterations)
@@ -76,11 +76,16 @@ def theory_curves(
     else:
         values = problem.matrix()
         mean = values.mean()
-        expectation, deviation = BOUNDS[known](constants(values, graph, law), iterations)
+        sizes = constants(values, graph, law)
+        expectation = BOUNDS[known](sizes, iterations)
+        if known is Expectation.GOSTA and graph.n > 2:
+            deviation = bounds.gosta_deviation_bound(sizes, iterations)
         if method.estimates == "statistic":
             sampling = sampling_error(values, 2 * method.exchanges_per_iteration * iterations)
     # Estimates are linear in the values and exact for constants: no cancellation in the bias.
-    centered = _about_mean(values, axis=1 if method.estimates == "row-mean" else None)
+    axis = 1 if method.estimates == "row-mean" else None
+    centered = values - values.mean(axis=axis, keepdims=True)
+    centered -= centered.mean(axis=axis, keepdims=True)  # what rounding left
     at = EXPECTED[known](centered, gossip_spectrum(graph, law), order)
     bias = np.array([at(t) for t in iterations.tolist()])
     size, root_n = np.sqrt(np.mean(bias**2, axis=1)), np.sqrt(graph.n)
@@ -131,9 +136,3 @@ def _averaging_error(
     else:  # along a tree
         error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
     return np.asarray(np.hypot(error, floor))
-
-
-def _about_mean(values: FloatArray, axis: int | None = None) -> FloatArray:
-    """Subtract the mean, and then the mean of what rounding left of it."""
-    centered = values - values.mean(axis=axis, keepdims=True)
-    return centered - centered.mean(axis=axis, keepdims=True)

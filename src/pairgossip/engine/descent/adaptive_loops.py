@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from pairgossip.engine.descent.cone_loops import onto_cone
-from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, loop, slope, vectorized
+from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, slope
+from pairgossip.engine.loops import average_at, ends, loop, vectorized
 
 _MOST_STEPS = 100
 
@@ -121,11 +122,9 @@ def asynchronous(  # type: ignore[no-untyped-def]
     features, weights, offsets = pairs
     orders, _, _, p = features.shape
     for t in range(len(exchanges)):
-        i, j = np.uint64(exchanges[t, 0]), np.uint64(exchanges[t, 1])
+        i, j = ends(exchanges, t)
         for c in range(3 * p + 1):
-            mean = (rows[i, c] + rows[j, c]) / 2
-            rows[i, c] = mean
-            rows[j, c] = mean
+            average_at(rows, i, j, c)
         for side in range(2):
             k = np.uint64(exchanges[t, side])
             row, weight = rows[k], settings[1][k]
@@ -202,12 +201,10 @@ def synchronous(  # type: ignore[no-untyped-def]
     scale, square_weights, (l1, l2, _, _, _, _) = settings
     pushes, spare = room
     for t in range(len(exchanges)):
-        i, j = np.uint64(exchanges[t, 0]), np.uint64(exchanges[t, 1])
+        i, j = ends(exchanges, t)
         for block in (z, s, d):
             for c in range(p):
-                mean = (block[c, i] + block[c, j]) / 2
-                block[c, i] = mean
-                block[c, j] = mean
+                average_at(block.T, i, j, c)
         for order in range(orders):
             for side in range(2):
                 k = np.uint64(exchanges[t, side])

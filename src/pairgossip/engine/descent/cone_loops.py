@@ -7,17 +7,16 @@ take a few microseconds for the small matrices that metrics are.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pairgossip.engine.loops import loop
 
 _MOST_SWEEPS = 30
 """It takes 5 to 8."""
 _ROUNDING = 1e-33
 """Squares that are this small part of all squares are rounding."""
 
-_loop = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_loop
+@loop
 def onto_cone(theta, side):  # type: ignore[no-untyped-def]
     """Replace a matrix, flattened row by row, by the nearest one without negative eigenvalues."""
     a, vectors, size = np.empty((side, side)), np.eye(side), 0.0
@@ -47,7 +46,7 @@ def onto_cone(theta, side):  # type: ignore[no-untyped-def]
                     theta[i * side + j] += a[k, k] * vectors[k, i] * vectors[k, j]
 
 
-@_loop
+@loop
 def _rotate(a, vectors, i, j):  # type: ignore[no-untyped-def]
     """Clear the entry (i, j) of a symmetric matrix by turning its axes i and j."""
     ratio = (a[j, j] - a[i, i]) / (2.0 * a[i, j])

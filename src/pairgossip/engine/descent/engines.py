@@ -61,6 +61,22 @@ class Snapshot(NamedTuple):
     numbers of each node with the adaptive step, and none otherwise."""
 
 
+def take_snapshot(
+    held: IntArray,
+    z: FloatArray,
+    theta: FloatArray,
+    mean: FloatArray,
+    picks: IntArray | None = None,
+    metric: FloatArray | None = None,
+) -> Snapshot:
+    """Return the state of a network; without picks nobody counts, and without metric none is."""
+    if picks is None:
+        picks = np.zeros(len(held), dtype=np.int64)
+    if metric is None:
+        metric = np.zeros((len(held), 0))
+    return Snapshot(held.copy(), z, theta, mean, picks, metric)
+
+
 class DescentEngine(Protocol):
     """A network in motion."""
 
@@ -76,21 +92,12 @@ class DescentEngine(Protocol):
 
 def check_descent_engine(name: str, descent: Descent) -> None:
     """Raise `InputError` unless the engine can run the problem."""
-    if name != "vectors":
+    if name != "vectors" or descent.problem.compilable:
         return
-    if isinstance(descent.problem.loss, Loss) and not descent.problem.compilable:
-        raise InputError(
-            "Engine 'vectors' takes gradients at pairs of single observations, which is not what "
-            "nodes hold here: use {argument}.",
-            "engine",
-            "plain",
-        )
-    if not descent.problem.compilable:
-        raise InputError(
-            f"Engine '{name}' runs losses of the form w phi(theta . a + b): use {{argument}}.",
-            "engine",
-            "plain",
-        )
+    does = "runs losses of the form w phi(theta . a + b)"
+    if isinstance(descent.problem.loss, Loss):
+        does = "takes gradients at pairs of single observations, which is not what nodes hold here"
+    raise InputError(f"Engine 'vectors' {does}: use {{argument}}.", "engine", "plain")
 
 
 class PlainDescent:
@@ -121,12 +128,9 @@ class PlainDescent:
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""
         if self._descent.clock == "async":
-            state = self._async
-            return Snapshot(*state._replace(held=state.held.copy()), no_metric(state.z))
-        models, none = self._sync.models, np.zeros_like(self._async.picks)
-        return Snapshot(
-            self._sync.held.copy(), models.z, models.theta, models.mean, none, no_metric(models.z)
-        )
+            return take_snapshot(*self._async)
+        held, (_, z, theta, mean) = self._sync
+        return take_snapshot(held, z, theta, mean)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
         """Go on from where another run stopped."""
@@ -135,11 +139,6 @@ class PlainDescent:
         else:
             models = dual_averaging.State(iterations, state.z, state.theta, state.mean)
             self._sync = plain_sync.State(state.held, models)
-
-
-def no_metric(z: FloatArray) -> FloatArray:
-    """Return the metric of steps that have none: no numbers for every node."""
-    return np.zeros((len(z), 0))
 
 
 class PlainAdaptive:
@@ -175,5 +174,4 @@ class PlainAdaptive:
 def adaptive_snapshot(held: IntArray, sums: FloatArray, theta: FloatArray) -> Snapshot:
     """Return the state of a network whose nodes have these sums and models, copied."""
     z, metric = np.split(sums, (theta.shape[1],), axis=1)
-    none = np.zeros(len(held), dtype=np.int64)
-    return Snapshot(held.copy(), z.copy(), theta.copy(), theta.copy(), none, metric.copy())
+    return take_snapshot(held, z.copy(), theta.copy(), theta.copy(), metric=metric.copy())

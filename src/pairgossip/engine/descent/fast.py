@@ -10,7 +10,12 @@ from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.engine.descent import adaptive_loops, line_loops
 from pairgossip.engine.descent import loops as descent_loops
-from pairgossip.engine.descent.engines import Descent, Snapshot, adaptive_snapshot, no_metric
+from pairgossip.engine.descent.engines import (
+    Descent,
+    Snapshot,
+    adaptive_snapshot,
+    take_snapshot,
+)
 from pairgossip.engine.descent.line_loops import Lines
 from pairgossip.engine.estimation import loops as token_loops
 from pairgossip.losses.learning import is_ordering
@@ -137,9 +142,7 @@ class LineDescent(_Engine):
         """Read the state of every node."""
         sums, theta, z = (np.empty_like(self._lines.z) for _ in range(3))
         line_loops.read(self._lines, self._gamma, self._radius, sums, theta, z)
-        none = np.zeros(len(z), dtype=np.int64)
-        mean = sums / max(self._iterations, 1)
-        return Snapshot(self._held.copy(), z, theta, mean, none, no_metric(z))
+        return take_snapshot(self._held, z, theta, sums / max(self._iterations, 1))
 
 
 class _RowEngine(_Engine):
@@ -154,7 +157,7 @@ class _RowEngine(_Engine):
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""
         z, theta, mean = np.split(self._rows.copy(), 3, axis=1)
-        return Snapshot(self._held.copy(), z, theta, mean, self._picks.copy(), no_metric(z))
+        return take_snapshot(self._held, z, theta, mean, self._picks.copy())
 
     def restore(self, state: Snapshot, iterations: int) -> None:
         """Go on from where another run stopped."""

@@ -118,17 +118,14 @@ class RankingJudge:
         sums = np.empty(len(models))
         for start in range(0, len(models), self._step):
             chunk = slice(start, start + self._step)
-            self._write_sums(np.ascontiguousarray(models[chunk]), sums[chunk])
+            each = np.ascontiguousarray(models[chunk]), self._features, self._lower, self._plan
+            room, out = self._room, (self._scores, sums[chunk])
+            if self._phi is Phi.LOGISTIC:
+                self._loops.write_logistic_sums(*each, self._tables, room, *out)
+            else:
+                assert room is not None
+                self._loops.write_hinge_sums(*each, int(self._phi), *room[:2], *out)
         return sums / len(self._scores) ** 2
-
-    def _write_sums(self, models: FloatArray, sums: FloatArray) -> None:
-        known = models, self._features, self._lower, self._plan
-        if self._phi is Phi.LOGISTIC:
-            self._loops.write_logistic_sums(*known, self._tables, self._room, self._scores, sums)
-        else:
-            assert self._room is not None
-            room = self._room[:2]
-            self._loops.write_hinge_sums(*known, int(self._phi), *room, self._scores, sums)
 
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of every node's share at the node's model, shape (n, p)."""

@@ -14,15 +14,13 @@ from pairgossip.engine.descent.loops import (
     LOGISTIC,
     SQUARED,
     SQUARED_HINGE,
-    inlined,
     logistic_slopes,
     logistic_values,
-    loop,
     slope,
-    vectorized,
     write_exponentials,
 )
 from pairgossip.engine.descent.sum_loops import hinge_sum, logistic_sum
+from pairgossip.engine.loops import inlined, loop, vectorized
 
 
 @vectorized

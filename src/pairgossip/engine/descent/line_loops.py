@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent.loops import LOGISTIC, inlined, logistic_slopes, loop, slope
+from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, slope
+from pairgossip.engine.loops import average_at, inlined, loop
 
 U, NORM2, ALONG, LENGTH2, KAPPA, C1, C2, WEIGHT, OFFSET, MARGIN, POLYNOMIAL = range(11)
 QUANTITIES = 11
@@ -192,9 +193,7 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
                 margin = offsets[side, s] - kappas[side] * product
                 moves[side] = weights[side, s] * slope(phi, margin)
         for c in range(p):
-            mean = (z[i, c] + z[j, c]) / 2
-            z[i, c] = mean
-            z[j, c] = mean
+            average_at(z, i, j, c)
         _step_active(
             u, norm2, along, length2, kappa, c1, c2, weight, offset, margin_of, polynomial,
             lines.scale_bits, lines.scale, count, phi, gamma, radius,

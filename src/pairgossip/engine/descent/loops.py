@@ -8,16 +8,11 @@ ball, the two ends of the box, and the side of matrices that stay positive semid
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from pairgossip.engine.descent.cone_loops import onto_cone
+from pairgossip.engine.loops import average_at, ends, inlined, loop, vectorized
 
 LOGISTIC, HINGE, SQUARED_HINGE, SMOOTHED_HINGE, SQUARED = range(5)
-
-loop = njit(cache=True, nogil=True, error_model="numpy")
-inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
-# Fused multiply-add only: sums keep their order, so results do not depend on the compiler's mood.
-vectorized = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
@@ -193,12 +188,9 @@ def asynchronous(  # type: ignore[no-untyped-def]
     features, weights, offsets = pairs
     p = features.shape[2]
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(p):
-            mean = (rows[i, c] + rows[j, c]) / 2
-            rows[i, c] = mean
-            rows[j, c] = mean
+            average_at(rows, i, j, c)
         for side in range(2):
             k = np.uint64(exchanges[s, side])
             if weights[side, s] != 0:
@@ -219,12 +211,9 @@ def synchronous(  # type: ignore[no-untyped-def]
     features, weights, offsets = pairs
     n, p = current.shape
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(p):
-            mean = (rows[i, c] + rows[j, c]) / 2
-            rows[i, c] = mean
-            rows[j, c] = mean
+            average_at(rows, i, j, c)
         for side in range(2):
             k = np.uint64(exchanges[s, side])
             current_weight[k] = weights[side, s]

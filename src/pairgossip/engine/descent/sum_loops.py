@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.engine.descent.loops import SMOOTHED_HINGE, SQUARED_HINGE, inlined, loop, vectorized
+from pairgossip.engine.descent.loops import SMOOTHED_HINGE, SQUARED_HINGE
+from pairgossip.engine.loops import inlined, loop, vectorized
 from pairgossip.losses.sums import COARSE, DEGREE, NEAR, RATES, WIDTH
 
 _MOVES = 16

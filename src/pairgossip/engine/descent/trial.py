@@ -17,14 +17,13 @@ from pairgossip.engine.descent.engines import (
     Snapshot,
     check_descent_engine,
 )
-from pairgossip.engine.descent.judge import Judge, build_judge
+from pairgossip.engine.descent.judge import build_judge
 from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child
 from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, Proximal, SquaredL2
-from pairgossip.losses.learning import PairwiseLearning
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.response import Cells
@@ -67,19 +66,6 @@ class DescentSetup:
         """Return a trial that has not begun yet, or one that goes on from where it stopped."""
         return DescentTrial(self, seed)
 
-    def problem_of(self, seed: SeedSequence) -> PairwiseLearning:
-        """Return the problem of a trial; one that is continued keeps its reports."""
-        problem, number = self.descent.problem, seed.spawn_key[-1]
-        if number in self.origin.reports:
-            return problem.with_reports(self.origin.reports[number])
-        return problem.for_trial(child(seed, TRIAL_PROBLEM))
-
-    def meter(self) -> Meter:
-        """Return a new meter of what a trial sends."""
-        problem = self.descent.problem
-        payload = Payload(column_count(problem.data), self.descent.averaged, problem.set_sizes)
-        return Meter(self.graph, payload, compiled=self.engine != "plain")
-
 
 def build_descent(name: str, descent: Descent) -> DescentEngine:
     """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
@@ -114,26 +100,28 @@ class DescentTrial(Trial[DescentRecord]):
     """A network that learns a model."""
 
     def __init__(self, setup: DescentSetup, seed: SeedSequence) -> None:
-        record, problem = DescentRecord(setup), setup.problem_of(seed)
-        record.reports = problem.reports
-        self._setup = setup
+        self._setup, problem = setup, setup.descent.problem
         # Models are judged by the problem itself, whatever a trial takes its gradients from.
+        self._judge = build_judge(setup.engine, problem)
+        payload = Payload(column_count(problem.data), setup.descent.averaged, problem.set_sizes)
+        meter = Meter(setup.graph, payload, compiled=setup.engine != "plain")
+        origin, number = setup.origin, seed.spawn_key[-1]
+        if number in origin.reports:  # a trial that is continued keeps them
+            problem = problem.with_reports(origin.reports[number])
+        else:
+            problem = problem.for_trial(child(seed, TRIAL_PROBLEM))
         self._descent = setup.descent._replace(problem=problem)
-        self._judge = build_judge(setup.engine, setup.descent.problem)
         self._engine = build_descent(setup.engine, self._descent)
         self._before: Snapshot | None = None
-        schedule, meter = Schedule(setup.graph, setup.law, seed), setup.meter()
+        record, schedule = DescentRecord(setup), Schedule(setup.graph, setup.law, seed)
+        record.reports = problem.reports
         timed = setup.descent.clock == "async"
         super().__init__(setup.checkpoints, schedule, meter, record, timed=timed)
-        if setup.origin.states:
-            self._resume(setup.origin, number=seed.spawn_key[-1])
-
-    def _resume(self, origin: Origin, number: int) -> None:
-        """Pass over the exchanges that were made before, and take up the state after them."""
-        for exchanges in self._schedule.skip(origin.iterations):
-            self._meter.count(exchanges)
-        self._engine.restore(origin.states[number], origin.iterations)
-        self.done = origin.iterations
+        if origin.states:  # pass over the exchanges made before, and take up the state after them
+            for exchanges in schedule.skip(origin.iterations):
+                meter.count(exchanges)
+            self._engine.restore(origin.states[number], origin.iterations)
+            self.done = origin.iterations
 
     def read(self) -> Snapshot:
         """Return the state of every node."""
@@ -165,10 +153,22 @@ class DescentTrial(Trial[DescentRecord]):
             record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
             record.disagreement[at] = disagreement(now.mean)
         if self._before is not None:
-            meant = self._judge if record.reports is None else self._descent.problem
-            record.gradient_bias[at] = _gradient_bias(self._descent, meant, self._before, now)
-            record.network_model[at] = _network_model(self._descent, self._before, self.done - 1)
+            self._measure_bias(at, self._before, now)
         record.state = now
+
+    def _measure_bias(self, at: int, before: Snapshot, now: Snapshot) -> None:
+        """Write the mean over nodes of the gradient taken minus the gradient meant.
+
+        Taken: at the pair the node holds after the exchange; meant: of the node's share of the
+        objective, over all pairs. Both at the models before the iteration. With it goes the model
+        of the network's mean accumulator, T(mean z; gamma(t), t).
+        """
+        record, problem, t = self.record, self._descent.problem, self.done - 1
+        judge = self._judge if record.reports is None else problem
+        taken = problem.gradient(before.theta, np.arange(problem.n), now.held)
+        record.gradient_bias[at] = (taken - judge.own_gradients(before.theta)).mean(axis=0)
+        gamma = self._descent.sizes(np.array([max(t, 1)], dtype=np.float64))[0]
+        record.network_model[at] = self._descent.proximal.map(before.z.mean(axis=0), gamma, t)
 
 
 def disagreement(models: FloatArray) -> float:
@@ -181,20 +181,3 @@ def penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
     """The penalty of every model; a constraint costs nothing, as averaged models obey it."""
     penalty = getattr(proximal, "penalty", proximal)
     return penalty.psi(models) if isinstance(penalty, L1 | SquaredL2) else np.zeros(len(models))
-
-
-def _gradient_bias(descent: Descent, judge: Judge, before: Snapshot, now: Snapshot) -> FloatArray:
-    """The mean over nodes of the gradient taken minus the gradient meant.
-
-    Taken: at the pair the node holds after the exchange; meant: of the node's share of the
-    objective, over all pairs. Both at the models before the iteration.
-    """
-    problem = descent.problem
-    taken = problem.gradient(before.theta, np.arange(problem.n), now.held)
-    return (taken - judge.own_gradients(before.theta)).mean(axis=0)
-
-
-def _network_model(descent: Descent, before: Snapshot, t: int) -> FloatArray:
-    """The model of the network's mean accumulator, T(mean z; gamma(t), t)."""
-    gamma = descent.sizes(np.array([max(t, 1)], dtype=np.float64))[0]
-    return descent.proximal.map(before.z.mean(axis=0), gamma, t)

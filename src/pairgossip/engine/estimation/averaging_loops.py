@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-loop = njit(cache=True, nogil=True, error_model="numpy")
+from pairgossip.engine.loops import average_at, ends, loop
 
 
 @loop
 def average(values, exchanges):  # type: ignore[no-untyped-def]
     """Gossip averaging of one value per node."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         mean = (values[i] + values[j]) / 2
         values[i] = mean
         values[j] = mean
@@ -23,20 +21,16 @@ def average(values, exchanges):  # type: ignore[no-untyped-def]
 def average_rows(values, exchanges):  # type: ignore[no-untyped-def]
     """Gossip averaging of several values per node."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(values.shape[1]):
-            mean = (values[i, c] + values[j, c]) / 2
-            values[i, c] = mean
-            values[j, c] = mean
+            average_at(values, i, j, c)
 
 
 @loop
 def relax(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
     """Move the two nodes of every exchange toward, or past, each other's values."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(values.shape[1]):
             step = relaxation * (values[j, c] - values[i, c])
             values[i, c] += step
@@ -47,8 +41,7 @@ def relax(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
 def relax_values(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
     """Do the same to one value per node, which takes half the time."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         step = relaxation * (values[j] - values[i])
         values[i] += step
         values[j] -= step
@@ -70,8 +63,7 @@ def average_continuized(values, momentum, since, exchanges, first, rate, gain): 
                 flow = share * (momentum[k, c] - values[k, c])
                 values[k, c] += flow
                 momentum[k, c] -= flow
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(values.shape[1]):
             gap = values[i, c] - values[j, c]
             values[i, c] -= gap / 2
@@ -104,8 +96,7 @@ def unite(known, missing, exchanges):  # type: ignore[no-untyped-def]
     for number in missing:
         waiting += number > 0
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for word in range(known.shape[1]):
             both = known[i, word] | known[j, word]
             for k in (i, j):
@@ -125,8 +116,7 @@ def unite(known, missing, exchanges):  # type: ignore[no-untyped-def]
 def spread_largest(values, exchanges):  # type: ignore[no-untyped-def]
     """Let both nodes of every exchange know the larger of their values."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(values.shape[1]):
             larger = max(values[i, c], values[j, c])
             values[i, c] = larger

@@ -19,14 +19,11 @@ beside their arithmetic; those on one column would take twice as long.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from pairgossip.algorithms import row_products
+from pairgossip.engine.loops import average_at, ends, inlined, inlined_by_llvm, loop
 from pairgossip.kernels.builtin import classes, ranks, spread
 
-loop = njit(cache=True, nogil=True, error_model="numpy")
-inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
-inlined_by_llvm = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 VARIANCE = spread.VARIANCE.number
 GINI = spread.GINI.number
 DISTANCE = spread.DISTANCE.number
@@ -55,8 +52,7 @@ COMPILED = frozenset({
 def walk(exchanges, held, nodes, tokens):  # type: ignore[no-untyped-def]
     """Swap along a block of exchanges; write the two new (node, token) pairs of each."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         to_i = held[j]
         to_j = held[i]
         held[i] = to_i
@@ -71,10 +67,8 @@ def walk(exchanges, held, nodes, tokens):  # type: ignore[no-untyped-def]
 def walk_twice(exchanges, others, first, second, nodes, firsts, seconds):  # type: ignore[no-untyped-def]
     """Swap two walks along their own exchanges; write the pairs of the four nodes touched."""
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
-        k = np.uint64(others[s, 0])
-        m = np.uint64(others[s, 1])
+        i, j = ends(exchanges, s)
+        k, m = ends(others, s)
         first[i], first[j] = first[j], first[i]
         second[k], second[m] = second[m], second[k]
         nodes[0, s] = i
@@ -107,9 +101,7 @@ def accumulate(rows, components, nodes, values, start, averages):  # type: ignor
             i = np.uint64(nodes[0, s])
             j = np.uint64(nodes[1, s])
             for c in range(K):
-                mean = (rows[i, c] + rows[j, c]) / 2
-                rows[i, c] = mean
-                rows[j, c] = mean
+                average_at(rows, i, j, c)
 
 
 @loop
@@ -284,8 +276,7 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
     d = 1 if columns is None else columns
     last = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for node in (i, j):
             # Add what the unchanged pair contributed since the sums were last touched.
             elapsed = start + s - rows[node, last]
@@ -298,9 +289,7 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
                 rows[node, 2 * d + c] += elapsed * value
         if averages:
             for c in range(2 * d, last):
-                mean = (rows[i, c] + rows[j, c]) / 2
-                rows[i, c] = mean
-                rows[j, c] = mean
+                average_at(rows, i, j, c)
         for c in range(d, 2 * d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
 
@@ -311,10 +300,8 @@ def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  #
     d = 1 if columns is None else columns
     last = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
-        k = np.uint64(others[s, 0])
-        m = np.uint64(others[s, 1])
+        i, j = ends(exchanges, s)
+        k, m = ends(others, s)
         # A node in both exchanges is brought up to date twice; the second time adds nothing.
         for node in (i, j, k, m):
             # Add what the unchanged pair contributed since the sums were last touched.
@@ -338,8 +325,7 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
     d = 1 if columns is None else columns
     picks = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(d, 2 * d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
         rows[i, picks] += 1
@@ -362,8 +348,7 @@ def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # typ
     d = 1 if columns is None else columns
     picks = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(d, 2 * d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
         rows[i, picks] += 1
@@ -387,8 +372,7 @@ def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ign
     d = 1 if columns is None else columns
     total = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
+        i, j = ends(exchanges, s)
         for c in range(d, 2 * d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
         mean = (rows[i, total] + rows[j, total]) / 2

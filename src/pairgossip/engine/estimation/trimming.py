@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
 from pairgossip.engine.estimation.engine import Engine
+from pairgossip.engine.loops import average_at, loop
 from pairgossip.kernels import Problem
 from pairgossip.order_statistics.ranking import Window
 
-loop = njit(cache=True, nogil=True, error_model="numpy")
 _PIECE = 1 << 12
 
 
@@ -40,9 +39,7 @@ def _trim(rows, nodes, values, numbers, low, high, weight, start, together):  # 
             rows[p, 4] = counted
         i = np.uint64(nodes[0, s])
         j = np.uint64(nodes[1, s])
-        mean = (rows[i, 0] + rows[j, 0]) / 2
-        rows[i, 0] = mean
-        rows[j, 0] = mean
+        average_at(rows, i, j, 0)
 
 
 class TrimEngine(Engine):

@@ -8,9 +8,8 @@ added, and in which order, is what NumPy adds there: results agree to the last b
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-loop = njit(cache=True, nogil=True, error_model="numpy")
+from pairgossip.engine.loops import loop
 
 
 @loop

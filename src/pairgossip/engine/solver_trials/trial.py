@@ -16,7 +16,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent.engines import Snapshot, no_metric
+from pairgossip.engine.descent.engines import Snapshot, take_snapshot
 from pairgossip.engine.descent.judge import Judge, build_judge
 from pairgossip.engine.descent.trial import disagreement, penalties
 from pairgossip.engine.solver_trials.passes import Passes
@@ -115,8 +115,7 @@ class SolverRecord(Record):
         n, p = self._nodes, self.models.shape[1]
         everyone: Any = np.broadcast_to(self.models, (n, p))
         none: Any = np.broadcast_to(0.0, (n, p))
-        picks = np.zeros(n, dtype=np.int64)
-        return Snapshot(own_observations(n), none, everyone, everyone, picks, no_metric(none))
+        return take_snapshot(own_observations(n), none, everyone, everyone)
 
     def repeat_last(self) -> None:
         """Fill in the checkpoints after the end, where nothing changes any more."""
