@@ -214,6 +214,7 @@ def test_few_columns_are_added_one_after_the_other(columns: int) -> None:
     assert np.array_equal(np.linalg.norm(first - second, axis=1), np.sqrt(expected))
     assert trace(lambda x, y: (x - y).sum(axis=1) > 0, columns) is not None
     assert trace(lambda x, y: (x - y).sum(axis=1) > 0, 8) is None
+    assert trace(lambda x, y: x[:, 0] - y[:, 0], expressions.MOST_OPERATIONS) is None
 
 
 @pytest.mark.parametrize("function", UNKNOWN.values(), ids=UNKNOWN)

@@ -37,14 +37,9 @@ def step(state: State, exchanges: PairArray, h: PairValues) -> State:
     known[i] = known[j] = known[i] | known[j]
     values = state.values
     if np.isnan(values).any():
-        values = _all_values(h, len(known))
+        n = len(known)
+        values = h(*np.divmod(np.arange(n * n), n)).T.reshape(-1, n, n)
     return State(known, values)
-
-
-def _all_values(h: PairValues, n: int) -> FloatArray:
-    """Return the kernel at all pairs, shape (components, n, n)."""
-    first, second = np.divmod(np.arange(n * n), n)
-    return h(first, second).T.reshape(-1, n, n)
 
 
 def learned(state: State) -> IntArray:

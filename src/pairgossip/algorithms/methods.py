@@ -7,7 +7,6 @@ something has none of it: without a ``Twin`` it runs on the plain engine only, w
 
 from __future__ import annotations
 
-import contextlib
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -196,11 +195,12 @@ class Method:
                     f"Method '{self.name}' is not what its twin {twin.name} does: {twin.value}. "
                     "Leave twins out, and it runs on the plain engine."
                 )
-        for known in self.expectations.values():
-            of_rows = (known is Expectation.U1) == (self.estimates == "row-mean")
-            if not of_rows or (known is Expectation.AVERAGING) != (self.estimates == "mean"):
+        for expectation in self.expectations.values():
+            limits = {Expectation.U1: "row-mean", Expectation.AVERAGING: "mean"}
+            if limits.get(expectation, "statistic") != self.estimates:
                 raise InputError(
-                    f"Method '{self.name}' estimates the {self.estimates}, which {known.value} "
+                    f"Method '{self.name}' estimates the {self.estimates}, which "
+                    f"{expectation.value} "
                     "does not converge to: leave expectations out."
                 )
 
@@ -233,32 +233,26 @@ class Method:
         """Return the reference algorithm."""
         return self.schedules.get(schedule, self.plain[clock])
 
-    def check_schedule(self, schedule: str) -> None:
-        """Raise `InputError` unless the method can follow the schedule."""
-        if schedule == RANDOM or schedule in self.schedules:
-            return
-        if schedule == ORDERED:
-            if self.exchanges_per_iteration == 1:
-                return
-            why = "makes two exchanges at once, whose walks must not follow the same order"
-        else:
-            why = "does more than average, which is all that this schedule speeds up"
-        raise InputError(
-            f"Method '{self.name}' cannot follow schedule '{schedule}': it {why}. Use {{argument}}"
-            f"{'' if schedule == ORDERED or self.exchanges_per_iteration > 1 else ' or ordered'}.",
-            "schedule",
-            RANDOM,
-        )
-
     @property
     def known_schedules(self) -> tuple[str, ...]:
         """The schedules that it can follow."""
-        known = []
-        for schedule in SCHEDULES:
-            with contextlib.suppress(InputError):
-                self.check_schedule(schedule)
-                known.append(schedule)
-        return tuple(known)
+        ordered = {ORDERED} if self.exchanges_per_iteration == 1 else set()
+        can_follow = {RANDOM, *ordered, *self.schedules}
+        return tuple(schedule for schedule in SCHEDULES if schedule in can_follow)
+
+    def check_schedule(self, schedule: str) -> None:
+        """Raise `InputError` unless the method can follow the schedule."""
+        if schedule in self.known_schedules:
+            return
+        why = "does more than average, which is all that this schedule speeds up"
+        if schedule == ORDERED:
+            why = "makes two exchanges at once, whose walks must not follow the same order"
+        raise InputError(
+            f"Method '{self.name}' cannot follow schedule '{schedule}': it {why}. Use {{argument}}"
+            f"{' or ordered' if ORDERED in self.known_schedules else ''}.",
+            "schedule",
+            RANDOM,
+        )
 
     def shows_along(self, schedule: str) -> str:
         """Say who sees what of the rows; empty if it is not known."""
@@ -435,7 +429,7 @@ def register(method: Method) -> Method:
     A method of your own may be entered again, as a notebook does when a cell runs twice; the name
     of a built-in one is taken.
     """
-    if any(method.name == known.name for known in BUILT_IN):
+    if method.name in {other.name for other in BUILT_IN}:
         raise InputError(f"The name '{method.name}' is that of a built-in method: choose another.")
     METHODS[method.name] = method
     return method

@@ -139,13 +139,15 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
     most = min(max(16, _MOST_EXCHANGES // len(sweep.edges)), most)
     most = min(most, max(16, _MOST_TURNS // sweep.colors))
     is_matrix = n * n <= _ENTRIES_PER_COLOR * sweep.colors
-    matrix = _matrix(sweep, n, relaxation) if is_matrix else None
-    relax = sweep.apply if is_matrix else _compile(sweep, is_column=False)
+    matrix = np.eye(n if is_matrix else 0)
+    relax: _Relax = sweep.apply if is_matrix else _compile(sweep, is_column=False)
+    if is_matrix:
+        relax(matrix, relaxation)
     while len(sizes) <= most and sizes[-1] > _FORGOTTEN * start:
-        if matrix is None:
-            relax(values, relaxation)
-        else:
+        if is_matrix:
             values = matrix @ values
+        else:
+            relax(values, relaxation)
         sizes.append(_norm(values))
     # The first half of the sweeps, if they are many, forgets what is forgotten faster.
     since = (len(sizes) - 1) // 2
@@ -164,13 +166,6 @@ def _norm(values: FloatArray) -> float:
         return float(np.linalg.norm(values))
     flat = values.reshape(-1)
     return math.sqrt(float(np.einsum("n,n->", flat, flat)))
-
-
-def _matrix(sweep: Sweep, n: int, relaxation: float) -> FloatArray:
-    """Return what a sweep does to values, as a matrix."""
-    matrix = np.eye(n)
-    sweep.apply(matrix, relaxation)
-    return matrix
 
 
 # Large graphs: the rate over a run of the default length.

@@ -62,8 +62,13 @@ class Meter:
     ) -> None:
         self.counts = _Counts(0, 0, 0, 0)
         self._payload = payload
-        self._sites = _small(graph.site_of) if isinstance(graph, GroupedGraph) else None
-        self._all_cross = isinstance(graph, GroupedGraph) and not graph.has_local_edges
+        self._sites: IntArray | None = None
+        self._all_cross = True
+        if isinstance(graph, GroupedGraph):
+            # In as few bytes as numbers of sites take, so that most of them stay in the cache.
+            few = int(graph.site_of.max()) < 2**16
+            self._sites = graph.site_of.astype(np.uint16 if few else np.int32)
+            self._all_cross = not graph.has_local_edges
         sizes = payload.set_sizes
         self._held = [] if sizes is None else [own_observations(len(sizes)) for _ in range(walks)]
         self._loops: Any = None
@@ -74,8 +79,7 @@ class Meter:
 
     def count(self, exchanges: tuple[PairArray, ...]) -> None:
         """Add the exchanges of a block; a lone node makes none."""
-        made = sum(map(len, exchanges))
-        crossing = sum(map(self._crossing, exchanges)) if self._sites is not None else made
+        made, crossing = sum(map(len, exchanges)), sum(map(self._crossing, exchanges))
         followed = sum(map(self._follow, self._held, exchanges))
         payload, messages = self._payload, crossing * self._payload.messages
         observations = followed if self._held else messages
@@ -90,9 +94,8 @@ class Meter:
 
     def _crossing(self, exchanges: PairArray) -> int:
         """Count the exchanges between sites."""
-        if self._all_cross:
+        if self._all_cross or self._sites is None:
             return len(exchanges)
-        assert self._sites is not None
         if self._loops is not None:
             return int(self._loops.crossings(exchanges, self._sites))
         here, there = self._sites.take(exchanges).T
@@ -114,12 +117,6 @@ class Meter:
             total += int(sizes[held[i]] + sizes[held[j]])
             held[i], held[j] = held[j], held[i]
         return total
-
-
-def _small(site_of: IntArray) -> IntArray:
-    """Site numbers in as few bytes as they take, so that most of them stay in the cache."""
-    few = int(site_of.max()) < 2**16
-    return site_of.astype(np.uint16 if few else np.int32)
 
 
 BLOCK = 1 << 13

@@ -125,10 +125,9 @@ def _one_thread(nodes: int) -> AbstractContextManager[Any]:
     """
     if nodes <= _SMALL:
         with suppress(ImportError):
-            from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+            import threadpoolctl  # type: ignore[import-untyped]
 
-            limited: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-            return limited
+            return threadpoolctl.threadpool_limits(1, user_api="blas")
     return nullcontext()
 
 

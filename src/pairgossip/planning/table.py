@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,7 +122,14 @@ class Plan:
     def cells(self) -> list[tuple[str, ...]]:
         """Return the table as text; its columns are `COLUMNS`."""
         return [
-            (row.name, *map(_format, (row.exchanges, row.messages)), *_rest(row))
+            (
+                row.name,
+                _format(row.exchanges, "{:,}".format),
+                _format(row.messages, "{:,}".format),
+                _format(row.bytes, format_bytes),
+                row.basis or "-",
+                _format(row.remaining_error, _format_part),
+            )
             for row in self.rows
         ]
 
@@ -174,25 +181,15 @@ class Plan:
 COLUMNS = ("method", "exchanges", "messages", "bytes", "known by", "error that stays")
 
 
-def _format(number: int | None) -> str:
-    return "-" if number is None else f"{number:,}"
-
-
-def _rest(row: PlannedMethod) -> tuple[str, str, str]:
-    stays = "-" if row.remaining_error is None else _format_part(row.remaining_error)
-    return "-" if row.bytes is None else format_bytes(row.bytes), row.basis or "-", stays
+def _format(number: Any, form: Callable[[Any], str]) -> str:
+    return "-" if number is None else form(number)
 
 
 def _align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
     """Return lines of equal columns: the first to the left, the others to the right."""
     first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
-    return [
-        "  ".join(
-            [line[0].ljust(first)]
-            + [text.rjust(width) for text, width in zip(line[1:], others, strict=True)]
-        )
-        for line in lines
-    ]
+    form = "  ".join([f"{{:<{first}}}", *(f"{{:>{width}}}" for width in others)])
+    return [form.format(*line) for line in lines]
 
 
 def _format_part(part: float) -> str:

@@ -88,9 +88,9 @@ def expected_estimates(
     ``Pairs(data, "gini").matrix()``; for ``method="averaging"`` it is the vector of values.
     """
     chosen = find_method(method, "sync", graph.n)
-    known = known_expectation(chosen, "sync")
+    expected = EXPECTED[known_expectation(chosen, "sync")]
     values, steps = _check_values(pair_values, chosen, graph), _check_steps(iterations)
-    at = EXPECTED[known](values, gossip_spectrum(graph, law), order)
+    at = expected(values, gossip_spectrum(graph, law), order)
     return np.array([at(t) for t in steps])
 
 

@@ -55,6 +55,9 @@ _OF_ONE = re.compile(r"\b[ty]\d+\b")
 """What is another number for every other row."""
 
 
+_Range = tuple[int, int]
+
+
 class Sweep(NamedTuple):
     """A compiled function of pairs with the numbers it knows, and the columns of the rows."""
 
@@ -68,13 +71,7 @@ class Sweep(NamedTuple):
         """Return the weights of all rows of the table."""
         return np.append(weights, np.zeros(self.table.shape[1] - len(weights)))
 
-    def add(
-        self,
-        rows: tuple[int, int],
-        others: tuple[int, int],
-        weights: FloatArray,
-        sums: FloatArray,
-    ) -> None:
+    def add(self, rows: _Range, others: _Range, weights: FloatArray, sums: FloatArray) -> None:
         """Add to the sums of some rows what they have with some others, from a multiple of 4."""
         self.loop(self.table, weights, self.constants, *rows, *others, sums)
 

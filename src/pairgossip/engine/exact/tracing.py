@@ -8,7 +8,7 @@ on other rows or on how many there are, and all that is not known here, is `Untr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -107,14 +107,13 @@ class Block(NDArrayOperatorsMixin):
         out = how.pop("out", (None,))[0]
         if method != "__call__" or how or getattr(np, ufunc.__name__, None) is not ufunc:
             raise Untraceable
-        found = _multiply_matrices(*inputs) if ufunc is np.matmul else _call(ufunc, inputs)
+        result = _multiply_matrices(*inputs) if ufunc is np.matmul else _call(ufunc, inputs)
         if out is None:
-            return found
-        if not isinstance(out, Block) or (out.ndim, out.kind) != (found.ndim, found.kind):
+            return result
+        same = isinstance(out, Block) and (out.ndim, out.kind) == (result.ndim, result.kind)
+        if not same or out.is_shared:
             raise Untraceable
-        if out.is_shared:
-            raise Untraceable
-        out.terms = found.terms
+        out.terms = result.terms
         return out
 
     def __array_function__(
@@ -155,21 +154,11 @@ class Block(NDArrayOperatorsMixin):
         """Return a block that may be changed."""
         return self._with(self.terms)
 
-    def sum(self, axis: Any = None) -> Block:
-        """Add columns up."""
-        return _reduce("sum", self, axis)
+    def _reduce(self, how: str, axis: Any = None) -> Block:
+        return _reduce(how, self, axis)
 
-    def mean(self, axis: Any = None) -> Block:
-        """Average columns."""
-        return _reduce("mean", self, axis)
-
-    def max(self, axis: Any = None) -> Block:
-        """Take the largest column."""
-        return _reduce("max", self, axis)
-
-    def min(self, axis: Any = None) -> Block:
-        """Take the smallest column."""
-        return _reduce("min", self, axis)
+    sum, mean = partialmethod(_reduce, "sum"), partialmethod(_reduce, "mean")
+    max, min = partialmethod(_reduce, "max"), partialmethod(_reduce, "min")
 
     def _view(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> Block:
         view = self._with(terms, ndim, kind)
@@ -189,30 +178,23 @@ def trace(
     (m,), which ``columns=None`` says. Symmetric is only what has the same term both ways round.
     """
     expressions = Expressions()
-    first, second = (
-        Block(
-            expressions,
-            [expressions.given(f"{name}{column}") for column in range(columns or 1)],
-            1 if columns is None else 2,
-            FLOAT,
-        )
-        for name in "xy"
-    )
+
+    def follow(*names: str) -> Term:
+        blocks = []
+        for name in names:
+            terms = [expressions.given(f"{name}{column}") for column in range(columns or 1)]
+            blocks.append(Block(expressions, terms, 1 if columns is None else 2, FLOAT))
+        result = function(*blocks)
+        if not isinstance(result, Block) or result.ndim != 1:
+            raise Untraceable
+        return _to_numbers(result)[0]
+
     # A function that is followed may do whatever it likes; it is then called on numbers as ever.
     try:
-        found, mirrored = (
-            _result(function(one.copy(), other.copy()))
-            for one, other in ((first, second), (second, first))
-        )
+        term, mirrored = follow("x", "y"), follow("y", "x")
     except (Exception, Untraceable):
         return None
-    return expressions, found, found == mirrored
-
-
-def _result(found: Any) -> Term:
-    if not isinstance(found, Block) or found.ndim != 1:
-        raise Untraceable
-    return _to_numbers(found)[0]
+    return expressions, term, term == mirrored
 
 
 def _call(ufunc: np.ufunc, inputs: Sequence[Any]) -> Block:
