@@ -177,8 +177,12 @@ def _search_default_run(n: int, sweep: Sweep) -> float:
     rates: dict[float, float] = {}
 
     def measure(relaxation: float) -> float:
+        """Return how many e-folds a sweep forgets, after the first quarter of those made."""
         if relaxation not in rates:
-            rates[relaxation] = _measure_rate(relax, relaxation, start.copy(), most)
+            sizes = _follow(relax, relaxation, start.copy(), most)
+            since = (len(sizes) - 1) // 4
+            shrunk = max(sizes[-1], 1e-300) / sizes[since]
+            rates[relaxation] = -math.log(shrunk) / (len(sizes) - 1 - since)
         return rates[relaxation]
 
     # With two colors this is the best, by the theory of successive over-relaxation.
@@ -189,14 +193,6 @@ def _search_default_run(n: int, sweep: Sweep) -> float:
 
 def _default_sweeps(n: int, sweep: Sweep) -> int:
     return max(_FEWEST_SWEEPS, ITERATIONS_PER_NODE * n // len(sweep.edges))
-
-
-def _measure_rate(relax: _Relax, relaxation: float, values: FloatArray, most: int) -> float:
-    """Return how many e-folds a sweep forgets, after the first quarter of those that are made."""
-    sizes = _follow(relax, relaxation, values, most)
-    since = (len(sizes) - 1) // 4
-    shrunk = max(sizes[-1], 1e-300) / sizes[since]
-    return -math.log(shrunk) / (len(sizes) - 1 - since)
 
 
 def _follow(relax: _Relax, relaxation: float, values: FloatArray, most: int) -> list[float]:
@@ -212,11 +208,9 @@ def _follow(relax: _Relax, relaxation: float, values: FloatArray, most: int) -> 
 def _climb(measure: Callable[[float], float], first: float) -> None:
     """Measure ever larger or smaller relaxations as long as rates rise, then once between."""
 
-    def relaxation(steps: float) -> float:
-        return min(max(1.0 - _STRIDE**steps * (1.0 - first), 0.5), _LARGEST_RELAXATION)
-
     def measure_at(steps: float) -> float:
-        return measure(relaxation(steps))
+        relaxation = max(1.0 - _STRIDE**steps * (1.0 - first), 0.5)
+        return measure(min(relaxation, _LARGEST_RELAXATION))
 
     best = 0
     for direction in (1, -1):

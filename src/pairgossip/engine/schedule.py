@@ -147,22 +147,17 @@ class OrderedSchedule(Schedule):
 
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return the next exchanges."""
-        parts = [self._waiting]
-        found = len(self._waiting)
-        while found < iterations:
-            parts.append(self._take_turns())
-            found += len(parts[-1])
-        drawn = np.concatenate(parts)
-        self._waiting = drawn[iterations:]
-        return (drawn[:iterations],)
-
-    def _take_turns(self) -> PairArray:
-        """Return those of the next edges in turn that do not miss theirs."""
-        turns = (self._next + np.arange(self._drawn_at_once)) % len(self._edges)
-        self._next = int(turns[-1]) + 1
-        if self._missed:
-            turns = turns[self._chances.random(len(turns)) >= self._missed]
-        return self._edges.take(turns, axis=0)
+        parts, drawn = [self._waiting], len(self._waiting)
+        while drawn < iterations:
+            turns = (self._next + np.arange(self._drawn_at_once)) % len(self._edges)
+            self._next = int(turns[-1]) + 1
+            if self._missed:
+                turns = turns[self._chances.random(len(turns)) >= self._missed]
+            parts.append(self._edges.take(turns, axis=0))
+            drawn += len(turns)
+        exchanges = np.concatenate(parts)
+        self._waiting = exchanges[iterations:]
+        return (exchanges[:iterations],)
 
 
 class TreeSchedule(Schedule):

@@ -165,7 +165,10 @@ def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
     sweep = color_edges(graph)
     missed = _MISSED_TURNS if method.swaps else 0.0
     relaxation = given
-    is_slow = given is None and _waits_for_hubs(graph, sweep)
+    # Where measuring takes long: do few nodes have most turns, as on a star?
+    takes_long = graph.n > _LARGEST_GAP or sweep.colors > _MOST_COLORS
+    waits_for_hubs = takes_long and sweep.colors > 8 * graph.edge_count / graph.n
+    is_slow = given is None and waits_for_hubs
     if given is None and not is_slow:
         if method.relaxes:
             best = best_relaxation(graph, sweep)
@@ -193,12 +196,6 @@ def _has_too_many_edges(graph: Graph) -> bool:
     if not graph.is_complete and graph.degrees.min() < 2 * _TO_ROUNDING:
         return False  # no gap is larger than the least degree, but for n / (n - 1)
     return _TO_ROUNDING / graph.edge_count < graph.normalized_gap() / 2
-
-
-def _waits_for_hubs(graph: Graph, sweep: Sweep) -> bool:
-    """Tell, where measuring takes long, whether few nodes have most turns, as on a star."""
-    takes_long = graph.n > _LARGEST_GAP or sweep.colors > _MOST_COLORS
-    return takes_long and sweep.colors > 8 * graph.edge_count / graph.n
 
 
 def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:

@@ -318,7 +318,11 @@ def run_trials(
                 workshop.report(experiment.iterations)
     except KeyboardInterrupt:
         workshop.stopped = True
-        kept = _worth_keeping(finished, workshop.unfinished)
+        kept = dict(sorted(finished.items()))
+        if not finished:  # the one that got furthest
+            unfinished = list(workshop.unfinished.items())
+            started = [(number, record) for number, record in unfinished if record.written]
+            kept = dict(sorted(started, key=lambda one: -one[1].written)[:1])
         return Outcome(list(kept.values()), interrupted=True, numbers=list(kept))
     finally:
         results.close()
@@ -341,14 +345,3 @@ def _results(
         return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")(jobs)
     except ValueError:  # a backend that gives its results only all at once
         return (result for result in Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
-
-
-def _worth_keeping(finished: dict[int, R], unfinished: dict[int, R]) -> dict[int, R]:
-    """All finished trials; if there is none, the one that got furthest."""
-    if finished:
-        return dict(sorted(finished.items()))
-    started = {number: record for number, record in list(unfinished.items()) if record.written}
-    if not started:
-        return {}
-    furthest = max(started, key=lambda number: started[number].written)
-    return {furthest: started[furthest]}

@@ -163,7 +163,10 @@ class Metric:
 
     def __init__(self, products: FloatArray, added: FloatArray) -> None:
         diagonal = products if products.ndim == 2 else np.einsum("nii->ni", products)
-        self._roots = np.sqrt(_lift(diagonal) + added)
+        # Features without weight are treated like the one with most: steps along them are short.
+        most = diagonal.max(axis=1, keepdims=True)
+        lifted = np.where(diagonal > _NEGLIGIBLE * most, diagonal, np.where(most > 0, most, 1.0))
+        self._roots = np.sqrt(lifted + added)
         self._whole = self._inverse = None
         if products.ndim == 3:
             whole = products / self._roots[:, :, None] / self._roots[:, None, :]
@@ -198,12 +201,6 @@ def _invert(whole: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _turn(matrix: FloatArray | None, v: FloatArray) -> FloatArray:
     return v if matrix is None else np.asarray(np.einsum("nij,nj->ni", matrix, v))
-
-
-def _lift(diagonal: FloatArray) -> FloatArray:
-    """Treat features without weight like the one with most, so that steps along them are short."""
-    most = diagonal.max(axis=1, keepdims=True)
-    return np.where(diagonal > _NEGLIGIBLE * most, diagonal, np.where(most > 0, most, 1.0))
 
 
 def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArray:

@@ -103,17 +103,16 @@ class Polynomials:
             folded = self._fold(sums).reshape(len(others), -1, self._low)
             read = [self._sum_all(*each) for each in zip(features, folded, strict=True)]
         else:
-            read = [self._sum_forms(*each) for each in zip(features, others, below, strict=True)]
+            read = []
+            for own, averages, side in zip(features, others, below, strict=True):
+                forms = (form.T if side else form for form in self._forms)
+                read.append(np.stack([self._sum(own, averages @ form) for form in forms]))
         found = []
         for (values, slopes, bends), averages in zip(read, others, strict=True):
             errors = np.empty(len(values))
             errors[:] = self.error * np.abs(averages[:, 0])
             found.append(PairSums(values, slopes, np.maximum(bends, 0.0), errors))
         return found
-
-    def _sum_forms(self, features: FloatArray, others: FloatArray, below: bool) -> FloatArray:
-        forms = (form.T if below else form for form in self._forms)
-        return np.stack([self._sum(features, others @ form) for form in forms])
 
     def _unfold(self, products: FloatArray) -> FloatArray:
         """Return averages of all polynomials, given those of T_jk T_i, shape (n, high, low).

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -167,7 +168,8 @@ def gosta_sharper_deviation_bound(
     q, q_within = mean_squares(H - H.mean()), mean_squares(within)
     roots = np.sqrt(q)
     before = np.cumsum(roots) - roots
-    decayed = _decaying_sum(q + 2 * roots * before, float(rho2))
+    terms = q + 2 * roots * before
+    decayed = np.array(list(accumulate(terms, lambda total, term: float(rho2) * total + term)))
     mixing = 2 * np.linalg.norm(within) * rho1 / (1 - rho1)
     spread = np.cumsum(q_within) + mixing * np.cumsum(np.sqrt(q_within))
     return np.sqrt(decayed + spread) / steps
@@ -224,15 +226,6 @@ def _norm_about_mean(values: FloatArray) -> float:
 def _needs_three_nodes(c: Constants, what: str) -> None:
     if c.n < 3:
         raise InputError(f"{what} needs at least 3 nodes: on two the walk never mixes.")
-
-
-def _decaying_sum(terms: FloatArray, ratio: float) -> FloatArray:
-    """Return sum_{s<=t} ratio^(t-s) terms_s for every t."""
-    total, sums = 0.0, np.empty_like(terms)
-    for s, term in enumerate(terms):
-        total = ratio * total + term
-        sums[s] = total
-    return sums
 
 
 # What no decentralized algorithm can beat, as far as it is known.

@@ -44,13 +44,10 @@ class Visitors:
             piece = exchanges[start : start + _AT_ONCE]
             nodes, held = np.empty((2, 2, len(piece)), dtype=np.intp)
             self._walk(piece, self._held, nodes, held)
-            both = self._values_both_ways(nodes.ravel(), held.ravel())
-            yield Visits(piece, nodes, both.reshape(2, len(piece), -1))
-
-    def _values_both_ways(self, firsts: IntArray, seconds: IntArray) -> FloatArray:
-        values = self._pairs.values(firsts, seconds)
-        is_symmetric = all(part.symmetric for part in self._pairs.parts)
-        return values + (values if is_symmetric else self._pairs.values(seconds, firsts))
+            values = back = self._pairs.values(nodes.ravel(), held.ravel())
+            if not all(part.symmetric for part in self._pairs.parts):
+                back = self._pairs.values(held.ravel(), nodes.ravel())
+            yield Visits(piece, nodes, (values + back).reshape(2, len(piece), -1))
 
 
 class RowErrors:
@@ -82,7 +79,10 @@ class RowErrors:
         self._advance = row_products.advance if loops is None else loops.track_products
         self._relaxation = relaxation
         of = own_observations(pairs.n) if clusters is None else clusters
-        sizes = _sizes(pairs, of)
+        # A site with a set of rows counts for as many nodes as these.
+        sizes, rows = np.bincount(of).astype(np.float64), pairs.set_sizes
+        if rows is not None:
+            sizes = np.asarray(rows * (pairs.n / rows.sum()))
         self._are_rows = bool(np.all(sizes == 1))
         self._spread = float(sizes @ sizes) / pairs.n
         self._factors = _factors(pairs) if clusters is None else None
@@ -143,14 +143,6 @@ def _walk(exchanges: PairArray, held: IntArray, nodes: IntArray, tokens: IntArra
     for at, pair in enumerate(exchanges):
         held[pair] = held[pair[::-1]]
         nodes[:, at], tokens[:, at] = pair, held[pair]
-
-
-def _sizes(pairs: Problem, clusters: IntArray) -> FloatArray:
-    """Return how many nodes each cluster counts for; a site with a set of rows as many as these."""
-    sizes = pairs.set_sizes
-    if sizes is not None:
-        return np.asarray(sizes * (pairs.n / sizes.sum()))
-    return np.bincount(clusters).astype(np.float64)
 
 
 def _draw_marks(clusters: IntArray, seed: SeedSequence) -> FloatArray:

@@ -325,8 +325,11 @@ class EstimationTrial(Trial[TrialRecord]):
         record.estimates = estimates
         if self._setup.level is not None:
             self._measure_errors(at, estimates)
-        if self._setup.node_test is not None:
-            record.null_error = self._null_errors(self._setup.node_test)
+        test = self._setup.node_test
+        if test is not None and not self._floods:
+            averages = self._engine.estimates()
+            record.ties = self._problem.tie_sizes(averages) if test.counts_orders else None
+            record.null_error = self._problem.null_errors(averages, test)
         if record.history is not None:
             record.history[at] = estimates
 
@@ -368,14 +371,6 @@ class EstimationTrial(Trial[TrialRecord]):
             everyone = learned is not None and learned.min() == problem.n
             return np.full(problem.n, self._setup.exact_error) if everyone else unknown
         return self._without_noise(self._rows.errors(averages))
-
-    def _null_errors(self, test: NodeTest) -> FloatArray:
-        """Return what nodes know of the standard error without an effect."""
-        problem, averages = self._problem, self._engine.estimates()
-        if self._floods:
-            return np.full(problem.n, np.nan)
-        self.record.ties = problem.tie_sizes(averages) if test.counts_orders else None
-        return problem.null_errors(averages, test)
 
     def _without_noise(self, seen: FloatArray) -> FloatArray:
         """Return the errors of the sample: those of private reports are of their noise too."""

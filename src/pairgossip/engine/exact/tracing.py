@@ -335,15 +335,11 @@ def _contract(how: str, first: Any, second: Any) -> Block:
     return _add_products(first, second)
 
 
-def _clip(block: Any, low: Any, high: Any) -> Any:
-    return np.minimum(np.maximum(block, low), high)
-
-
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.where: _choose,
     np.linalg.norm: _norm,
     np.einsum: _contract,
-    np.clip: _clip,
+    np.clip: lambda block, low, high: np.minimum(np.maximum(block, low), high),
     np.sum: partial(_reduce, "sum"),
     np.mean: partial(_reduce, "mean"),
     np.prod: partial(_reduce, "prod"),
