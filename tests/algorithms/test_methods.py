@@ -7,26 +7,17 @@ import pytest
 from pairgossip import InputError
 from pairgossip.algorithms import gosta_sync
 from pairgossip.algorithms.methods import (
-    BUILT_IN,
-    METHODS,
     Expectation,
     Method,
     Plain,
     Twin,
     find_method,
 )
-from pairgossip.cli import main
 
 
 def test_names_are_forgiving() -> None:
     assert find_method("U1-gossip").name == "u1"
     assert find_method("GoSta").name == "gosta"
-
-
-def test_every_method_has_a_description_and_a_clock() -> None:
-    for method in METHODS.values():
-        assert method.description
-        assert method.clocks
 
 
 @pytest.mark.parametrize(
@@ -45,19 +36,6 @@ def test_every_method_has_a_description_and_a_clock() -> None:
 def test_wrong_settings(settings: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         find_method(*settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("command", ["estimate", "watch"])
-def test_help_points_to_the_list_of_methods(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main([command, "--help"])
-    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "pairgossip methods" in shown
-    main(["methods"])
-    shown = capsys.readouterr().out
-    for method in BUILT_IN:
-        assert method.name in shown
 
 
 PLAIN = {"sync": Plain(gosta_sync.init, gosta_sync.step)}
@@ -96,9 +74,3 @@ def made(**changes: Any) -> Method:
 def test_a_method_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         made(**changes)
-
-
-def test_a_method_claims_nothing_unsaid() -> None:
-    method = made()
-    assert not method.twins and not method.expectations
-    assert method.clocks == ("sync",)

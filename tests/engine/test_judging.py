@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip import graphs, minimize, steps
+from pairgossip import graphs, minimize
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent import judge as judging
 from pairgossip.engine.descent.judge import (
@@ -37,11 +37,6 @@ def problem(loss: str, n: int = 150, classes: int = 2, d: int = 3) -> LearningPr
 
 def models(r: int, d: int = 3, scale: float = 1.0) -> FloatArray:
     return scale * (np.random.default_rng(r).normal(size=(r, d)) + 0.5)
-
-
-def bias_of(fit: Fit) -> FloatArray:
-    assert fit.bias is not None
-    return fit.bias.gradient
 
 
 def assert_twins(judged: LearningProblem, thetas: FloatArray) -> None:
@@ -330,20 +325,3 @@ def test_minimize_judges_that_many_unless_asked(monkeypatch: pytest.MonkeyPatch)
     evenly = np.unique(np.linspace(0, 49, 12).astype(int))
     np.testing.assert_allclose(unasked.objective[0], objectives[evenly].mean(), rtol=1e-12)
     np.testing.assert_allclose(all_nodes.objective[0], objectives.mean(), rtol=1e-12)
-
-
-@pytest.mark.parametrize("loss", ["auc-logistic", "ranking-smoothed-hinge"])
-def test_curves_do_not_depend_on_workers_and_agree_with_plain_runs(loss: str) -> None:
-    judged = problem(loss, n=40)
-    runs = [
-        minimize(
-            judged.data[:, :-1], judged.data[:, -1], loss, graphs.cycle(40), clock="async",
-            iterations=300, trials=3, seed=1, step=steps.inverse_sqrt(0.1), n_jobs=jobs,
-            engine=engine, progress=False,
-        )
-        for jobs, engine in ((1, "auto"), (3, "auto"), (1, "plain"))
-    ]  # fmt: skip
-    curves = [(run.trial_objective, bias_of(run), run.models) for run in runs]
-    for alone, many, plain in zip(*curves, strict=True):
-        np.testing.assert_array_equal(alone, many)
-        np.testing.assert_allclose(alone, plain, rtol=1e-10, atol=1e-12)

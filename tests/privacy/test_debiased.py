@@ -76,28 +76,6 @@ def test_the_statistic_of_all_reports_is_the_average_over_pairs(case: Case, targ
     assert found == pytest.approx(float(expected), rel=1e-10)
 
 
-def test_taking_a_report_for_another_persons_is_biased_at_own_pairs() -> None:
-    """The naive V-statistic uses the debiased kernel at own pairs too, and misses."""
-    mechanism, data, kernel = CASES["gini"]
-    debiased, laws = mechanism.debiased(kernel), report_laws(mechanism, data)
-    table, n = debiased.tables[0], len(data)
-
-    def naive(flat: tuple[int, ...]) -> FloatArray:
-        return np.array([table[np.ix_(flat, flat)].sum() / n**2])
-
-    target = truth(debiased, data, "v")[0]
-    biased = moments(laws, naive)[0][0]
-    # By the covariance of the indicators: V + mean over people of tr(A C_x) / n.
-    q, inverse = channel(mechanism), np.linalg.inv(channel(mechanism))
-    cells = mechanism.flat(mechanism.encode(data))
-    traces = [q[x] @ np.diagonal(inverse @ debiased.cell_tables[0] @ inverse.T) for x in cells]
-    assert biased == pytest.approx(target + np.mean(traces) / n, abs=1e-12)
-    assert target == pytest.approx(0.25)
-    assert biased < 0
-    aware = moments(laws, lambda flat: components(debiased, flat, "v"))[0][0]
-    assert aware == pytest.approx(target, abs=1e-12)
-
-
 def test_it_serves_as_a_kernel_of_reports() -> None:
     mechanism = RandomizedResponse(1.0, 4, (0, 1), classes=(0, 1))
     debiased = mechanism.debiased("auc")

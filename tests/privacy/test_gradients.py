@@ -11,10 +11,7 @@ from numpy.random import SeedSequence
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent.engines import Descent
-from pairgossip.engine.descent.trial import build_descent
-from pairgossip.engine.schedule import Schedule, root_seed
-from pairgossip.losses import GeneralLoss, Loss, as_loss, as_proximal, inverse_sqrt
+from pairgossip.losses import GeneralLoss, Loss, as_loss
 from pairgossip.privacy import DebiasedLoss, PrivateLearning, RandomizedResponse
 from tests.privacy.enumeration import channel, moments, report_laws, rows_of
 
@@ -121,32 +118,6 @@ def test_objectives_are_those_of_the_raw_data() -> None:
         assert judged.objectives(models) == pytest.approx(expected)
         assert not judged.compilable
     assert problem.marks != PrivateLearning(DATA, "auc-logistic", APART).marks
-
-
-@pytest.mark.parametrize("clock", ["sync", "async"])
-def test_learning_from_reports_in_the_engine(clock: str) -> None:
-    """Scores rise with the label's chance, and the model found by reports alone says so."""
-    random, n = np.random.default_rng(2), 400
-    features = random.random(n)
-    labels = (random.random(n) < features).astype(float)
-    mechanism = RandomizedResponse(3.0, 3, (0, 1), classes=(0, 1))
-    problem = PrivateLearning(features, "auc-logistic", mechanism, labels)
-    trial = problem.for_trial(SeedSequence(1))
-    graph = pg.graphs.complete(n)
-    descent = Descent(
-        trial,
-        as_proximal(pg.Ball(5.0), None),
-        inverse_sqrt(5.0 / problem.debiased.size()),
-        clock,
-        graph.pick_probabilities("uniform-edges"),
-    )
-    engine = build_descent("auto", descent)
-    (exchanges,) = Schedule(graph, "uniform-edges", root_seed(1)).draw(1500)
-    engine.advance(exchanges)
-    model = engine.snapshot().mean.mean(axis=0)
-    start, end = problem.objectives(np.stack([np.zeros(1), model]))
-    assert model[0] > 0
-    assert end < start
 
 
 def test_refusals() -> None:
