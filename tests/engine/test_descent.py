@@ -10,8 +10,8 @@ import pytest
 
 from pairgossip import graphs
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent.cone_loops import onto_cone
 from pairgossip.engine.descent.engines import Descent
+from pairgossip.engine.descent.loops import logistic_slopes, onto_cone
 from pairgossip.engine.descent.trial import build_descent
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.losses import (
@@ -209,8 +209,6 @@ def test_a_general_loss_agrees_with_the_same_loss_in_parts() -> None:
 
 
 def test_logistic_slopes_are_accurate_over_the_whole_range() -> None:
-    from pairgossip.engine.descent.loops import logistic_slopes
-
     u = np.concatenate([np.linspace(-40, 40, 4001), [-800.0, 800.0, 0.0, 1e-300]])
     bits = np.zeros(len(u), dtype=np.int64)
     slopes = u.copy()

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.engine.descent.cone_loops import onto_cone
-from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, slope
+from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, onto_cone, slope
 from pairgossip.engine.loops import average_at, ends, loop, vectorized
 
 _MOST_STEPS = 100

@@ -103,12 +103,18 @@ class RankingJudge:
         self._lower = np.searchsorted(labels, labels).astype(np.int64)
         self._plan = _spans(labels, _ALL_DIRECT if is_direct else direct)
         self._features = np.ascontiguousarray(center(problem.data[:, :-1])[self._order].T)
-        self._tables = self._room = None
+        self._tables: Any = None
+        self._room: Any = None
         if not is_direct:
             forms, falling, rising = tables()
             # Padded for loops over an even number of moments.
             self._tables = np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
-            self._room = _room(problem.n)
+            n, moments = problem.n, DEGREE + DEGREE % 2
+            # Of the panels of two sides of up to n scores, and for counting them.
+            self._room = (
+                np.zeros(2 * n + 66, dtype=np.int64), np.empty((2, n)), np.empty((2, n)),
+                np.zeros(n + 1, dtype=np.int64), np.zeros((2, n, moments)), np.zeros(len(RATES)),
+            )  # fmt: skip
         self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)
         self._bits = np.zeros(problem.n, dtype=np.int64)
         self._step = max(1, _SCORES_AT_ONCE // problem.n)
@@ -123,7 +129,6 @@ class RankingJudge:
             if self._phi is Phi.LOGISTIC:
                 self._loops.write_logistic_sums(*each, self._tables, room, *out)
             else:
-                assert room is not None
                 self._loops.write_hinge_sums(*each, int(self._phi), *room[:2], *out)
         return sums / len(self._scores) ** 2
 
@@ -226,10 +231,3 @@ def _spans(labels: FloatArray, direct: int) -> IntArray:
         if not few:
             waiting += [(start, middle), (middle, end)]
     return np.array(plan, dtype=np.int64).reshape(-1, 3)
-
-
-def _room(n: int) -> tuple[Any, ...]:
-    """Make room for the panels of two sides of up to n scores, and for counting them."""
-    moments = np.zeros((2, n, DEGREE + DEGREE % 2))
-    counts, starts = np.zeros(2 * n + 66, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
-    return counts, np.empty((2, n)), np.empty((2, n)), starts, moments, np.zeros(len(RATES))

@@ -73,8 +73,7 @@ def build_engine(name: str, problem: Problem, how: Procedure) -> Engine:
         return _build_flooding(problem, how, is_plain=is_plain)
     with needed_for_speed():
         from pairgossip.engine.estimation.averages import CollectEngine
-        from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
-        from pairgossip.engine.estimation.trimming import TrimEngine
+        from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine, TrimEngine
     if method.collects:
         return CollectEngine(problem)
     if method.counts_by_rank:
@@ -139,12 +138,6 @@ class Setup:
     def start(self, seed: SeedSequence) -> EstimationTrial:
         """Return a trial that has not begun yet."""
         return EstimationTrial(self, seed)
-
-    def weights(self) -> FloatArray | None:
-        """Return the weight of each node's values, if the method asks for it."""
-        if not self.method.weighs_by_picks or self.graph.n == 1:
-            return None
-        return weighted_gosta.weights(self.graph.pick_probabilities(self.law))
 
     @property
     def course(self) -> Course:
@@ -238,7 +231,10 @@ class EstimationTrial(Trial[TrialRecord]):
             record.private_value = problem.exact()
         self._setup = setup
         self._problem = problem
-        how = Procedure(method, setup.clock, setup.order, setup.weights(), setup.timetable)
+        weights = None
+        if method.weighs_by_picks and setup.graph.n > 1:
+            weights = weighted_gosta.weights(setup.graph.pick_probabilities(setup.law))
+        how = Procedure(method, setup.clock, setup.order, weights, setup.timetable)
         self._engine = build_engine(setup.engine, problem, how)
         self._seen = SeenErrors()
         self._visitors: Visitors | None = None
