@@ -12,7 +12,6 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import GroupedGraph
-from pairgossip.losses import as_proximal
 from pairgossip.losses.learning import LearningProblem, WholeSetsLearning
 from tests.problems import rows
 from tests.test_groups import are_edges, schedule_of
@@ -152,25 +151,12 @@ def test_a_fit_goes_on_with_the_same_groups_only() -> None:
         pg.minimize(DATA, LABELS, groups=UNEQUAL, construction="whole-sets", **go_on)
     with pytest.raises(InputError, match="another graph"):
         pg.minimize(DATA, LABELS, graph=pg.graphs.complete(3), groups=UNEQUAL, **go_on)
-
-
-def test_groups_are_not_given_to_a_start_without() -> None:
-    start = pg.minimize(DATA, LABELS, graph="cycle", step=STEP, iterations=10, seed=0)
+    alone = pg.minimize(DATA, LABELS, graph="cycle", step=STEP, iterations=10, seed=0)
     with pytest.raises(InputError, match="other groups, or another construction"):
-        pg.minimize(DATA, LABELS, groups=range(N), step=STEP, iterations=20, start=start)
+        pg.minimize(DATA, LABELS, groups=range(N), **(go_on | {"start": alone}))
 
 
 def test_vectors_do_not_run_whole_sets() -> None:
     settings: Any = {"groups": UNEQUAL, "construction": "whole-sets", "engine": "vectors"}
     with pytest.raises(InputError, match="Engine 'vectors' takes gradients at pairs of single"):
         pg.minimize(DATA, LABELS, graph=SITES, **settings)
-
-
-def test_matrices_are_learned_with_groups() -> None:
-    proximal = as_proximal(pg.PSD(), None)
-    assert proximal is not None
-    fit = pg.minimize(
-        DATA, LABELS, "metric-hinge", SITES, groups=UNEQUAL, construction="whole-sets",
-        constraint=pg.PSD(), step=STEP, iterations=200, seed=0,
-    )  # fmt: skip
-    assert fit.objective[-1] < fit.objective[0]

@@ -13,7 +13,7 @@ import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.kernels import Pairs, WholeSets
-from pairgossip.theory import constants, descent_constants, expected_estimates
+from pairgossip.theory import constants
 from tests.problems import rows, skewed
 
 mpl.use("agg")
@@ -156,19 +156,6 @@ def test_theory_is_that_of_the_materialized_graph(method: str, construction: str
     plain = pg.estimate(rows(9), kernel, run.graph.materialized(), **settings)
     for mine, theirs in zip(run.theory(), plain.theory(), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-10)
-
-
-@pytest.mark.parametrize("construction", ["lexicographic", "blow-up"])
-def test_constants_take_the_virtual_gap(construction: str) -> None:
-    graph = pg.graphs.grouped(SITES, GROUPS, construction)
-    H = Pairs(rows(9), skewed).matrix()
-    gap = graph.materialized().normalized_gap()
-    assert constants(H, graph).gap == pytest.approx(gap, rel=1e-12)
-    of_descent = descent_constants(graph, np.ones(2), 1.0)
-    assert of_descent.n == 9
-    assert of_descent.gap == pytest.approx(gap, rel=1e-12)
-    expected = expected_estimates(H, graph.materialized(), [1, 30])
-    np.testing.assert_allclose(expected_estimates(H, graph, [1, 30]), expected, rtol=1e-11)
 
 
 def test_bounds_hold_for_whole_sets() -> None:

@@ -163,17 +163,6 @@ def test_bytes_follow_the_sets(walks: int, compiled: bool) -> None:
     assert meter.counts == (50 * walks, 0, 100 * walks, 8 * numbers)
 
 
-def test_equal_sets_send_k_observations() -> None:
-    run = pg.estimate(
-        rows(8, 2), "distance", GRAPH, groups=EQUAL, construction="whole-sets", iterations=50,
-        seed=0,
-    )  # fmt: skip
-    np.testing.assert_array_equal(run.bytes, 8 * (2 * 2 + 1) * run.messages)
-    np.testing.assert_array_equal(run.messages, 2 * run.exchanges)
-    assert run.nodes == 4 and run.groups is not None and run.groups.tolist() == EQUAL
-    np.testing.assert_array_equal(run.site_estimates, run.estimates)
-
-
 def test_one_site_knows_everything() -> None:
     run = pg.estimate(
         rows(5), "gini", groups=[7] * 5, construction="whole-sets", iterations=9, seed=0
@@ -206,12 +195,3 @@ def test_expectation_by_powers_of_the_gossip_matrices(order: str, target: str) -
         ]
         means.append(np.sum(terms, axis=0).mean() / t)
     np.testing.assert_allclose(run.theory().expected_mean, means, rtol=1e-11)
-
-
-def test_mean_of_many_runs_is_the_expectation() -> None:
-    run = pg.estimate(
-        rows(9), "gini", GRAPH, groups=UNEQUAL, construction="whole-sets", trials=2_000,
-        iterations=25, checkpoints=[5, 25], seed=1,
-    )  # fmt: skip
-    deviation = run.trial_mean.std(axis=0) / np.sqrt(run.trials)
-    assert (np.abs(run.mean - run.theory().expected_mean) < 4 * deviation + 1e-12).all()

@@ -121,15 +121,6 @@ def test_groups(construction: str) -> None:
         learned(groups=np.arange(N) // 6, construction=construction, start=fit, iterations=310)
 
 
-def test_trials_join() -> None:
-    whole = learned(trials=3)
-    parts = [learned(trials=[0]), learned(trials=[1, 2])]
-    joined = pg.join_trials(parts)
-    assert (joined.models == whole.models).all()
-    assert whole.reports is not None and joined.reports is not None
-    assert (joined.reports == whole.reports).all()
-
-
 def test_a_general_loss_has_a_step() -> None:
     def value(theta: Any, x: Any, y: Any) -> Any:
         return (x[:, 1] > y[:, 1]) * (1 - (x[:, 0] - y[:, 0]) * theta[..., 0]) ** 2
