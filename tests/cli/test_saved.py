@@ -57,10 +57,13 @@ def rows(tmp_path: Path) -> Path:
     return file
 
 
-def test_scores_on_standard_output(cli: CommandLine, model: Path, rows: Path) -> None:
-    answer = cli("score", model, rows)
+def test_scores_on_standard_output_or_in_a_file(
+    cli: CommandLine, model: Path, rows: Path, tmp_path: Path
+) -> None:
+    answer, out = cli("score", model, rows), tmp_path / "scores.csv"
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.splitlines() == ["score", *map(repr, (ROWS @ THETA).tolist())]
+    assert cli("score", model, rows, "--out", out).out == "" and out.read_text() == answer.out
 
 
 def test_the_auc(cli: CommandLine, model: Path, rows: Path, tmp_path: Path) -> None:

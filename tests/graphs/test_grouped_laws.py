@@ -15,19 +15,10 @@ from pairgossip.checks import ROW_CONSTRUCTIONS
 from pairgossip.graphs import LAWS, Graph, GroupedGraph, complete, cycle, edge_law, watts_strogatz
 from pairgossip.graphs.checks import edge_keys
 from pairgossip.graphs.grouped.laws import _GuidedParts, _locator
-from tests.graphs.virtual import GROUPED, listed_by_definition
+from tests.graphs.virtual import SOME, listed_by_definition, streams
 
-SOME = {
-    name: graph
-    for name, graph in GROUPED.items()
-    if any(part in name for part in ("hubs", "complete", "two sites", "star", "cycle", "one site"))
-}
 EACH = pytest.mark.parametrize("graph", SOME.values(), ids=SOME.keys())
 DRAWS = 60_000
-
-
-def streams(count: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -50,20 +41,6 @@ def test_frequencies_follow_the_probabilities_of_all_edges(graph: GroupedGraph, 
         assert stats.chisquare(observed, expected).pvalue > 1e-4
     crossing = graph.is_network(drawn).mean()
     assert crossing == pytest.approx(graph.network_fraction(law), abs=4 * 0.5 / DRAWS**0.5)
-
-
-@pytest.mark.parametrize("law", LAWS)
-@EACH
-@settings(deadline=None, max_examples=8)
-@given(sizes=st.lists(st.integers(0, 70), min_size=1, max_size=6))
-def test_events_do_not_depend_on_how_many_are_drawn_at_a_time(
-    graph: GroupedGraph, law: str, sizes: list[int]
-) -> None:
-    sampler = edge_law(graph, law)
-    pieces = streams(sampler.stream_count)
-    drawn = np.concatenate([sampler.draw(pieces, size) for size in sizes])
-    at_once = sampler.draw(streams(sampler.stream_count), sum(sizes))
-    assert np.array_equal(drawn, at_once)
 
 
 @pytest.mark.pairs

@@ -21,6 +21,7 @@ from pairgossip.graphs import (
     star,
     watts_strogatz,
 )
+from tests.graphs.virtual import SOME, streams
 
 GRAPHS = {
     "small world": watts_strogatz(60, 4, 0.3, seed=1),
@@ -32,13 +33,9 @@ GRAPHS = {
 }
 
 
-def streams(count: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
-
-
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
-@settings(deadline=None, max_examples=25)
+@pytest.mark.parametrize("graph", [*GRAPHS.values(), *SOME.values()], ids=[*GRAPHS, *SOME])
+@settings(deadline=None, max_examples=10)
 @given(sizes=st.lists(st.integers(0, 70), min_size=1, max_size=6))
 def test_events_do_not_depend_on_how_many_are_drawn_at_a_time(
     graph: Graph, law: str, sizes: list[int]

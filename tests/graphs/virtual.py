@@ -66,6 +66,16 @@ GROUPED: dict[str, GroupedGraph] = {
 }
 GROUPED["one site"] = GroupedGraph(complete(1), [0] * 4)
 GROUPED["one site, two rows"] = GroupedGraph(complete(1), [0, 0])
+SOME = {
+    name: graph
+    for name, graph in GROUPED.items()
+    if any(part in name for part in ("hubs", "complete", "two sites", "star", "cycle", "one site"))
+}
+
+
+def streams(count: int, seed: int = 0) -> list[np.random.Generator]:
+    """The generators that a law draws from."""
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
 
 
 def listed_by_definition(graph: GroupedGraph) -> Graph:

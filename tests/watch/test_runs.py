@@ -39,6 +39,8 @@ def test_what_is_left_out_takes_its_default() -> None:
         None,
     )
     assert settings.columns == ("income",)
+    (run,) = build_runs(Settings.read({"kernel": "gini"}), Uploads())
+    assert 'data["income"]' in run.again.python  # the first column of numbers
     assert [tuple(run) for run in settings.runs] == [("complete", {}, "gosta", "sync", "random")]
 
 
