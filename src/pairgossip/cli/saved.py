@@ -182,13 +182,10 @@ def plot_command(
         compared = CHARTS["run"][what].compared
         if compared is None:
             raise InputError(f"'{what}' is drawn of one run alone: give one file.")
-        labeled = dict(zip(_curve_labels(run), runs, strict=True))
+        # By the files' names, or by their whole paths where names repeat.
+        stems = [file.stem for file in run]
+        labels = stems if len(set(stems)) == len(stems) else [str(file) for file in run]
+        labeled = dict(zip(labels, runs, strict=True))
         compare(labeled, what=compared.name, against=against, ax=figure.subplots())
     write_figure(figure, out)
     tell(f"Wrote {out}")
-
-
-def _curve_labels(files: list[Path]) -> list[str]:
-    """Call each run by its file's name, or by the whole path where names repeat."""
-    stems = [file.stem for file in files]
-    return stems if len(set(stems)) == len(stems) else [str(file) for file in files]

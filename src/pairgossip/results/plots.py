@@ -9,7 +9,6 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, needed_for
-from pairgossip.graphs import Graph
 from pairgossip.graphs.layout import place_nodes, visible_edges
 from pairgossip.results.charts import CHARTS, Comparison, find_chart
 from pairgossip.results.curves import (
@@ -270,7 +269,13 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     reach = _reach(estimates - center)
     ax = _new_axes(ax)
     if graph.edge_count <= _MOST_EDGES_DRAWN:
-        _draw_edges(ax, positions, graph)
+        from matplotlib.collections import LineCollection
+
+        edges = visible_edges(graph, positions)
+        # Many edges overlap: drawn faintly, their density still shows.
+        alpha = float(np.clip(400 / max(len(edges), 1), 0.03, 0.6))
+        look: Any = {"colors": "#777777", "linewidths": 0.6, "alpha": alpha}
+        ax.add_collection(LineCollection(list(positions[edges]), **look))
     points = ax.scatter(
         positions[:, 0],
         positions[:, 1],
@@ -298,16 +303,6 @@ def _reach(deviations: FloatArray) -> float:
     """How far the colors go: one far-off node must not take them all."""
     sizes = np.abs(deviations[~np.isnan(deviations)])
     return float(np.quantile(sizes, _COLORED_SHARE)) or 1.0 if sizes.size else 1.0
-
-
-def _draw_edges(ax: Axes, positions: FloatArray, graph: Graph) -> None:
-    from matplotlib.collections import LineCollection
-
-    edges = visible_edges(graph, positions)
-    # Many edges overlap: drawn faintly, their density still shows.
-    alpha = float(np.clip(400 / max(len(edges), 1), 0.03, 0.6))
-    lines = LineCollection(list(positions[edges]), colors="#777777", linewidths=0.6, alpha=alpha)
-    ax.add_collection(lines)
 
 
 def _estimates_at(run: Run, trial: int, checkpoint: int) -> FloatArray:

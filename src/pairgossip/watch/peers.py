@@ -90,23 +90,24 @@ def peers_at(places: Sequence[str]) -> Swarm:
         )
     readers: list[PeerReader] = []
     neighbors: list[set[str]] = []
+    named: set[str] = set()
     for place in places:
         address = None if Path(place).is_dir() else parse_metrics_address(place)
         if address is not None:
-            asked = MetricsReader(*address)
-            if asked.name in [reader.name for reader in readers]:
-                raise _named_twice(place)
-            readers.append(asked)
-            neighbors.append(set())
-            continue
-        home = open_home(place)
-        # By the certificate: whoever only looks has no business with the key.
-        certificate = read_bytes(home.cert, LARGEST_CERTIFICATE).decode("ascii", "replace")
-        peer = id_of_certificate(certificate)
-        if peer in [reader.id for reader in readers]:
-            raise _named_twice(place)
-        readers.append(FolderReader(home.read_settings().name, peer, home))
-        neighbors.append({member.id for member in home.read_members().neighbors()})
+            reader: PeerReader = MetricsReader(*address)
+            around: set[str] = set()
+        else:
+            home = open_home(place)
+            # By the certificate: whoever only looks has no business with the key.
+            certificate = read_bytes(home.cert, LARGEST_CERTIFICATE).decode("ascii", "replace")
+            name, peer = home.read_settings().name, id_of_certificate(certificate)
+            reader = FolderReader(name, peer, home)
+            around = {member.id for member in home.read_members().neighbors()}
+        if (key := reader.id or reader.name) in named:
+            raise InputError(f"{place} is named twice: name every peer once.")
+        named.add(key)
+        readers.append(reader)
+        neighbors.append(around)
     links = [
         (i, j)
         for i, one in enumerate(readers)
@@ -114,10 +115,6 @@ def peers_at(places: Sequence[str]) -> Swarm:
         if other.id in neighbors[i] or one.id in neighbors[j]
     ]
     return Swarm(format_count(len(readers), "peer"), readers, [(j, i) for i, j in links])
-
-
-def _named_twice(place: str) -> InputError:
-    return InputError(f"{place} is named twice: name every peer once.")
 
 
 class SwarmHistory:
