@@ -16,8 +16,8 @@ from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arguments.exact import ExactArguments, SignificanceArguments
 from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH, MinimizeArguments
 from pairgossip.errors import InputError
-from pairgossip.estimation_request import EstimationRequest
-from pairgossip.minimization import LearningRequest
+from pairgossip.run_requests.estimation import EstimationRequest
+from pairgossip.run_requests.learning import LearningRequest
 from tests.cli.running import CommandLine
 
 LAW = Argument(name="law", noun="edge law", choices=("uniform-edges", "node-clocks"))

@@ -53,14 +53,6 @@ def test_every_method_converges_to_its_target(
     np.testing.assert_allclose(run.estimates, run.target, rtol=0.05)
 
 
-@pytest.mark.parametrize("target", ["v", "u"])
-def test_u1_estimates_every_row_mean(target: str) -> None:
-    run = pg.estimate(DATA, skewed, GRAPH, method="u1", target=target, iterations=400_000, seed=0)
-    matrix = pg.kernels.Pairs(DATA, skewed, target).matrix()
-    np.testing.assert_allclose(run.target, matrix.mean(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(run.estimates[0], run.target, rtol=0.1)
-
-
 def test_auc_with_labels_beside_the_scores() -> None:
     data = labeled_rows(12)
     labels = np.where(data[:, 1] > 0, "sick", "healthy")
@@ -72,14 +64,6 @@ def test_auc_with_labels_beside_the_scores() -> None:
     assert run.history is not None
     assert np.isnan(run.history[0, 0]).any()
     assert np.isnan(run.mean[0]) == np.isnan(run.history[0, 0]).all()
-
-
-def test_averaging_reaches_the_mean_geometrically() -> None:
-    run = pg.estimate(DATA, graph=GRAPH, method="averaging", iterations=1000, seed=0)
-    assert run.target == pytest.approx(DATA.mean())
-    assert run.error[-1] < 1e-12
-    assert run.kernel == ""
-    assert run.target_kind == "mean"
 
 
 def test_asynchronous_runs_carry_times() -> None:
@@ -118,7 +102,7 @@ def test_summary_keeps_curves_and_final_estimates_only() -> None:
 
 
 def test_a_costly_target_is_not_computed_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.estimation_request._LARGEST_BLOCKED_TARGET", 5)
+    monkeypatch.setattr("pairgossip.run_requests.estimation._LARGEST_BLOCKED_TARGET", 5)
     with pytest.warns(UnknownTarget, match=r"on 12 rows takes 1e\+02 evaluations"):
         run = pg.estimate(DATA, skewed, GRAPH, iterations=50, seed=0)
     assert np.isnan(run.target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +93,7 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_workers() -> None:
 
 
 def test_large_networks_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.minimization.LARGEST_JUDGED", 5)
+    monkeypatch.setattr("pairgossip.run_requests.learning.LARGEST_JUDGED", 5)
     result = fit(step="paper")
     assert result.bias is None
     assert np.isfinite(result.objective).all()
@@ -243,17 +242,6 @@ def test_the_trials_an_interruption_left_go_on_as_themselves() -> None:
     np.testing.assert_array_equal(later.trial_numbers, [1, 2])
     np.testing.assert_allclose(later.models, whole.models[1:], rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(later.trial_objective, whole.trial_objective[1:], rtol=1e-10)
-
-
-@pytest.mark.pairs
-@pytest.mark.parametrize("clock", ["sync", "async"])
-@pytest.mark.parametrize("engine", ["auto", "vectors", "plain"])
-@pytest.mark.parametrize(
-    "step", [lambda t: 0.1, lambda t: 0.1 / math.sqrt(t), lambda t: 1.0 if t < 5 else 0.1]
-)
-def test_any_function_of_time_is_a_step(step: Any, engine: str, clock: str) -> None:
-    result = fit(step=step, engine=engine, clock=clock, iterations=60)
-    assert np.isfinite(result.models).all()
 
 
 def test_constant_features_and_misplaced_cones_are_refused() -> None:

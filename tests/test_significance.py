@@ -62,16 +62,6 @@ def test_gossip_gets_there_on_any_engine(name: str) -> None:
     assert fast.estimates == pytest.approx(fast.sketch_value, abs=1e-3)
 
 
-def test_a_test_is_saved_and_has_no_interval(tmp_path: Any) -> None:
-    run = ask("mann-whitney", **ON_A_TREE)
-    run.save(tmp_path / "run.npz")
-    assert pg.load(tmp_path / "run.npz").p_value.tolist() == run.p_value.tolist()
-    assert run.answer is None
-    with pytest.raises(pg.InputError, match=r"no interval: see run\.p_value"):
-        _ = run.interval
-    run.plot("estimate")
-
-
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_nodes_test_a_kernel_by_their_own_errors(alternative: str) -> None:
     how: dict[str, Any] = {"labels": LABELS, "alternative": alternative}

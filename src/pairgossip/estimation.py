@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show
 from pairgossip.results.run import Run
+from pairgossip.run_requests.estimation import EstimationRequest
 
 
 def estimate(

@@ -12,7 +12,6 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, choice, whole
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import InputError
-from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Answer, check_level
 from pairgossip.kernels.data import check_data, check_two_classes, two_texts, unknown_positive
@@ -29,6 +28,7 @@ from pairgossip.order_statistics.statistics import (
 )
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.run import Run
+from pairgossip.run_requests.estimation import EstimationRequest
 from pairgossip.sketches.grids import check_range
 from pairgossip.sketches.samples import Sample, SketchedSample
 from pairgossip.text import format_count, join_names

@@ -16,7 +16,6 @@ from pairgossip.checks import REFUSE, WHOLE_SETS
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
-from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Law, judge
 from pairgossip.inference.orders import (
@@ -45,6 +44,7 @@ from pairgossip.rank_estimation import BinsRequest, check_options
 from pairgossip.results.notices import warn_if_ties_unseen
 from pairgossip.results.provenance import null_mark
 from pairgossip.results.run import Run
+from pairgossip.run_requests.estimation import EstimationRequest
 from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 _BINS, _BINS_PER_COLUMN = 64, 16

@@ -70,7 +70,7 @@ def test_ctrl_c_saves_the_run(
         outcome: trials.Outcome[TrialRecord] = trials.run_trials(*arguments)  # type: ignore[arg-type]
         return trials.Outcome(outcome.records[:1], interrupted=True, numbers=[0])
 
-    monkeypatch.setattr("pairgossip.run_request.run_trials", cut_short)
+    monkeypatch.setattr("pairgossip.run_requests.request.run_trials", cut_short)
     answer = cli("demo", "--quick", "--out", tmp_path)
     assert answer.code == 130
     assert answer.err.startswith("Warning: Interrupted: kept 1 of 5 trials")

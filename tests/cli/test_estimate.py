@@ -179,7 +179,7 @@ def test_everything_is_written(cli: CommandLine, single: Path, tmp_path: Path) -
 def test_an_unknown_target_is_said_aloud(
     cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.estimation_request._LARGEST_BLOCKED_TARGET", 5)
+    monkeypatch.setattr("pairgossip.run_requests.estimation._LARGEST_BLOCKED_TARGET", 5)
     tokens = ("estimate", single, "--kernel", "distance", *SHORT)
     answer = cli(*tokens, "--json")
     assert answer.code == 0
@@ -196,7 +196,7 @@ def test_only_estimates_are_drawn_without_a_target(
     figures: list[Figure],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pairgossip.estimation_request._LARGEST_BLOCKED_TARGET", 5)
+    monkeypatch.setattr("pairgossip.run_requests.estimation._LARGEST_BLOCKED_TARGET", 5)
     plot = tmp_path / "curves.svg"
     answer = cli("estimate", single, "--kernel", "distance", *SHORT, "--plot", plot)
     assert (answer.code, answer.err.splitlines()[1:]) == (0, [f"Wrote {plot}"])

@@ -15,7 +15,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the run has started")
 
-    monkeypatch.setattr("pairgossip.run_request.run_trials", refuse)
+    monkeypatch.setattr("pairgossip.run_requests.request.run_trials", refuse)
 
 
 def written(folder: Path, text: str) -> Path:

@@ -213,7 +213,7 @@ class TestMistakes:
         def refuse(*_: object) -> None:
             raise AssertionError("the run has started")
 
-        monkeypatch.setattr("pairgossip.run_request.run_trials", refuse)
+        monkeypatch.setattr("pairgossip.run_requests.request.run_trials", refuse)
 
     @pytest.mark.parametrize("command", ["estimate", "train"])
     @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pairgossip import InterruptedRun
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.schedule import child, root_seed
 from pairgossip.engine.trials import Record, Trial, run_trials
-from pairgossip.minimization import LearningRequest
+from pairgossip.run_requests.learning import LearningRequest
 from tests.problems import labeled_rows, rows, skewed
 
 R = TypeVar("R", bound=Record)

@@ -11,12 +11,12 @@ import pytest
 from matplotlib.figure import Figure
 
 import pairgossip as pg
-from pairgossip import estimation_request
 from pairgossip.arrays import FloatArray, root_mean_square
 from pairgossip.results import loading
 from pairgossip.results.charts import CHARTS, ChartKind
 from pairgossip.results.curves import Chart, Curve
 from pairgossip.results.fields import Fact, curve, per_node
+from pairgossip.run_requests import estimation as estimation_request
 from pairgossip.watch.results import _result_content
 from tests.cli.running import CommandLine
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip import estimation_request
 from pairgossip.algorithms import gosta_sync
 from pairgossip.algorithms.gosta_sync import State
 from pairgossip.algorithms.methods import METHODS, Method, Plain, register
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import UnknownTarget
 from pairgossip.results.provenance import difference, estimation_fingerprint
+from pairgossip.run_requests import estimation as estimation_request
 
 DATA = np.column_stack((np.random.default_rng(0).normal(size=(30, 2)) * 100, np.arange(30) % 3))
 

@@ -86,7 +86,7 @@ def estimate_command(
         pairgossip estimate office-1.csv office-2.csv --column income --kernel gini
     """
     from pairgossip.estimation import estimate
-    from pairgossip.estimation_request import EstimationRequest
+    from pairgossip.run_requests.estimation import EstimationRequest
 
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None

@@ -65,7 +65,7 @@ class Projection(NamedTuple):
             )
         # Squares of very large or small numbers would leave the floating range.
         largest = float(np.abs(self.influence).max()) or 1.0
-        pairs, shares = self.pairs, self._weights * (self.influence / largest) ** 2
+        pairs, shares = self.pairs, self.pairs.row_weights * (self.influence / largest) ** 2
         classes = np.zeros(pairs.n, dtype=np.intp) if pairs.classes is None else pairs.classes
         sizes = np.bincount(classes, pairs.weights)
         spread = float(np.sqrt(np.bincount(classes, shares) @ (sizes / (sizes - 1.0))))
@@ -76,26 +76,18 @@ class Projection(NamedTuple):
         error = self.error()
         shift = self.bias / error if error > 0 else 0.0
         if self.clusters is None:
-            return Law.of(self.influence, self._weights, self.pairs.freedom, shift)
+            return Law.of(self.influence, self.pairs.row_weights, self.pairs.freedom, shift)
         sums = self._cluster_sums(self.clusters)
         return Law.of(sums, np.ones(len(sums)), len(sums) - 1.0, shift)
 
     def _cluster_sums(self, clusters: IntArray) -> FloatArray:
-        return np.bincount(clusters, self._weights * self.influence).astype(np.float64)
-
-    @property
-    def _weights(self) -> FloatArray:
-        return _row_weights(self.pairs)
-
-
-def _row_weights(pairs: Pairs) -> FloatArray:
-    return np.ones(pairs.n) if pairs.weights is None else pairs.weights
+        return np.bincount(clusters, self.pairs.row_weights * self.influence).astype(np.float64)
 
 
 def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
     """Compute a statistic of all pairs, and what each row adds to it."""
     kernel, data = pairs.unweighted
-    weights = _row_weights(pairs)
+    weights = pairs.row_weights
     with sharing_orders():
         means = np.stack(
             [_both_ways(part, data, weights, pairs.target) for part in kernel.components], axis=1

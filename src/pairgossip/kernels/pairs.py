@@ -116,6 +116,11 @@ class Pairs(Problem):
         """How many rows there are, each as often as it counts."""
         return self.n if self.weights is None else float(self.weights.sum())
 
+    @property
+    def row_weights(self) -> FloatArray:
+        """How often each row counts."""
+        return np.ones(self.n) if self.weights is None else self.weights
+
     def without_weights(self) -> Self:
         """Return the same pairs by the kernel of bare rows, to be averaged by weights."""
         if self.weights is None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
@@ -117,6 +118,12 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         data, kernel = self._judged(X, y)
         share = exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
         return Answer(**share.to_dict() | {"positive": self._positive() or share.positive})
+
+    def _check_rows(self, X: Any) -> FloatArray:
+        """Return rows to predict for as numbers, with the features seen in training."""
+        check_is_fitted(self)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
 
     def _positive(self) -> str | None:
         """Return what results call the positive class; None where there is none."""

@@ -13,7 +13,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -148,9 +147,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores of rows, positive where the second class is predicted."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.coef_[0] + self.intercept_[0]
+        return self._check_rows(X) @ self.coef_[0] + self.intercept_[0]
 
     def predict(self, X: Any) -> Any:
         """Return the predicted classes of rows, which are as important as each other.
@@ -168,19 +165,17 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         likelihood on the training scores, with the targets of Platt, which are short of 0 and 1.
         They are for classes as frequent as in training.
         """
-        slope, offset = self._calibration()
-        chance = expit(slope * self.decision_function(X) + offset)
+        chance = expit(self._logits(X))
         return np.column_stack((1.0 - chance, chance))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`, finite for any score."""
-        slope, offset = self._calibration()
-        logit = slope * self.decision_function(X) + offset
+        logit = self._logits(X)
         return np.column_stack((log_expit(-logit), log_expit(logit)))
 
-    def _calibration(self) -> FloatArray:
-        check_is_fitted(self)
-        return self.calibration_
+    def _logits(self, X: Any) -> FloatArray:
+        scores, (slope, offset) = self.decision_function(X), self.calibration_
+        return slope * scores + offset
 
     def _positive(self) -> str:
         return format_label(self.classes_[1])

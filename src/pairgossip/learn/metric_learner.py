@@ -12,7 +12,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -109,9 +108,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
 
     def transform(self, X: Any) -> FloatArray:
         """Return X @ L, whose Euclidean distances are those of the learned metric."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.components_
+        return self._check_rows(X) @ self.components_
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of pairs of rows that the threshold tells right.

@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import (
     assert_all_finite,
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -80,9 +79,7 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
 
     def predict(self, X: Any) -> FloatArray:
         """Return the scores of rows."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.coef_
+        return self._check_rows(X) @ self.coef_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of pairs of different labels that are ordered well, ties half."""

@@ -14,7 +14,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.learn.base import GossipEstimator, different
 from pairgossip.losses import Loss, as_proximal
-from pairgossip.sketched_minimization import MOST_GRADES
+from pairgossip.run_requests.sketched import MOST_GRADES
 
 AUTO = "auto"
 _BELONGS = {"schedule": SKETCH, "tol": SKETCH, "clock": DUAL_AVERAGING, "step": DUAL_AVERAGING}

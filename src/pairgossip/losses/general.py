@@ -91,29 +91,6 @@ def probe(loss: Any, parts_at: PairFunction, data: FloatArray, labels: Any) -> F
     return parts
 
 
-def check_risk(name: str, claimed: FloatArray, mean: FloatArray, sizes: FloatArray) -> None:
-    """Raise `InputError` if a closed form of the risk differs from means over all pairs."""
-    for index in np.flatnonzero(~(np.abs(claimed - mean) <= 1e-5 * sizes + 1e-9))[:1]:
-        raise InputError(
-            f"Loss '{name}' has a closed form risk= that gives {claimed[index]:g} for a model "
-            f"whose loss is {mean[index]:g} on average over a few rows: correct it, or leave it "
-            f"out."
-        )
-
-
-def check_bounds(
-    name: str, claimed: tuple[float, float], lengths: FloatArray, offsets: FloatArray
-) -> None:
-    """Raise `InputError` if pairs exceed the bounds that a loss says they have."""
-    longest, lowest = claimed
-    if not (lengths.max() <= longest * (1.0 + 1e-9) and offsets.min() >= lowest - 1e-9):
-        raise InputError(
-            f"Loss '{name}' has bounds= that say w ||a|| <= {longest:g} and b >= {lowest:g}, but "
-            f"they reach {lengths.max():g} and {offsets.min():g} on a few rows: correct them, or "
-            f"leave them out."
-        )
-
-
 def _check_gradient(
     name: str, value: _ModelFunction, gradient: _ModelFunction, dimension: int
 ) -> None:

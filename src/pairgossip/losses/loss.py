@@ -18,11 +18,9 @@ from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import distinct_rows
 from pairgossip.losses.general import (
     as_dimension,
-    check_bounds,
     check_dimension,
     check_functions,
     check_models,
-    check_risk,
     probe,
 )
 from pairgossip.losses.margins import margin
@@ -154,8 +152,8 @@ class Loss:
         dimension = self.dimension(column_count(data))
         if self.bounds is not None and len(data) ** 2 * dimension > _EXACT_UP_TO:
             length, offset = self.bounds(data)
-            single = [np.array([number]) for number in (length, 1.0, offset)]
-            return float(_steepness(self, single[0], single[1], single[2], radius)[0])
+            ends = np.array([length]), np.ones(1), np.array([offset])
+            return float(_steepness(self, *ends, radius)[0])
         side = tile_side(max(dimension, column_count(data)))
         steepest = 0.0
         for tile in tiles(len(data), side, half=False):
@@ -192,9 +190,21 @@ class Loss:
             with np.errstate(over="ignore", invalid="ignore"):
                 each = w * self.phi.value(models @ a.T + b)
                 claimed = np.asarray(self.risk(models, rows))
-            check_risk(self.name, claimed, each.mean(axis=1), np.abs(each).mean(axis=1))
+            mean, sizes = each.mean(axis=1), np.abs(each).mean(axis=1)
+            for index in np.flatnonzero(~(np.abs(claimed - mean) <= 1e-5 * sizes + 1e-9))[:1]:
+                raise InputError(
+                    f"Loss '{self.name}' has a closed form risk= that gives {claimed[index]:g} for "
+                    f"a model whose loss is {mean[index]:g} on average over a few rows: correct "
+                    "it, or leave it out."
+                )
         if self.bounds is not None:
-            check_bounds(self.name, self.bounds(rows), w * np.linalg.norm(a, axis=1), b)
+            (longest, lowest), lengths = self.bounds(rows), w * np.linalg.norm(a, axis=1)
+            if not (lengths.max() <= longest * (1.0 + 1e-9) and b.min() >= lowest - 1e-9):
+                raise InputError(
+                    f"Loss '{self.name}' has bounds= that say w ||a|| <= {longest:g} and b >= "
+                    f"{lowest:g}, but they reach {lengths.max():g} and {b.min():g} on a few rows: "
+                    "correct them, or leave them out."
+                )
 
     def parts_at(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return a, w and b side by side."""

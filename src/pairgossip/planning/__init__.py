@@ -12,13 +12,13 @@ import numpy as np
 from pairgossip.arrays import PairFunction
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
-from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.planning.predictions import Case, list_ways, predict
 from pairgossip.planning.table import Bounds, Plan, PlannedMethod
 from pairgossip.progress import Show, progress_bar
+from pairgossip.run_requests.estimation import EstimationRequest
 from pairgossip.theory import fewest_calls, fewest_messages, fewest_pairs
 
 __all__ = ["Bounds", "Plan", "PlannedMethod", "plan"]

@@ -30,11 +30,11 @@ from pairgossip.engine.schedule import child
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
 from pairgossip.errors import InputError, SlowSchedule, needed_for
-from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Sweep
 from pairgossip.kernels import Problem
 from pairgossip.planning.table import PlannedMethod
+from pairgossip.run_requests.estimation import EstimationRequest
 from pairgossip.theory.averaging import averaging_error, sweep_error
 
 _LARGEST_EXACT = 1_000

@@ -21,6 +21,7 @@ from pairgossip.sketches.sketch import (
     combine_averages,
     formulas,
     kernels_of,
+    stack_averages,
     wrong_kernel,
 )
 from pairgossip.sketches.tables import ROUNDING, Table
@@ -272,7 +273,7 @@ class GiniBins:
         """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
         parts, grid = self._parts(mean), self.grid
         middle = parts[..., 0] @ grid.middles + parts[..., 1] @ grid.widths
-        return _mean_differences(self.readout(mean), middle, wanted)
+        return stack_averages({GINI: self.readout(mean), MIDPOINT: middle}, wanted)
 
     def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
         """Return three points per bin that have its mean and variance, and their row means."""
@@ -345,7 +346,8 @@ class GiniLabels:
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
-        return _mean_differences(self.readout(mean), mean @ self.labels.values, wanted)
+        known = {GINI: self.readout(mean), MIDPOINT: mean @ self.labels.values}
+        return stack_averages(known, wanted)
 
     def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
         """Return the numbers themselves, and their row means."""
@@ -361,15 +363,4 @@ def _points_of_column(
         MIDPOINT: places + middles[:, None],
     }
     own = {GINI: np.zeros(len(places)), MIDPOINT: 2 * places}
-    return Points(
-        weights,
-        np.stack([known[formula] for formula in wanted], axis=-1),
-        np.stack([own[formula] for formula in wanted], axis=-1),
-    )
-
-
-def _mean_differences(
-    differences: FloatArray, middles: FloatArray, wanted: tuple[Formula, ...]
-) -> FloatArray:
-    known = {GINI: differences, MIDPOINT: middles}
-    return np.stack([known[formula] for formula in wanted], axis=-1)
+    return Points(weights, stack_averages(known, wanted), stack_averages(own, wanted))

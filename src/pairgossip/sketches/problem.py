@@ -72,12 +72,18 @@ class SketchedPairs(Averages):
         if errors:
             find_points(self.sketch, pairs.kernel)
         if isinstance(recipe, Recipe):
-            learned = recipe.flooded(rows)
-            self.holders = learned if site_of is None else site_of[learned]
-        features = _check_features(self.sketch, rows.data)
+            self._flood(recipe.flooded(rows))
+        self._sum_up(_check_features(self.sketch, rows.data))
+        self.limit = _check_readout(self.sketch, self._mean)
+
+    def _flood(self, rows: IntArray) -> None:
+        """Let all nodes learn the numbers of these rows before they know their features."""
+        self.holders = rows if self.site_of is None else self.site_of[rows]
+
+    def _sum_up(self, features: FloatArray) -> None:
+        """Let nodes average the features of all rows."""
         self._mean = np.asarray(np.average(features, axis=0, weights=self.weights))
         self.average_rows(features)
-        self.limit = _check_readout(self.sketch, self._mean)
 
     def _choose(self, sketch: Any) -> Sketch | Recipe:
         chosen = None if sketch is None else _check_sketch(sketch)

@@ -143,15 +143,12 @@ class SketchedSample(SketchedPairs):
         self.sketch_name = f"Bins(bins={bins}, range={declared})"
         axis = lay_bins(sample.values, bins, declared, 2 * bins)
         if declared is None:
-            rows = flooded_rows(sample.values, 2 * bins)
-            self.holders = rows if site_of is None else site_of[rows]
-        features = sample.features(axis)
+            self._flood(flooded_rows(sample.values, 2 * bins))
         classes = 1 if sample.labels is None else 2
         self.sketch: SampleReadout | RankTable = SampleReadout(
             statistic, axis, classes, sample.size
         )
-        self._mean = features.mean(axis=0)
-        self.average_rows(features)
+        self._sum_up(sample.features(axis))
         self.limit = math.nan if statistic is None else float(self.sketch.readout(self._mean))
 
     def read(self, averaged: FloatArray) -> FloatArray:
@@ -280,12 +277,9 @@ class SketchedColumns(SketchedSample):
         self.data, self.site_of = data, site_of
         self.sketch_name = f"TwoWayBins(bins={bins})"
         x, y = (lay_bins(column, bins, None, 2 * bins) for column in data.T)
-        rows = np.concatenate([flooded_rows(column, 2 * bins) for column in data.T])
-        self.holders = rows if site_of is None else site_of[rows]
+        self._flood(np.concatenate([flooded_rows(column, 2 * bins) for column in data.T]))
         self.sketch = RankTable(Table(x, y, len(data)))
-        features = self.sketch.features(data)
-        self._mean = features.mean(axis=0)
-        self.average_rows(features)
+        self._sum_up(self.sketch.features(data))
         self.limit = float(self.sketch.readout(self._mean))
 
     def exact(self, progress: Progress | None = None) -> float:

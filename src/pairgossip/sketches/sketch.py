@@ -8,9 +8,11 @@ no row travels as such.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
@@ -112,6 +114,11 @@ class Recipe(Protocol):
 def formulas(kernel: AnyKernel) -> tuple[Formula, ...]:
     """Return which built-in functions make up a kernel."""
     return tuple(part.formula for part in kernel.components)
+
+
+def stack_averages(known: Mapping[Formula, FloatArray], wanted: tuple[Formula, ...]) -> FloatArray:
+    """Return what is known of the wanted kernels side by side, in the last axis."""
+    return np.stack([known[formula] for formula in wanted], axis=-1)
 
 
 def kernels_of(*sets: Collection[Formula]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from pairgossip.sketches.sketch import (
     combine_averages,
     formulas,
     kernels_of,
+    stack_averages,
     wrong_kernel,
 )
 
@@ -235,7 +236,7 @@ class _ConcordanceTable(Table):
         agreeing = (compared + self._form_of_compared(everyone, x.signs, failed)) / 2
         compared = np.where(compared > 0, compared, np.nan)
         known = {CONCORDANT: agreeing, COMPARABLE: compared}
-        return self.scale * np.stack([known[formula] for formula in wanted], axis=-1)
+        return self.scale * stack_averages(known, wanted)
 
     def _form_of_compared(
         self, everyone: FloatArray, form: FloatArray, failed: FloatArray
@@ -269,8 +270,7 @@ class _ConcordanceTable(Table):
         whole, signs = x @ self.x.whole, x @ self.x.signs
         compared = _turn(failed, whole, earlier) + outliving(whole)
         ordered = _turn(failed, signs, earlier) - outliving(signs)
-        known = {CONCORDANT: compared + ordered, COMPARABLE: 2 * compared}
-        return np.stack([known[formula] for formula in wanted], axis=-1)
+        return stack_averages({CONCORDANT: compared + ordered, COMPARABLE: 2 * compared}, wanted)
 
 
 OF_SURVIVAL = frozenset(_ConcordanceTable.statistic)

@@ -8,16 +8,16 @@ from typing import Any
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arguments.minimize import DUAL_AVERAGING
 from pairgossip.errors import InputError
-from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
 from pairgossip.graphs.grouped.grouping import group_labels
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.questions import exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
-from pairgossip.minimization import LearningRequest
-from pairgossip.run_request import Request
-from pairgossip.sketched_minimization import SketchedRequest
+from pairgossip.run_requests.estimation import EstimationRequest
+from pairgossip.run_requests.learning import LearningRequest
+from pairgossip.run_requests.request import Request
+from pairgossip.run_requests.sketched import SketchedRequest
 from pairgossip.watch.simulation.again import reproduce_code
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.runs import WatchedEstimation, WatchedLearning, WatchedRun

@@ -28,7 +28,7 @@ from pairgossip.progress import in_steps, progress_bar
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
-from pairgossip.run_request import Request
+from pairgossip.run_requests.request import Request
 from pairgossip.sketches.problem import SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28

@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
+import numpy as np
+
 from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.run import RunArguments
 from pairgossip.arrays import IntArray
@@ -80,6 +82,10 @@ class Request(RunArguments):
                 "graph",
             )
         return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
+
+    def spread_nodes(self, nodes: int, count: int) -> IntArray:
+        """Return evenly spaced nodes, up to a number of them."""
+        return np.unique(np.linspace(0, nodes - 1, min(nodes, count)).astype(np.int64))
 
     def grid(self, nodes: int, most: int | None = None) -> IntArray:
         """Return the checkpoints; the last is the number of iterations, which may end sooner."""

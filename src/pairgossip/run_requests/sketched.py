@@ -23,7 +23,7 @@ from pairgossip.losses.learning import LearningProblem, why_not_sketched
 from pairgossip.losses.proximal import Unconstrained
 from pairgossip.results.fit import Fit
 from pairgossip.results.provenance import solving_fingerprint
-from pairgossip.run_request import Request
+from pairgossip.run_requests.request import Request
 
 _ROUNDS, _MOST_ROUNDS = 200, 1_000_000
 """The largest number of rounds by default, and at all: each may be a checkpoint."""
@@ -75,7 +75,6 @@ class SketchedRequest(MinimizeArguments, Request):
             self.construction = WHOLE_SETS  # one sum per site
         graph, site_of = self.place(learning.n)
         judged = whole("The number of judged nodes", self.judged, 0, default=LARGEST_JUDGED)
-        evenly_spaced = np.linspace(0, graph.n - 1, min(graph.n, judged))
         weights = None if self.weights is None else check_weights(self.weights, learning.n)
         return SolverSetup(
             problem=SolverProblem(learning, site_of, weights),
@@ -84,7 +83,7 @@ class SketchedRequest(MinimizeArguments, Request):
             law=self.law,
             timetable=self._timetable(graph),
             checkpoints=self._rounds(),
-            judged=np.unique(evenly_spaced.astype(np.int64)),
+            judged=self.spread_nodes(graph.n, judged),
             tolerance=_TOLERANCE if self.tolerance is None else self.tolerance,
             accuracy=_ACCURACY if self.accuracy is None else self.accuracy,
             engine=self.engine,

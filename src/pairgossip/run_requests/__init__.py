@@ -1,0 +1,1 @@
+"""What front doors ask of a network: arguments checked, rows prepared, trials run."""
