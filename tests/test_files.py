@@ -4,7 +4,6 @@ import errno
 import os
 import signal
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -72,12 +71,6 @@ def test_others_may_read_what_is_written(file: Path) -> None:
     plain = file.with_name("plain")
     plain.write_text("")
     assert file.stat().st_mode == plain.stat().st_mode
-
-
-def test_a_missing_file_is_named(file: Path) -> None:
-    with pytest.raises(InputError) as refusal:
-        read_bytes(file)
-    assert str(refusal.value) == f"There is no file {file}: check the path."
 
 
 @UNIX
@@ -192,14 +185,6 @@ def test_a_second_ctrl_c_does_not_wait() -> None:
         reached.append("after the second")
     assert reached == ["after the first"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_other_threads_write_as_well(file: Path) -> None:
-    """Only the main thread may look after signals."""
-    thread = threading.Thread(target=write_text, args=(file, ["new"]))
-    thread.start()
-    thread.join()
-    assert file.read_text() == "new"
 
 
 @UNIX

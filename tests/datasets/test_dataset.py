@@ -34,11 +34,6 @@ def _small() -> Dataset:
     return Dataset("small", ("a", "b"), np.array([[1.0, 2.0], [3.0, 4.0]]), "", "", "")
 
 
-def test_columns_by_name() -> None:
-    np.testing.assert_array_equal(_small()["b"], [2.0, 4.0])
-    assert repr(_small()) == "Dataset(small: 2 rows, columns a, b)"
-
-
 def test_it_is_data_wherever_its_columns_are_those_wanted() -> None:
     table = engel()
     assert pg.exact(table, "kendall") == pg.exact(table.values, "kendall")
@@ -67,20 +62,10 @@ def test_features_and_labels_are_no_table() -> None:
 
 
 def test_an_unknown_column() -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^Unknown column of small 'c': choose one of a, b\.$"):
         _small()["c"]
-    assert str(caught.value) == "Unknown column of small 'c': choose one of a, b."
     with pytest.raises(InputError, match="Unknown column of small '0': choose one"):
         _small()[0]  # type: ignore[index]
-
-
-def test_many_columns_are_listed_by_their_ends() -> None:
-    def listed(count: int) -> str:
-        columns = tuple(f"c{number}" for number in range(count))
-        return Dataset("wide", columns, np.zeros((1, count)), "", "", "").column_list
-
-    assert listed(12).endswith("c9, c10, c11")
-    assert listed(13) == "c0, c1, ..., c12 (13 in all)"
 
 
 SHIPPED = resources.files("pairgossip.datasets")
@@ -105,13 +90,6 @@ def test_a_changed_file_is_refused(file: str, monkeypatch: pytest.MonkeyPatch) -
 def _ship(folder: Path, file: str, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / file).write_bytes(content)
     monkeypatch.setattr(resources, "files", lambda package: folder)
-
-
-def test_a_damaged_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = SHIPPED.joinpath("digits.csv.gz").read_bytes()
-    _ship(tmp_path, "digits.csv.gz", whole[:-9], monkeypatch)
-    with pytest.raises(PairgossipError, match=r"digits.csv.gz differs from the one shipped"):
-        read_shipped("digits.csv.gz")
 
 
 def test_rewritten_line_ends_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,3 +134,11 @@ def test_a_constant_feature_becomes_zero() -> None:
     np.testing.assert_array_equal(_labeled(_table(), standardize=True).X, [[-1, 0], [1, 0]])
     # The mean of many equal decimals is off by a rounding error, which must not be blown up.
     np.testing.assert_array_equal(_standardize(np.full((1000, 1), 0.1)), 0)
+
+
+def test_columns_are_found_by_name_and_listed_by_their_ends() -> None:
+    np.testing.assert_array_equal(_small()["b"], [2.0, 4.0])
+    assert repr(_small()) == "Dataset(small: 2 rows, columns a, b)"
+    columns = tuple(f"c{number}" for number in range(13))
+    wide = Dataset("wide", columns, np.zeros((1, 13)), "", "", "")
+    assert wide.column_list == "c0, c1, ..., c12 (13 in all)"

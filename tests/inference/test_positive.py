@@ -84,12 +84,6 @@ def test_events_in_words_are_named() -> None:
     assert found == pg.exact(**asked, labels=ILL.astype(float))
 
 
-def test_tests_without_a_side_take_text() -> None:
-    for name in ("kolmogorov-smirnov", "distance-correlation", "energy-distance"):
-        found = pg.test(SCORES, name, labels=WORDS)
-        assert found.p == pg.test(SCORES, name, labels=ILL).p and found.positive is None
-
-
 def test_numbers_booleans_and_ordered_categories_have_an_order() -> None:
     pandas = pytest.importorskip("pandas")
     ordered = pandas.Categorical(WORDS, ["well", "ill"], ordered=True)

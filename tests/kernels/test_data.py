@@ -62,12 +62,8 @@ def test_frames_and_series() -> None:
     nullable = pandas.Series([1, None], dtype="Int64")
     with pytest.raises(InputError, match="data has NaN or infinite values in row 1 "):
         check_data(nullable)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^data must hold numbers, but row 0 holds 'x' and row 1"):
         check_data(frame)
-    assert str(caught.value) == (
-        "data must hold numbers, but row 0 holds 'x' and row 1 holds 'y': "
-        "choose numeric columns, and pass classes as labels."
-    )
 
 
 def test_ordered_categories_keep_their_order() -> None:

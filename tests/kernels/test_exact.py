@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tracemalloc
 from typing import Any
 
@@ -21,7 +20,6 @@ from pairgossip.kernels import (
     Ratio,
     distance,
     exact,
-    metric_learning_risk,
     row_means,
 )
 from pairgossip.kernels.blocks import (
@@ -34,7 +32,7 @@ from pairgossip.kernels.blocks import (
 from pairgossip.kernels.builtin.spread import GINI
 from pairgossip.kernels.exact import probe, scattered_pairs
 
-from .reference import SCALARS, Row, brute_force, random_data, rows_of, without_closed_forms
+from .reference import brute_force, random_data, rows_of, without_closed_forms
 
 VALUES = hnp.arrays(np.float64, st.integers(2, 12), elements=st.floats(-50, 50, width=32))
 
@@ -67,29 +65,6 @@ def test_one_observation() -> None:
 
 def test_a_ratio_with_nothing_to_compare_is_nan() -> None:
     assert np.isnan(exact([[1, 5], [2, 5], [3, 5]], "concordance", "u"))
-
-
-def test_a_diagonal_that_is_not_zero() -> None:
-    data = random_data("metric-learning-risk", 30)
-    rows = rows_of(data)
-
-    def hinge(x: Row, y: Row) -> float:
-        sign = 1 if x[-1] == y[-1] else -1
-        return max(0.0, 1.0 - (0.5 - math.dist(x[:-1], y[:-1])) * sign)
-
-    for kind in ("v", "u"):
-        expected = brute_force(rows, [hinge], kind)
-        statistic = exact(data, metric_learning_risk(threshold=0.5), kind)
-        assert statistic == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ["variance", "gini", "distance", "ranking-risk"])
-def test_row_means(name: str) -> None:
-    data = random_data(name, 40)
-    rows, (scalar,) = rows_of(data), SCALARS[name]
-    expected = [np.mean([scalar(x, y) for y in rows]) for x in rows]
-    np.testing.assert_allclose(row_means(data, name), expected, rtol=1e-12)
-    assert row_means(data, name).mean() == pytest.approx(exact(data, name))
 
 
 def test_progress() -> None:

@@ -74,17 +74,6 @@ def test_a_matrix_of_several_tiles() -> None:
     np.testing.assert_allclose(Pairs(data, skew).matrix(), data[:, None] ** 2 * data + 3.0)
 
 
-def test_attributes() -> None:
-    given_data = [[1, 2], [3, 4], [5, 6]]
-    pairs = Pairs(given_data, "ranking-risk", "U", labels=None)
-    assert (pairs.n, pairs.dimension, pairs.components, pairs.target) == (3, 2, 1, "u")
-    assert pairs.data.dtype == np.float64
-    assert pairs.data.flags.c_contiguous
-    assert repr(pairs) == "Pairs(ranking-risk, U-statistic, n=3, 2 columns)"
-    labeled = Pairs([1.0, 2.0], "auc", labels=[1, 2])
-    assert (labeled.dimension, labeled.components) == (2, 2)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_built_in_kernels_are_fusible(name: str) -> None:
     for target in ("v", "u"):

@@ -9,9 +9,6 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, NotEnough
@@ -35,7 +32,6 @@ from .references import (
 
 Data = tuple[FloatArray, FloatArray]
 DUAL = "dual-averaging"
-UNTOUCHED_SPLITS = range(100, 102)
 
 
 def small() -> Data:
@@ -69,16 +65,6 @@ def test_dual_averaging_comes_close(load: Callable[[], Data]) -> None:
     assert held_out_auc(data, gossip.coef_[0]) == pytest.approx(
         held_out_auc(data, central), abs=0.005
     )
-
-
-@pytest.mark.parametrize("load", [original_wisconsin, diagnostic_wisconsin, three_or_eight])
-def test_the_default_penalty_does_no_harm(load: Callable[[], Data]) -> None:
-    """On splits that played no part in choosing it."""
-    for seed in UNTOUCHED_SPLITS:
-        data = split(*load(), seed)
-        gossip = GossipAUCClassifier(random_state=0).fit(data.seen, data.seen_labels)
-        central = pairwise_logistic_regression(data.seen, data.seen_labels)
-        assert held_out_auc(data, gossip.coef_[0]) > held_out_auc(data, central) - 0.005
 
 
 def held_out_auc(data: Split, theta: FloatArray) -> float:
@@ -139,27 +125,6 @@ def test_constraints_and_penalties() -> None:
     assert by_step[0].max() < by_step[1].min()
 
 
-def test_pipelines_grids_and_cross_validation() -> None:
-    features, labels = small()
-    pipeline = make_pipeline(StandardScaler(), GossipAUCClassifier(random_state=0))
-    assert cross_val_score(pipeline, features, labels, scoring="roc_auc").mean() > 0.8
-    grid = GridSearchCV(pipeline, {"gossipaucclassifier__l2": [0.0, 10.0]}, scoring="roc_auc", cv=3)
-    assert grid.fit(features, labels).best_score_ > 0.8
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames(library: str) -> None:
-    frames = pytest.importorskip(library)
-    features, labels = small()
-    names = ["age", "dose", "rate"]
-    frame = frames.DataFrame(dict(zip(names, features.T, strict=True)))
-    classifier = GossipAUCClassifier(random_state=0)
-    from_frame = classifier.fit(frame, frames.Series(labels)).decision_function(frame)
-    assert classifier.feature_names_in_.tolist() == names
-    from_arrays = clone(classifier).fit(features, labels).decision_function(features)
-    np.testing.assert_allclose(from_frame, from_arrays)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -186,11 +151,8 @@ def test_wrong_parameters(settings: dict[str, Any], message: str) -> None:
 
 def test_wrong_labels() -> None:
     features, labels = small()
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^The labels hold one class only \(1\.0\): add observat"):
         GossipAUCClassifier().fit(features, np.ones(60))
-    assert str(caught.value) == (
-        "The labels hold one class only (1.0): add observations of another class."
-    )
     with pytest.raises(InputError, match="Only binary classification is supported"):
         GossipAUCClassifier().fit(features, np.arange(60) % 3)
     with pytest.raises(ValueError, match="NaN"):

@@ -89,12 +89,6 @@ def test_graphs_are_given_in_several_ways(graph: Any) -> None:
     assert set(map(tuple, model.fit_.graph.edges)) == set(map(tuple, pg.graphs.cycle(ROWS).edges))
 
 
-def test_what_is_no_graph_is_refused() -> None:
-    X, y = data()
-    with pytest.raises(InputError, match="must be a pairgossip Graph or the name of a family"):
-        GossipRanker(graph=lambda n: [n]).fit(X, y)
-
-
 def test_a_graph_of_all_rows_does_not_fit_a_fold() -> None:
     X, y = data()
     with pytest.raises(ValueError, match="fits failed") as caught:
@@ -112,12 +106,8 @@ def test_a_graph_of_sites_fits_folds_that_hold_all_of_them() -> None:
     X, y = data()
     model = GossipAUCClassifier(pg.graphs.cycle(4))
     some = HOSPITALS != "east"
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^The graph has 4 sites and 3 of them have rows to trai"):
         model.fit(X[some], y[some], groups=HOSPITALS[some])
-    assert str(caught.value) == (
-        "The graph has 4 sites and 3 of them have rows to train on: use folds in which every site "
-        "has rows, or give the name of a family or a function of the number of nodes as graph=."
-    )
     with sklearn.config_context(enable_metadata_routing=True):
         model.set_fit_request(groups=True)
         found = cross_validate(
@@ -153,12 +143,6 @@ def test_progress_is_shown_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     for verbose in (False, True):
         GossipAUCClassifier(verbose=verbose).fit(X, y)
     assert asked == [False, True]
-
-
-def test_groups_that_do_not_match_are_refused() -> None:
-    X, y = data()
-    with pytest.raises(InputError, match="There are 59 group labels for 60 row"):
-        GossipRanker(random_state=0).fit(X, y, groups=HOSPITALS[1:])
 
 
 @pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker, GossipMetricLearner])

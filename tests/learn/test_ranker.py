@@ -74,11 +74,8 @@ def test_what_has_no_order_is_refused() -> None:
     with pytest.raises(InputError, match="one class only"):
         GossipRanker().fit(features, np.ones(90))
     ranker = GossipRanker(random_state=0).fit(features, grades)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^All labels are equal: a ranking is judged by pairs of"):
         ranker.score(features, np.ones(90))
-    assert str(caught.value) == (
-        "All labels are equal: a ranking is judged by pairs of different labels."
-    )
 
 
 def test_text_grades_and_broken_labels_are_refused() -> None:

@@ -112,12 +112,8 @@ def test_functions_are_tried_on_a_few_pairs(options: dict[str, Any], sentence: s
 
 
 def test_both_functions_are_needed() -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^The gradient of a loss must be a function of a model "):
         GeneralLoss(square, 3)  # type: ignore[arg-type]
-    assert str(caught.value) == (
-        "The gradient of a loss must be a function of a model and two blocks of observations, "
-        "but got int."
-    )
 
 
 def test_a_loss_that_says_batched_takes_one_model_per_pair() -> None:

@@ -52,16 +52,6 @@ def test_closed_forms_agree_with_blocks(name: str) -> None:
     assert risk(thetas[1], data[:, :-1], name, labels=data[:, -1]) == pytest.approx(blocked[1])
 
 
-def test_the_risk_of_no_model_on_the_counts_of_breast_cancer_wisconsin() -> None:
-    labels = np.repeat([2.0, 4.0], [458, 241])
-    data = np.column_stack((np.random.default_rng(0).integers(1, 11, (699, 9)), labels))
-    exact = 458 * 241 / 699**2 * np.log(2)
-    assert risk(np.zeros(9), data, "auc-logistic") == pytest.approx(exact, rel=1e-14)
-    assert round(exact, 5) == 0.15659
-    everyone = risks(np.zeros((699, 9)), data, "auc-logistic")
-    np.testing.assert_allclose(everyone, exact, rtol=1e-13)
-
-
 def test_users_losses_go_in_blocks() -> None:
     rng = np.random.default_rng(0)
     data = rng.normal(size=(9, 2))

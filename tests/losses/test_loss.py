@@ -141,17 +141,10 @@ def test_a_loss_is_tried_on_a_few_pairs(options: dict[str, Any], sentence: str) 
 
 def test_models_of_another_dimension_are_refused() -> None:
     data = labeled(5)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^A model for loss 'auc-hinge' has 3 parameters here, b"):
         built_in("auc-hinge").value(np.ones(4), data, data)
-    assert str(caught.value) == (
-        "A model for loss 'auc-hinge' has 3 parameters here, but got an array of shape (4,): "
-        "give shape (3,) or one row each."
-    )
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^Loss 'auc-hinge' was given 4 models for 5 pairs: give"):
         built_in("auc-hinge").value(np.ones((4, 3)), data, data)
-    assert str(caught.value) == (
-        "Loss 'auc-hinge' was given 4 models for 5 pairs: give one model, or one per pair."
-    )
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
@@ -214,11 +207,8 @@ def test_nothing_moves_where_all_features_are_equal() -> None:
 
 
 def test_a_negative_radius_is_refused() -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^The radius is the largest norm of a model, not -1\.0:"):
         built_in("auc-hinge").lipschitz(labeled(4), -1.0)
-    assert (
-        str(caught.value) == "The radius is the largest norm of a model, not -1.0: give one >= 0."
-    )
 
 
 NAMES = tuple(MARGINS)

@@ -45,11 +45,6 @@ def test_long_sums_are_exact(exponent: float, monkeypatch: pytest.MonkeyPatch) -
     assert quick == pytest.approx(step_sum(step, horizon), rel=1e-14)
 
 
-def test_the_corollary_of_square_roots() -> None:
-    for horizon in (1, 2, 10, 10**4, 10**9):
-        assert step_sum(inverse_sqrt(1.0), horizon) <= 2 * math.sqrt(horizon)
-
-
 @pytest.mark.parametrize(
     "step",
     [

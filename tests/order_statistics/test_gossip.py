@@ -163,28 +163,6 @@ def test_a_declared_range_needs_no_flooding() -> None:
         pg.quantile(x, 0.5, "complete", range=(-1, 1))
 
 
-def test_a_run_is_saved_joined_and_drawn(tmp_path: Any) -> None:
-    x = SAMPLES["normal"]
-    how: dict[str, Any] = {"iterations": 2000, "seed": 0, "checkpoints": 3}
-    halves = [pg.trimmed_mean(x, 0.1, "complete", trials=part, **how) for part in ([0], [1])]
-    both = pg.join_trials(halves)
-    both.save(tmp_path / "run.npz")
-    again = pg.load(tmp_path / "run.npz")
-    assert again.estimates.tolist() == both.estimates.tolist()
-    assert again.interval[0].tolist() == both.interval[0].tolist()
-    assert np.isfinite(again.sampling_error).all()
-    assert "trimmed mean 0.1" in repr(again)
-    both.plot()
-    with pytest.raises(pg.InputError, match="differ"):
-        pg.join_trials([halves[0], pg.quantile(x, 0.5, "complete", trials=[1], **how)])
-
-
-def test_a_run_ends_when_nodes_have_enough() -> None:
-    run = pg.quantile(SAMPLES["normal"], 0.5, "complete", until="enough", iterations=50_000, seed=0)
-    assert 0 < run.enough[0] < 50_000
-    assert run.error[-1] < 0.3 * run.sampling_error.max()
-
-
 def test_numbers_alone_have_no_interval() -> None:
     run = pg.quantile(SAMPLES["normal"], 0.5, "complete", interval=None, **on_a_tree)
     with pytest.raises(pg.InputError, match="no sampling errors"):
@@ -261,13 +239,6 @@ def test_nodes_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     again = pg.quantile(x, 0.5, "complete", **on_a_tree)
     assert again.sampling_error.tolist() == one.sampling_error.tolist()
     assert pg.ranks(x, "complete", **on_a_tree).estimates.tolist() == ranks.estimates.tolist()
-
-
-def test_the_interval_goes_along_with_the_value_it_is_about() -> None:
-    run = pg.quantile(SAMPLES["lognormal"], 0.8, "complete", **on_a_tree)
-    answer = run.answer
-    moved = run.answer_about(answer.value + 5)
-    assert (moved.low, moved.high) == pytest.approx((answer.low + 5, answer.high + 5), rel=1e-12)
 
 
 def test_nodes_that_have_not_met_both_classes_are_told_of() -> None:

@@ -245,11 +245,6 @@ def test_bad_arguments_are_refused(call: Ask, sentence: str) -> None:
         call()
 
 
-def test_without_an_interval_one_row_will_do() -> None:
-    for statistic in (pg.quantile, pg.trimmed_mean, pg.winsorized_mean, pg.hodges_lehmann):
-        assert statistic([4.0], interval=None) == 4.0
-
-
 def test_the_error_of_an_open_interval_is_not_cut_short() -> None:
     x = np.random.default_rng(0).random((500, 200))
     found = [pg.quantile(row, 0.995) for row in x]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import Any
 
@@ -170,16 +169,6 @@ def test_bins_that_cost_more_than_the_sample_are_told_of() -> None:
         pg.estimate(x, "kendall-b", **how)
     with pytest.warns(pg.CoarseSketch, match=r"off by 0\.2, more than the sampling error of 0\.04"):
         pg.estimate(np.where(x < 0.3, 0, x), "kendall-b", **how)
-
-
-def test_two_equal_scores_are_refused_as_by_exact() -> None:
-    rng = np.random.default_rng(0)
-    score, labels = rng.normal(size=60), np.arange(60) % 2
-    asked: dict[str, Any] = {"data": np.column_stack([score, score]), "kernel": "auc-difference"}
-    with pytest.raises(pg.InputError) as told:
-        pg.exact(**asked, labels=labels, interval=0.95)
-    with pytest.raises(pg.InputError, match=re.escape(str(told.value))):
-        pg.estimate(**asked, labels=labels, interval=0.95, method="sketch")
 
 
 def test_numbers_a_few_hundred_spreads_from_zero_keep_their_digits() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,28 +92,3 @@ def test_sites_without_sets_are_told_what_works() -> None:
         pg.estimate(VALUES, None, "path", groups=SITES, method="averaging", schedule="tree")
     with pytest.raises(InputError, match="use construction 'whole-sets', or schedule='random'"):
         pg.estimate(VALUES, "gini", "path", groups=SITES, method="tracking", schedule="ordered")
-
-
-def test_files_and_joined_trials_keep_what_the_sketch_was(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {
-        "method": "sketch", "schedule": "ordered", "sketch": pg.sketches.Bins(5, (0, 20)),
-        "iterations": 500, "seed": 0,
-    }  # fmt: skip
-    whole, *halves = (
-        pg.estimate(VALUES, "gini", "cycle", trials=trials, **settings)
-        for trials in (4, [0, 1], [2, 3])
-    )
-    for number, half in enumerate(halves):
-        half.save(tmp_path / f"{number}.npz")
-    joined = pg.join_trials([pg.load(tmp_path / f"{number}.npz") for number in range(2)])
-    assert isinstance(joined, pg.Run) and joined.trials == 4
-    for name in ("schedule", "relaxation", "sketch", "sketch_value", "sketch_error", "bracket"):
-        assert getattr(joined, name) == getattr(whole, name), name
-    assert isinstance(joined.bracket, tuple)
-    np.testing.assert_array_equal(joined.estimates, whole.estimates)
-    np.testing.assert_array_equal(joined.bytes, whole.bytes)
-    other = pg.estimate(
-        VALUES, "gini", "cycle", trials=[9], **{**settings, "sketch": pg.sketches.Bins(6, (0, 20))}
-    )
-    with pytest.raises(InputError, match="sketch"):
-        pg.join_trials([joined, other])

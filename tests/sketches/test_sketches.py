@@ -108,15 +108,6 @@ def test_associations_with_16_bins(name: str, kernel: str) -> None:
         assert relative_error(Pairs(np.column_stack(table), kernel, "u"), TwoWayBins(16)) < 0.015
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_two_scores_of_the_same_rows(name: str) -> None:
-    labels = np.random.default_rng(100).random(ROWS) < 0.35
-    scores = np.column_stack([draw(name, 0), draw("normal", 1)]) + np.outer(labels, [1.2, 0.4])
-    pairs = Pairs(scores, "auc-difference", labels=labels)
-    sketch, mean = fitted(pairs)
-    assert float(sketch.readout(mean)) == pytest.approx(pairs.exact(), abs=1e-3)
-
-
 @given(
     hnp.arrays(np.int64, st.tuples(st.integers(4, 30), st.just(2)), elements=st.integers(-3, 3)),
     st.sampled_from(["v", "u"]),
