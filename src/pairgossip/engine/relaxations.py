@@ -23,9 +23,11 @@ from pairgossip.graphs.spectrum import laplacian
 _SMALL = 1_000
 """Up to this many nodes a search until the long run takes tenths of a second."""
 _VECTORS = 8
+"""Most random values per node that a rate is read off."""
 _SAMPLED_VALUES = 20_000
 """Random values that suffice to read a rate off: fewer than 8 per node of a large graph."""
 _MOST_SWEEPS = 2048
+"""Most sweeps of a small graph per radius; slower ones have the rate they have by then."""
 _LONG = 4
 """Sweeps of a large graph that a radius is read off, in default runs."""
 _MOST_EXCHANGES = 25_000_000
@@ -37,13 +39,16 @@ _ENTRIES_PER_COLOR = 2_000
 _FORGOTTEN = 1e-9
 """How far random values are forgotten before the rate is read off."""
 _LARGEST_RELAXATION = 0.98
+"""Largest relaxation that is tried; at 1 two nodes would swap their values."""
 _ENOUGH = 0.95
 """Which part of the best rate is enough."""
 _RELAXATION = "relaxation"
 _GOLDEN = (math.sqrt(5) - 1) / 2
+"""Part of an interval that a step of golden section keeps."""
 _FEWEST_SWEEPS = 4
 """Sweeps that a rate is read off at least, where edges are so many that a run makes fewer."""
 _LANCZOS_STEPS = 30
+"""Most steps from averaged values to the bound of a gap; fewer where no mode is left."""
 _STRIDE = 0.7
 """By which factor 1 - relaxation changes from one try to the next on a large graph."""
 

@@ -52,6 +52,7 @@ _MOST_UNITED, _ITEMS_AT_ONCE = 200_000_000, 1_000
 _TRIALS, _SLOW_TRIALS = 32, 12
 """How many trials a pilot has, and how often it is tried out when all nodes know something."""
 _CHECKPOINTS = 40
+"""How often a pilot looks at its errors, at most."""
 _PILOT, _SLOW_PILOT = 800_000, 100_000
 """How many exchanges a pilot makes at most in every trial: seconds with a compiled kernel, and with
 one that NumPy evaluates."""

@@ -90,18 +90,17 @@ def is_text(classes: Sequence[Any]) -> bool:
 
 def _counts(bins: Any) -> list[int]:
     several = isinstance(bins, Sequence | np.ndarray) and not isinstance(bins, str)
-    return [_count(entry) for entry in bins] if several and len(bins) else [_count(bins)]
-
-
-def _count(bins: Any) -> int:
-    if bins == 1:
-        raise InputError("One bin tells nothing about a value: give at least 2 bins.")
-    count = whole("The number of bins", bins, least=2)
-    if count > _LARGEST_RESPONSE:
-        raise InputError(
-            f"{count:,} bins would drown every report in noise: give at most {_LARGEST_RESPONSE:,}."
-        )
-    return count
+    counts = []
+    for entry in bins if several and len(bins) else [bins]:
+        if entry == 1:
+            raise InputError("One bin tells nothing about a value: give at least 2 bins.")
+        counts.append(whole("The number of bins", entry, least=2))
+        if counts[-1] > _LARGEST_RESPONSE:
+            raise InputError(
+                f"{counts[-1]:,} bins would drown every report in noise: give at most "
+                f"{_LARGEST_RESPONSE:,}."
+            )
+    return counts
 
 
 def _ranges(range_: Any) -> list[tuple[float, float]]:
@@ -135,18 +134,15 @@ def _label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
             "Labels are given, but the privacy mechanism declares no classes: say which labels "
             "are possible, as in classes=(0, 1)."
         )
+    if mechanism.names is not None:
+        return code_labels(labels, mechanism.names, is_private=True)
     array = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else labels)
-    numeric = array.dtype.kind in "fiub" or all(
-        isinstance(label, Real) for label in array.ravel().tolist()
-    )
-    if mechanism.names is None:
-        if not numeric:
-            raise InputError(
-                "Labels are text, but the declared classes are numbers: declare the text, as in "
-                "classes=('no', 'yes')."
-            )
+    if array.dtype.kind in "fiub" or all(isinstance(one, Real) for one in array.ravel().tolist()):
         return labels
-    return code_labels(labels, mechanism.names, is_private=True)
+    raise InputError(
+        "Labels are text, but the declared classes are numbers: declare the text, as in "
+        "classes=('no', 'yes')."
+    )
 
 
 def _check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:

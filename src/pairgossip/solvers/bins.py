@@ -69,7 +69,7 @@ class ScoreBins:
         ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
         phi(s' - s).
         """
-        tails = _Tails(others.reshape(len(others), len(_EVEN_POWERS), self.order))
+        tails = _BinTails(others.reshape(len(others), len(_EVEN_POWERS), self.order))
         sign = 1.0 if below else -1.0
         values, slopes, bends, errors = np.zeros((4, len(features)))
         for pieces, total in ((self._pieces.values, values), (self._pieces.curvatures, bends)):
@@ -92,7 +92,7 @@ class ScoreBins:
         return [self.read(mine, theirs, below=side) for mine, theirs, side in each]
 
     def _sum(
-        self, piece: Piece, own: FloatArray, tails: _Tails, sign: float
+        self, piece: Piece, own: FloatArray, tails: _BinTails, sign: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return a piece summed over others with u < kink, and how many of those are uncertain."""
         sums, uncertain = tails.above(own - sign * piece.kink / self._width)
@@ -117,7 +117,7 @@ class CountBins(ScoreBins):
         return super().read(features, spread, below=below)
 
 
-class _Tails:
+class _BinTails:
     """The number, the sum and the sum of squares of scores above any point, from their bins.
 
     The scores of a bin are taken to be spread evenly around their mean, as far as their variance

@@ -38,7 +38,7 @@ _BENT_EACH_TIME = 64
 as messages would be long and steps hardly better."""
 
 
-class Rows(NamedTuple):
+class GradedRows(NamedTuple):
     """The rows of one node, or of all nodes of a simulated network."""
 
     features: FloatArray
@@ -127,7 +127,7 @@ class Solver:
         where in the bin, polynomials are of a low order, and no curvature is averaged.
     """
 
-    rows: Rows
+    rows: GradedRows
     grade_count: int
     phi: Margin
     proximal: Proximal

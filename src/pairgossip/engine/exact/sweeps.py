@@ -58,7 +58,7 @@ _OF_ONE = re.compile(r"\b[ty]\d+\b")
 _Range = tuple[int, int]
 
 
-class Sweep(NamedTuple):
+class PairLoop(NamedTuple):
     """A compiled function of pairs with the numbers it knows, and the columns of the rows."""
 
     loop: Callable[..., None]
@@ -125,7 +125,7 @@ def _share_strips(
             progress(min(1.0, done / whole))
 
 
-def prepare(kernel: Kernel, data: FloatArray) -> Sweep | None:
+def prepare(kernel: Kernel, data: FloatArray) -> PairLoop | None:
     """Compile a kernel's function, if it can be followed and then gives the same numbers."""
     traced = trace(kernel.function, None if data.ndim == 1 else data.shape[1])
     if traced is None:
@@ -137,11 +137,13 @@ def prepare(kernel: Kernel, data: FloatArray) -> Sweep | None:
         loop = _compile(text)
     except (NumbaError, AttributeError):  # such as a function of NumPy that numba does not know
         return None
-    sweep = Sweep(loop, np.array(expressions.constants), symmetric, np.ascontiguousarray(filled.T))
+    sweep = PairLoop(
+        loop, np.array(expressions.constants), symmetric, np.ascontiguousarray(filled.T)
+    )
     return sweep if _agrees(sweep, kernel, data) else None
 
 
-def _agrees(sweep: Sweep, kernel: Kernel, data: FloatArray) -> bool:
+def _agrees(sweep: PairLoop, kernel: Kernel, data: FloatArray) -> bool:
     """Tell whether the compiled function gives what the function gives, at scattered pairs."""
     nodes, held = scattered_pairs(len(data), min(_PAIRS_TRIED, len(data)))
     weights, sums = sweep.weigh(np.zeros(len(data))), np.zeros(len(data))

@@ -59,7 +59,7 @@ class _Count:
 _COUNT = _Count()
 
 
-class Block(NDArrayOperatorsMixin):
+class TracedBlock(NDArrayOperatorsMixin):
     """A block of m rows of which only the operations on one pair are known.
 
     Attributes
@@ -101,7 +101,9 @@ class Block(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise Untraceable
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any) -> Block:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any
+    ) -> TracedBlock:
         if method == "reduce" and ufunc in _REDUCED:
             return _reduce(_REDUCED[ufunc], *inputs, **how)
         out = how.pop("out", (None,))[0]
@@ -110,7 +112,7 @@ class Block(NDArrayOperatorsMixin):
         result = _multiply_matrices(*inputs) if ufunc is np.matmul else _call(ufunc, inputs)
         if out is None:
             return result
-        same = isinstance(out, Block) and (out.ndim, out.kind) == (result.ndim, result.kind)
+        same = isinstance(out, TracedBlock) and (out.ndim, out.kind) == (result.ndim, result.kind)
         if not same or out.is_shared:
             raise Untraceable
         out.terms = result.terms
@@ -118,25 +120,25 @@ class Block(NDArrayOperatorsMixin):
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: Any, how: Any
-    ) -> Block:
+    ) -> TracedBlock:
         if function not in _FUNCTIONS:
             raise Untraceable
         return _FUNCTIONS[function](*args, **how)
 
-    def __getitem__(self, key: Any) -> Block:
+    def __getitem__(self, key: Any) -> TracedBlock:
         rows, column = key if isinstance(key, tuple) and len(key) == 2 else (None, None)
         if rows is not Ellipsis and rows != slice(None):
             raise Untraceable
         if column is None and self.ndim == 1:
             return self._view(self.terms, ndim=2)
-        if self.ndim == 1 or isinstance(column, Block):
+        if self.ndim == 1 or isinstance(column, TracedBlock):
             raise Untraceable
         chosen = np.arange(len(self.terms))[column]
         if chosen.ndim > 1:
             raise Untraceable
         return self._view([self.terms[at] for at in np.atleast_1d(chosen)], ndim=1 + chosen.ndim)
 
-    def astype(self, dtype: Any, copy: bool = True) -> Block:
+    def astype(self, dtype: Any, copy: bool = True) -> TracedBlock:
         """Return the same numbers as another type."""
         kind = np.dtype(dtype).kind
         if np.dtype(dtype) not in _DTYPES.values() or (kind == INTEGER and self.kind == FLOAT):
@@ -144,29 +146,29 @@ class Block(NDArrayOperatorsMixin):
         terms = _to_bools(self) if kind == BOOL else _to_numbers(self)
         return (self._with if copy else self._view)(terms, kind=kind)
 
-    def mark_inexact(self) -> Block:
+    def mark_inexact(self) -> TracedBlock:
         """Say that its numbers may differ from NumPy's in their last bits, and return it."""
         for term in self.terms:
             self.expressions.mark_inexact(term)
         return self
 
-    def copy(self) -> Block:
+    def copy(self) -> TracedBlock:
         """Return a block that may be changed."""
         return self._with(self.terms)
 
-    def _reduce(self, how: str, axis: Any = None) -> Block:
+    def _reduce(self, how: str, axis: Any = None) -> TracedBlock:
         return _reduce(how, self, axis)
 
     sum, mean = partialmethod(_reduce, "sum"), partialmethod(_reduce, "mean")
     max, min = partialmethod(_reduce, "max"), partialmethod(_reduce, "min")
 
-    def _view(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> Block:
+    def _view(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> TracedBlock:
         view = self._with(terms, ndim, kind)
         self.is_shared = view.is_shared = True
         return view
 
-    def _with(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> Block:
-        return Block(self.expressions, terms, ndim or self.ndim, kind or self.kind)
+    def _with(self, terms: Sequence[Term], ndim: int = 0, kind: str = "") -> TracedBlock:
+        return TracedBlock(self.expressions, terms, ndim or self.ndim, kind or self.kind)
 
 
 def trace(
@@ -183,9 +185,9 @@ def trace(
         blocks = []
         for name in names:
             terms = [expressions.given(f"{name}{column}") for column in range(columns or 1)]
-            blocks.append(Block(expressions, terms, 1 if columns is None else 2, FLOAT))
+            blocks.append(TracedBlock(expressions, terms, 1 if columns is None else 2, FLOAT))
         result = function(*blocks)
-        if not isinstance(result, Block) or result.ndim != 1:
+        if not isinstance(result, TracedBlock) or result.ndim != 1:
             raise Untraceable
         return _to_numbers(result)[0]
 
@@ -197,7 +199,7 @@ def trace(
     return expressions, term, term == mirrored
 
 
-def _call(ufunc: np.ufunc, inputs: Sequence[Any]) -> Block:
+def _call(ufunc: np.ufunc, inputs: Sequence[Any]) -> TracedBlock:
     """Apply a function of numbers to blocks and constants, row by row."""
     name = _NAMES.get(ufunc.__name__, ufunc.__name__)
     if name == "power":
@@ -219,7 +221,7 @@ def _call(ufunc: np.ufunc, inputs: Sequence[Any]) -> Block:
 
 def _kind(function: Callable[..., Any], inputs: Sequence[Any]) -> str:
     """Return the kind of number that NumPy makes of such inputs."""
-    ones = [np.ones(1, part.dtype) if isinstance(part, Block) else part for part in inputs]
+    ones = [np.ones(1, part.dtype) if isinstance(part, TracedBlock) else part for part in inputs]
     with np.errstate(all="ignore"):
         dtype = np.asarray(function(*ones)).dtype
     if dtype not in _DTYPES.values():
@@ -227,15 +229,16 @@ def _kind(function: Callable[..., Any], inputs: Sequence[Any]) -> str:
     return dtype.kind
 
 
-def _align(inputs: Sequence[Any]) -> list[Block]:
+def _align(inputs: Sequence[Any]) -> list[TracedBlock]:
     """Return blocks of equal shape, as NumPy would stretch them; constants become blocks."""
-    model = max((part for part in inputs if isinstance(part, Block)), key=lambda part: part.ndim)
-    width = max(len(part.terms) for part in inputs if isinstance(part, Block))
+    blocks = [part for part in inputs if isinstance(part, TracedBlock)]
+    model = max(blocks, key=lambda block: block.ndim)
+    width = max(len(block.terms) for block in blocks)
     return [_stretch(part, model, width) for part in inputs]
 
 
-def _stretch(part: Any, model: Block, width: int) -> Block:
-    if not isinstance(part, Block):
+def _stretch(part: Any, model: TracedBlock, width: int) -> TracedBlock:
+    if not isinstance(part, TracedBlock):
         values = np.asarray(part)
         if values.dtype.kind not in "biuf" or values.ndim > model.ndim - 1:
             raise Untraceable
@@ -250,21 +253,21 @@ def _stretch(part: Any, model: Block, width: int) -> Block:
     return part._with(part.terms * (width if len(part.terms) == 1 else 1), ndim=model.ndim)
 
 
-def _to_numbers(block: Block) -> tuple[Term, ...]:
+def _to_numbers(block: TracedBlock) -> tuple[Term, ...]:
     if block.kind != BOOL:
         return block.terms
     return tuple(block.expressions.apply("float", term) for term in block.terms)
 
 
-def _to_bools(block: Block) -> tuple[Term, ...]:
+def _to_bools(block: TracedBlock) -> tuple[Term, ...]:
     if block.kind == BOOL:
         return block.terms
     zero = block.expressions.constant(0.0)
     return tuple(block.expressions.apply("not_equal", term, zero) for term in block.terms)
 
 
-def _power(base: Any, exponent: Any) -> Block:
-    if isinstance(exponent, Block) or np.ndim(exponent) or not isinstance(base, Block):
+def _power(base: Any, exponent: Any) -> TracedBlock:
+    if isinstance(exponent, TracedBlock) or np.ndim(exponent) or not isinstance(base, TracedBlock):
         raise Untraceable
     if _kind(np.power, (base, exponent)) != FLOAT:
         raise Untraceable
@@ -279,16 +282,16 @@ def _power(base: Any, exponent: Any) -> Block:
     return base._with([apply("power", term, power) for term in base.terms])
 
 
-def _multiply_matrices(first: Any, second: Any) -> Block:
+def _multiply_matrices(first: Any, second: Any) -> TracedBlock:
     """Multiply rows by a constant vector or matrix."""
     factors = np.asarray(second, dtype=np.float64)
-    if not isinstance(first, Block) or first.ndim != 2 or len(factors) != len(first.terms):
+    if not isinstance(first, TracedBlock) or first.ndim != 2 or len(factors) != len(first.terms):
         raise Untraceable
     columns = [_add_products(first, column) for column in np.atleast_2d(factors.T)]
     return first._with([column.terms[0] for column in columns], ndim=factors.ndim)
 
 
-def _add_products(first: Any, second: Any) -> Block:
+def _add_products(first: Any, second: Any) -> TracedBlock:
     """Add products of columns up, in an order that is NumPy's own affair."""
     products = first * second
     if first.kind != FLOAT or products.kind != FLOAT:
@@ -296,9 +299,9 @@ def _add_products(first: Any, second: Any) -> Block:
     return _reduce("sum", products, 1).mark_inexact()
 
 
-def _reduce(how: str, block: Any, axis: Any = None, **more: Any) -> Block:
+def _reduce(how: str, block: Any, axis: Any = None, **more: Any) -> TracedBlock:
     """Reduce the columns of every row to one number."""
-    if not isinstance(block, Block) or block.ndim != 2 or axis not in (1, -1) or more:
+    if not isinstance(block, TracedBlock) or block.ndim != 2 or axis not in (1, -1) or more:
         raise Untraceable
     kind = INTEGER if block.kind == BOOL and how in ("sum", "prod") else block.kind
     if kind == BOOL:
@@ -313,7 +316,7 @@ def _reduce(how: str, block: Any, axis: Any = None, **more: Any) -> Block:
     return reduced / len(block.terms) if how == "mean" else reduced
 
 
-def _choose(condition: Any, first: Any, second: Any) -> Block:
+def _choose(condition: Any, first: Any, second: Any) -> TracedBlock:
     blocks = _align((condition, first, second))
     kind = _kind(partial(np.where, True), (first, second))
     if kind == BOOL:
@@ -329,7 +332,7 @@ def _norm(block: Any, ord: Any = None, axis: Any = None) -> Any:
     return np.sqrt(_reduce("sum", np.square(block), axis))
 
 
-def _contract(how: str, first: Any, second: Any) -> Block:
+def _contract(how: str, first: Any, second: Any) -> TracedBlock:
     if how.replace(" ", "") != "ij,ij->i":
         raise Untraceable
     return _add_products(first, second)

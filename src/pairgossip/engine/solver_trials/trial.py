@@ -26,7 +26,7 @@ from pairgossip.graphs import Graph
 from pairgossip.losses import Loss, Proximal
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.margins import Margin
-from pairgossip.solvers.solver import Averaging, Round, Rows, Solver
+from pairgossip.solvers.solver import Averaging, GradedRows, Round, Solver
 
 _EXACT = 1e-5
 """Errors of slopes, relative to their mean, with which values are those of the loss."""
@@ -42,7 +42,7 @@ class SolverProblem(NamedTuple):
     """The node of every row; None where every row has a node of its own."""
     weights: FloatArray | None
 
-    def rows(self, nodes: int, *, told_apart: bool) -> tuple[Rows, int]:
+    def rows(self, nodes: int, *, told_apart: bool) -> tuple[GradedRows, int]:
         """Return the rows in the order of their nodes, or of their grades, and how many grades."""
         data, n = self.learning.data, self.learning.n
         site_of = own_observations(n) if self.site_of is None else self.site_of
@@ -51,8 +51,8 @@ class SolverProblem(NamedTuple):
         weights = np.ones(n) if self.weights is None else self.weights[order]
         rows = data[order, :-1], grades.reshape(-1), weights
         if told_apart:
-            return Rows(*rows, site_of[order], nodes), len(labels)
-        return Rows(*rows, None, 1), len(labels)
+            return GradedRows(*rows, site_of[order], nodes), len(labels)
+        return GradedRows(*rows, None, 1), len(labels)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from pairgossip.solvers.solver import (
     Agreeing,
     At,
     Averaging,
+    GradedRows,
     Round,
-    Rows,
     Solver,
     choose_moments,
 )
@@ -98,7 +98,7 @@ class LearningProgram(SumsProgram):
         self._phi, self._grades, self._count = margin_of(spec), count_grades(spec), len(rows)
         features = rows[:, :-1].copy()  # the solver scales them where they are
         grades = np.searchsorted(label_values(spec), rows[:, -1])
-        own = Rows(features, grades, np.ones(len(rows)), None, 1)
+        own = GradedRows(features, grades, np.ones(len(rows)), None, 1)
         proximal = spec.learning.proximal
         self._asking = Solver(
             own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP, is_sparing=True
