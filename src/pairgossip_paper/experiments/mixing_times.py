@@ -82,8 +82,8 @@ def _variation_picture(graphs: fw.Results) -> fw.Picture:
         panel.plot([item["exact"]], [_EPSILON], "mixing time, exact", color, "o")
         label = "mixing time, corrected"
         panel.plot([item["corrected"]], [_EPSILON], label, color, "s", mfc="white")
-        y = "total variation" if panel in (row[0] for row in sheet.rows) else ""
-        panel.finish("iterations t", y, f"{name}, {item['nodes']} nodes")
+        title = f"{name}, {item['nodes']} nodes"
+        panel.finish("iterations t", "total variation", title, y_once=True)
         panel.axes.legend(fontsize="small", frameon=False, loc="lower left")
         panel.axes.set_ylim(_EPSILON / 100, 30)
     return fw.Picture(

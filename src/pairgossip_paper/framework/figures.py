@@ -40,6 +40,8 @@ class Panel:
     """Axes, and the curves drawn on them; what is no curve is drawn on the axes alone."""
 
     axes: Axes
+    is_first: bool
+    """Whether it is the first of its row."""
     curves: list[PlacedCurve] = field(default_factory=list)
     title: str = ""
     x_label: str = ""
@@ -125,9 +127,10 @@ class Panel:
         x_log: bool = True,
         y_log: bool = True,
         legend: bool = False,
+        y_once: bool = False,
     ) -> None:
-        """Label the panel and scale its axes."""
-        x, y, title = map(Marked, (x, y, title))
+        """Label the panel and scale its axes; of a row with the same y, only the first has it."""
+        x, y, title = map(Marked, (x, "" if y_once and not self.is_first else y, title))
         self.x_label, self.y_label, self.title = x, y, title
         self.x_log, self.y_log = x_log, y_log
         axes = self.axes
@@ -154,7 +157,7 @@ class Sheet:
         size = (_WIDTH * columns, _HEIGHT * rows) if size is None else size
         self.figure = Figure(figsize=size, layout="constrained")
         grid = self.figure.subplots(rows, columns, squeeze=False, **how)
-        self.rows = [[Panel(axes) for axes in row] for row in grid]
+        self.rows = [[Panel(axes, axes is row[0]) for axes in row] for row in grid]
 
     @property
     def panels(self) -> list[Panel]:

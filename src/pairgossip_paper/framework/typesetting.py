@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _MARK = "`"
 _NAMES = {
-    **{"alpha": "α", "gamma": "γ", "eps": "ε", "theta": "θ", "lambda": "λ", "xi": "ξ", "pi": "π"},
-    **{"beta": "β", "sigma": "σ", "tau": "τ", "phi": "φ", "omega": "ω", "hbar": "h\u0304"},
-    **{"Delta-bar": "Δ\u0304", "Delta~": "Δ\u0303"},
-}
+    "alpha": "α", "gamma": "γ", "eps": "ε", "theta": "θ", "lambda": "λ", "xi": "ξ", "pi": "π",
+    "beta": "β", "sigma": "σ", "tau": "τ", "phi": "φ", "omega": "ω", "hbar": "h\u0304",
+    "Delta-bar": "Δ\u0304", "Delta~": "Δ\u0303",
+}  # fmt: skip
 _INSIDE = r"[^(){}]*(?:\([^(){}]*\)[^(){}]*)*"
 """A pattern for the inside of parentheses: anything, with parentheses one deep."""
 _SCRIPT = rf"(?:\(({_INSIDE})\)|\{{({_INSIDE})\}}|([−-]?\d+|[a-z]{{2}}\b|\w))"

@@ -232,8 +232,7 @@ def _error_picture(by_graph: _ByGraph, targets: fw.Facts, against: str) -> fw.Pi
             m = by_method[method]
             _guide(panel, getattr(m, against), away * m.final, power)
         panel.axes.set_xlim(left=_FIRST)
-        y = "relative error" if panel is sheet.panels[0] else ""
-        panel.finish(_AXES[against], y, graph)
+        panel.finish(_AXES[against], "relative error", graph, y_once=True)
     sheet.add_legend(columns=len(by_graph["complete"]) + 1)
     trials = by_graph["complete"]["u2"].run.trials
     return fw.Picture(
@@ -253,8 +252,7 @@ def _graphs_picture(by_graph: _ByGraph) -> fw.Picture:
         for graph, by_method in by_graph.items():
             m = by_method[method]
             _draw_error(panel, m.iterations, m, GRAPH_COLORS[graph], "-", graph)
-        y = "relative error" if panel is sheet.panels[0] else ""
-        panel.finish("iterations", y, _STYLES[method][2])
+        panel.finish("iterations", "relative error", _STYLES[method][2], y_once=True)
         panel.axes.set_xlim(left=_FIRST)
         panel.axes.legend(loc="lower left", fontsize="small", edgecolor="none")
     return fw.Picture(

@@ -63,8 +63,7 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
     for panel, data in zip(sheet.panels, DATA, strict=True):
         name = f"{data}-{_SHOWN}"
         _draw_losses(panel, curves[name], facts[name], "exchanges", labels=True)
-        y = "loss" if panel is sheet.panels[0] else ""
-        panel.finish(_AXES["exchanges"], y, _title(name, facts))
+        panel.finish(_AXES["exchanges"], "loss", _title(name, facts), y_once=True)
         panel.axes.set_xlim(
             70, 7 * max(float(curve.exchanges[-1]) for curve in curves[name].values())
         )
@@ -84,8 +83,7 @@ def loss_picture(curves: Curves, facts: Facts, against: str) -> Picture:
         for panel, graph in zip(row, GRAPHS, strict=True):
             name = f"{data}-{graph}"
             _draw_losses(panel, curves[name], facts[name], against)
-            y = "loss" if panel is row[0] else ""
-            panel.finish(_AXES[against], y, _title(name, facts))
+            panel.finish(_AXES[against], "loss", _title(name, facts), y_once=True)
     sheet.add_legend(columns=7, panel=sheet.rows[0][1])
     return Picture(
         against,
@@ -102,8 +100,8 @@ def held_out_picture(curves: Curves, facts: Facts) -> Picture:
     for panel, data in zip(sheet.panels, DATA, strict=True):
         name = f"{data}-{HELD_OUT}"
         _draw_ranking_errors(panel, curves[name], facts[name])
-        y = "1 - AUC on rows held out" if panel is sheet.panels[0] else ""
-        panel.finish(_AXES["exchanges"], y, _title(name, facts))
+        y = "1 - AUC on rows held out"
+        panel.finish(_AXES["exchanges"], y, _title(name, facts), y_once=True)
     sheet.add_legend(columns=6)
     return Picture(
         HELD_OUT,

@@ -83,8 +83,8 @@ def sent_picture(curves: Curves, facts: Facts, against: str) -> Picture:
     above, below = sheet.rows
     for panel, name in zip([*above[:3], *below], (*PAPER, *OTHERS), strict=True):
         _draw_errors(panel, curves[name], facts[name], against)
-        y = "relative error" if panel in (above[0], below[0]) else ""
-        panel.finish(_AXES[against], y, f"{name}, {facts[name]['nodes']} nodes")
+        title = f"{name}, {facts[name]['nodes']} nodes"
+        panel.finish(_AXES[against], "relative error", title, y_once=True)
     corner = above[3]
     corner.axes.set_axis_off()
     handles, labels = _longest_legend(sheet)
@@ -110,8 +110,8 @@ def theory_picture(curves: Curves, facts: Facts) -> Picture:
                 x = curve.messages / 2 / facts[name]["nodes"]
                 panel.plot(x, facts[name][key], f"{name}, theory", color, "-", legend=False)
                 panel.plot(x, curve.error, name, color, "o", markersize=3.5, fillstyle="none")
-        y = "relative error" if panel is sheet.panels[0] else ""
-        panel.finish("exchanges per node", y, f"sketch averaged along {title}")
+        along = f"sketch averaged along {title}"
+        panel.finish("exchanges per node", "relative error", along, y_once=True)
         panel.axes.set_ylim(_LOWEST, 2)
     sheet.add_legend(columns=7)
     return Picture(

@@ -151,12 +151,12 @@ def _picture(results: fw.Results, errors: _Errors, facts: fw.Facts) -> fw.Pictur
     for row, task in zip(sheet.rows, TASKS, strict=True):
         for panel, name in zip(row, NETWORKS, strict=True):
             _draw(panel, results, errors, name, task)
-            y = _UNITS[task] if panel is row[0] else ""
-            panel.finish("exchanges" if task == TASKS[-1] else "", y, f"{_TITLES[task]}, {name}")
+            x, title = "exchanges" if task == TASKS[-1] else "", f"{_TITLES[task]}, {name}"
+            panel.finish(x, _UNITS[task], title, y_once=True)
             if task == "ranks":
                 expected = np.array(facts["theory"][name]) * _unit(task, "sync", facts)
-                x = _exchanges(results[f"{name}-ranks-sync"])
-                panel.plot(x, expected, "GoRank, by theory", EXACT, ":", legend=False)
+                t = _exchanges(results[f"{name}-ranks-sync"])
+                panel.plot(t, expected, "GoRank, by theory", EXACT, ":", legend=False)
             if task == "rank-sum":
                 panel.level(_TENTH, "a tenth of the sd", EXACT, ":", legend=False)
     fullest = sheet.rows[-1][1]

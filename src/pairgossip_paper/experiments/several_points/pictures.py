@@ -38,8 +38,7 @@ def sent_picture(equal: Curves) -> Picture:
             _draw_errors(panel, equal[name], against)
             title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
             title = title if against == "messages" else ""
-            y = "relative error" if panel is row[0] else ""
-            panel.finish(label, y, title)
+            panel.finish(label, "relative error", title, y_once=True)
     sheet.add_legend(columns=3)
     trials = next(iter(equal.values()))["lexicographic"].run.trials
     return Picture(
@@ -59,9 +58,9 @@ def price_picture(curves: Curves, facts: Facts) -> Picture:
             places = _equal_places(graph, curves)
             sizes = [facts[name]["sizes"][0] for name in places]
             _draw_prices(panel, sizes, [curves[name] for name in places], against)
-            y = f"{label}\nto an error of {LEVEL:g}" if panel is row[0] else ""
+            y = f"{label}\nto an error of {LEVEL:g}"
             title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
-            panel.finish("rows per site k", y, title)
+            panel.finish("rows per site k", y, title, y_once=True)
             panel.number_ticks(sizes)
     sheet.add_legend(columns=4)
     return Picture(
@@ -84,14 +83,12 @@ def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
         panel.level(away, "its exact bias", COLORS[3], ":", linewidth=1)
         sizes = fact["sizes"]
         title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
-        y = "relative error" if panel is above[0] else ""
-        panel.finish(_SENT["messages"], y, title)
+        panel.finish(_SENT["messages"], "relative error", title, y_once=True)
     for panel, by in zip(below, unequal.values(), strict=True):
         # Sites that forget sizes would send as many bytes as those that do not.
         weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
         _draw_errors(panel, weighted, "bytes")
-        y = "relative error" if panel is below[0] else ""
-        panel.finish(_SENT["bytes"], y)
+        panel.finish(_SENT["bytes"], "relative error", y_once=True)
     sheet.add_legend(columns=5)
     return Picture(
         "unequal",
