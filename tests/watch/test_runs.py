@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -191,35 +190,6 @@ def test_a_round_is_shown_when_its_exchanges_have_passed() -> None:
     assert np.isnan(watched.values()).all()
     watched.step()
     assert watched.done == 196 and np.ptp(watched.values()) == 0
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"method": "sketch", "schedule": "ordered"},
-        {"method": "sketch", "schedule": "tree"},
-        {"method": "sketch", "schedule": "continuized", "clock": "async"},
-        {"method": "tracking", "schedule": "ordered"},
-        {"method": "collect"},
-    ],
-)
-def test_new_ways_show_the_numbers_of_estimate(how: dict[str, str]) -> None:
-    watched = one_run(kernel="gini", graph="cycle", iterations="6000", seed="2", **how)
-    run_in_slices(watched)
-    settings: dict[str, Any] = {**how, "iterations": 6000, "seed": 2}
-    run = pg.estimate(pg.datasets.engel()["income"][ROWS], "gini", "cycle", **settings)
-    measured = [run.trial_error[0], run.trial_spread[0]]
-    np.testing.assert_array_equal(np.array(watched.curves).T, measured)
-    assert watched.sent() == {
-        "made": run.exchanges[-1],
-        "local": 0,
-        "messages": run.messages[-1],
-        "bytes": run.bytes[-1],
-    }
-    assert f"({run.clock}, {run.schedule})" in watched.title or run.schedule == "random"
-    assert ("Nodes average Bins(bins=16, range=None), off by" in watched.remark) == (
-        run.sketch is not None
-    )
 
 
 def test_a_slow_order_is_said_beside_the_run() -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-import pairgossip as pg
-from pairgossip.datasets import CATALOG
 from pairgossip.errors import InputError
 from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.frames import make_frames, make_setup
@@ -29,51 +25,6 @@ MADE_UP: Fields = {"data": "two-normals", "column": ["score"], "group-by": "site
 def one_run(**fields: str | list[str]) -> WatchedRun:
     (run,) = build_runs(Settings.read(fields), Uploads())
     return run
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        {},
-        {"method": "weighted-gosta", "clock": "async"},
-        {"method": "u1"},
-        {"method": "tracking", "law": "node-clocks"},
-        {"method": "sketch", "schedule": "tree"},
-        {"method": "collect"},
-    ],
-)
-def test_sites_show_the_numbers_of_estimate(how: dict[str, str]) -> None:
-    watched = one_run(**WINE, kernel="gini", iterations="3000", seed="2", **how)
-    while watched.done < watched.iterations:
-        watched.advance(700)
-    wine = CATALOG["wine"]()
-    settings: dict[str, Any] = {**how, "iterations": 3000, "seed": 2}
-    run = pg.estimate(wine["alcohol"], "gini", "path", groups=wine["class"], **settings)
-    np.testing.assert_array_equal(np.array(watched.curves).T[0], run.trial_error[0])
-    np.testing.assert_array_equal(watched.places.means(watched.values()), run.site_estimates[0])
-    assert watched.sent() == {
-        "made": run.exchanges[-1],
-        "local": run.local_exchanges[0, -1],
-        "messages": run.messages[-1],
-        "bytes": run.bytes[-1],
-    }
-
-
-def test_sites_learn_as_minimize_does() -> None:
-    columns = ["alcohol", "hue"]
-    watched = one_run(
-        **{**WINE, "column": columns}, label="color_intensity", loss="ranking-logistic",
-        iterations="2000", seed="1",
-    )  # fmt: skip
-    watched.advance(2000)
-    wine = CATALOG["wine"]()
-    rows = np.column_stack([wine[name] for name in columns])
-    fit = pg.minimize(
-        rows, wine["color_intensity"], "ranking-logistic", "path", groups=wine["class"],
-        iterations=2000, seed=1, bias=False, judged=64,
-    )  # fmt: skip
-    np.testing.assert_array_equal(watched.values(), fit.models[0][:, 0])
-    assert watched.curves[-1][0] == fit.objective[-1]
 
 
 def test_the_picture_is_of_sites() -> None:
