@@ -1,7 +1,7 @@
 """Faults on purpose: kills, freezes and cut links, at moments that a seed decides.
 
-Every byte between two peers whose link can be cut passes through here, or waits. What a cut link
-does to peers is what a dead cable does: connections stay open and silent, what was sent arrives
+Every byte between two peers whose link can be cut passes through here, or waits. A cut link
+does to peers what a dead cable does: connections stay open and silent, what was sent arrives
 late or, once the peers have given the connection up, never. It needs no rights that an ordinary
 user does not have.
 """
@@ -40,7 +40,7 @@ def _ends(link: Link) -> Link:
 class FaultyLinks:
     """Relays connections, one listener for each direction of a link, in a thread of its own.
 
-    What peer i connects to goes to the port of peer j, which is ``targets[i, j]``.
+    A connection of peer i to peer j goes to the port ``targets[i, j]``.
     """
 
     def __init__(self, targets: Mapping[Link, int]) -> None:

@@ -1,7 +1,7 @@
 """Whether peers that computed sums have done so, by the disks of all once they have stopped.
 
-What peers have added up under masks is added up again from the rows themselves, without any; and
-the values of one peer's rows are looked for in the files of the others.
+Sums that peers have added up under masks are added up again from the rows themselves, without any;
+and the values of one peer's rows are looked for in the files of the others.
 """
 
 from __future__ import annotations

@@ -19,11 +19,7 @@ _RUN_FIGURES = (
 
 def verdict(report: Report, within: float | None = None) -> str:
     """Say in one line how the run ended."""
-    from pairgossip.swarm.chaos import format_faults
-
-    audit, errors = report.audit, report.errors()
-    faults = format_faults(report.faults)
-    after = f" after {faults}" if faults else ""
+    audit, errors, after = report.audit, report.errors(), after_faults(report)
     if audit.violations:
         return f"NOT conserved{after}: {first_of(audit.violations)}"
     if report.failures:
@@ -38,6 +34,14 @@ def verdict(report: Report, within: float | None = None) -> str:
     if len(errors) < count:
         return f"{text}, but {count - len(errors)} of {count} peers have NO estimate."
     return f"{text}, which is NOT within {within:.2%}."
+
+
+def after_faults(report: Report) -> str:
+    """Say how many faults there were, after which something holds."""
+    from pairgossip.swarm.chaos import format_faults
+
+    faults = format_faults(report.faults)
+    return f" after {faults}" if faults else ""
 
 
 def first_of(problems: tuple[str, ...]) -> str:

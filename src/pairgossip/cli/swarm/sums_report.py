@@ -8,7 +8,13 @@ import msgspec
 
 from pairgossip.cli.console import format_value
 from pairgossip.cli.sums import result_facts
-from pairgossip.cli.swarm.report import first_of, memory_of, processor_time, run_figures
+from pairgossip.cli.swarm.report import (
+    after_faults,
+    first_of,
+    memory_of,
+    processor_time,
+    run_figures,
+)
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -21,11 +27,7 @@ _AUDIT_FIGURES = ("rounds", "sums", "signatures", "searched", "violations")
 
 def verdict(report: Report, within: float | None = None) -> str:
     """Say in one line how the run ended."""
-    from pairgossip.swarm.chaos import format_faults
-
-    audit, errors = _books(report), report.errors()
-    faults = format_faults(report.faults)
-    after = f" after {faults}" if faults else ""
+    audit, errors, after = _books(report), report.errors(), after_faults(report)
     if audit.violations:
         return f"NOT the result of all rows{after}: {first_of(audit.violations)}"
     if audit.result is None:

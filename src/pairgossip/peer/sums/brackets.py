@@ -119,7 +119,7 @@ def _of_order(part: Table, kernel: Kernel | Combination, mean: FloatArray) -> En
 def _of_survival(part: Table, mean: FloatArray) -> Ends:
     """Return the ends of the concordance: a failed row is compared with all that outlive it.
 
-    Of pairs that share a bin of the outcome each could be compared, once if both have failed.
+    Any pair that shares a bin of the outcome could be compared, once if both have failed.
     """
     x, y = part.x, part.y
     halves = np.split(mean, 2) if len(mean) > len(x.signs) * len(y.signs) else [mean, mean]
@@ -180,21 +180,19 @@ def count_rows(part: SampleReadout | RankTable, mean: FloatArray) -> FloatArray:
 
 def fullest_cells(part: SampleReadout | RankTable, mean: FloatArray) -> tuple[float, ...]:
     """Return the largest share of rows in one cell of each column; 0 if a cell is one value."""
-    counts = count_rows(part, mean)
-    margins = [counts.sum(axis=0)]
-    if isinstance(part, RankTable):
-        margins.insert(0, counts.sum(axis=1))
+    counts, axes = count_rows(part, mean), axes_of(part)
     n = part.table.n if isinstance(part, RankTable) else part.size
+    margins = (counts.sum(axis=1), counts.sum(axis=0))[-len(axes) :]  # the last are of one column
     return tuple(
         0.0 if isinstance(axis, Labels) else float(np.clip(margin.max() / n, 0.0, 1.0))
-        for axis, margin in zip(axes_of(part), margins, strict=True)
+        for axis, margin in zip(axes, margins, strict=True)
     )
 
 
 def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribution:
     """Return the sample as if all rows were at those ends of their cells that are lower, or higher.
 
-    Of two classes the lower one is moved the other way, so that the classes differ least, or most.
+    The lower of two classes is moved the other way, so that the classes differ least, or most.
     """
     whole = part.distribution(mean)
     if isinstance(part.axis, Labels):

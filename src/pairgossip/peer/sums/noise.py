@@ -51,7 +51,7 @@ class NoiseLaw:
     Parameters
     ----------
     epsilon
-        Of one round.
+        The budget of one round.
     cells
         In how many counts a row is counted; the effect of each must be hidden.
     honest

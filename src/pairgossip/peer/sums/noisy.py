@@ -77,7 +77,7 @@ def rows_for_interval(cells: Cells, law: NoiseLaw) -> int:
 def explain_no_interval(cells: Cells, law: NoiseLaw, rows: float) -> str | None:
     """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
 
-    Of a statistic that has none without noise either, nothing is said.
+    Nothing is said about a statistic that has no interval without noise either.
     """
     least = rows_for_interval(cells, law)
     if rows >= least:

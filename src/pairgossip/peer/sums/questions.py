@@ -140,7 +140,7 @@ def label_values(spec: Spec) -> FloatArray:
 
 
 def check_labels(spec: Spec, labels: FloatArray) -> None:
-    """Raise `InputError` for labels that are none of a run."""
+    """Raise `InputError` for labels that a run does not have."""
     values = label_values(spec)
     if not np.isin(labels, values).all():
         named = join_names([f"{one:g}" for one in values[:8]], "or")

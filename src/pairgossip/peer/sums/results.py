@@ -198,7 +198,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def decode_figures(public: bytes) -> Figures:
-    """Read canonical bytes; raise `Disagreement` if they are none."""
+    """Read canonical bytes; raise `Disagreement` if they are not."""
     try:
         figures = msgspec.json.decode(public, type=Figures)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as problem:

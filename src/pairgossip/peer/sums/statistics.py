@@ -67,7 +67,7 @@ class StatisticsProgram(SumsProgram):
     generation
         All members, and their numbers of rows.
     noise
-        What this member adds to its counts, where the specification asks for noise.
+        Draws what this member adds to its counts, where the specification asks for noise.
     """
 
     most_sums = 1
