@@ -75,7 +75,17 @@ class Plan:
 
 def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Plan:
     """Deal rows to peers, as evenly as their number allows, in an order that the seed decides."""
-    _check_sizes(peers, len(rows), graph)
+    if not 2 <= peers <= _MOST_PEERS:
+        raise InputError(f"A swarm has 2 to {_MOST_PEERS} peers, not {peers}.")
+    if len(rows) < peers:
+        raise InputError(
+            f"{peers} peers need at least {peers} rows, but there are {len(rows)}: use fewer peers."
+        )
+    if graph.n != peers:
+        raise InputError(
+            f"The network has {graph.n} nodes, but there are {peers} peers: give one peer for "
+            f"every node."
+        )
     spec = parse_spec(text)
     if spec.is_sums and peers < LEAST_MEMBERS:
         raise InputError(
@@ -92,21 +102,6 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
     digits = max(2, len(str(peers)))
     names = tuple(f"peer-{number:0{digits}d}" for number in range(1, peers + 1))
     return Plan(text, spec, graph, names, dealt)
-
-
-def _check_sizes(peers: int, rows: int, graph: Graph) -> None:
-    """Refuse numbers that do not go together."""
-    if not 2 <= peers <= _MOST_PEERS:
-        raise InputError(f"A swarm has 2 to {_MOST_PEERS} peers, not {peers}.")
-    if rows < peers:
-        raise InputError(
-            f"{peers} peers need at least {peers} rows, but there are {rows}: use fewer peers."
-        )
-    if graph.n != peers:
-        raise InputError(
-            f"The network has {graph.n} nodes, but there are {peers} peers: give one peer for "
-            f"every node."
-        )
 
 
 def kernel_spec(

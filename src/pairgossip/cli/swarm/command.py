@@ -184,7 +184,10 @@ def run_command(
 
     plan = _plan(peers, what, network, parameters, how)
     options = _run_options(how, chaos, is_sums=plan.spec.is_sums)
-    _check_within(outputs.within, plan)
+    if outputs.within is not None and plan.spec.kernel is None:
+        raise InputError("A model has no exact value: leave out --within.")
+    if outputs.within is not None and not outputs.within > 0:
+        raise InputError(f"--within is {outputs.within}: give a number > 0, such as 0.05.")
     # Unless a folder is named, one is made that goes away if all is well.
     folder = outputs.home or Path(tempfile.mkdtemp(prefix="pairgossip-swarm-")) / "swarm"
     is_kept = outputs.home is not None
@@ -313,13 +316,6 @@ def _faults(chaos: _ChaosOptions, seconds: float | None, *, is_sums: bool) -> Fa
     elif seconds is not None:
         window = _PART_IN_CHAOS * seconds
     return Faults(**counts, window=window)
-
-
-def _check_within(within: float | None, plan: Plan) -> None:
-    if within is not None and plan.spec.kernel is None:
-        raise InputError("A model has no exact value: leave out --within.")
-    if within is not None and not within > 0:
-        raise InputError(f"--within is {within}: give a number > 0, such as 0.05.")
 
 
 @contextmanager

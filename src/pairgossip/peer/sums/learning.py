@@ -19,7 +19,7 @@ from pairgossip.losses import Loss, as_loss
 from pairgossip.losses.margins import Margin
 from pairgossip.peer.protocol.program import Ask, Disagreement, Words
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
-from pairgossip.peer.sums.programs import Generation, SumsProgram, decode, encode, read_question
+from pairgossip.peer.sums.programs import Generation, SumsProgram, decode, encode
 from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import rounded_or_none
 from pairgossip.solvers.bins import LARGEST_BINS
@@ -133,7 +133,12 @@ class LearningProgram(SumsProgram):
         return encode(self._averaging.sums, self._bounds(), self._bits, self._count)
 
     def _follow(self, public: bytes) -> None:
-        mine, theirs = (read_question(one, _Question) for one in (self._question()[0], public))
+        try:
+            mine, theirs = (
+                msgspec.msgpack.decode(one, type=_Question) for one in (self._question()[0], public)
+            )
+        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
+            raise Disagreement("a question that cannot be read") from None
         numbers = [np.array([one.low, one.high, *one.model]) for one in (mine, theirs)]
         is_same = (mine.name, mine.order) == (theirs.name, theirs.order)
         # The model of a gradient is that of the scores before it, which all have agreed on.

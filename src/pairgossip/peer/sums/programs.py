@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from pairgossip import __version__
@@ -24,7 +23,6 @@ from pairgossip.peer.sums.results import Result, follow_result
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
-_Question = TypeVar("_Question")
 _FEWEST_BITS, _MOST_BITS = 32, 52
 """Binary digits of a row's number; where rows leave room for fewer, they are refused."""
 _WORD = 63
@@ -181,11 +179,3 @@ def _refuse_impossible() -> Iterator[None]:
             yield
     except (ValueError, ArithmeticError) as problem:
         raise Disagreement(str(problem)) from problem
-
-
-def read_question(public: bytes, kind: type[_Question]) -> _Question:
-    """Return what a member asks; raise `Disagreement` if that cannot be read."""
-    try:
-        return msgspec.msgpack.decode(public, type=kind)
-    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
-        raise Disagreement("a question that cannot be read") from None
