@@ -16,7 +16,7 @@ from pairgossip.peer.protocol.rules import (
     PaperMixing,
     WeightedMixing,
 )
-from pairgossip.peer.spec.spec import Spec, differences, parse_spec, read_spec, rule_for
+from pairgossip.peer.spec.spec import differences, parse_spec, read_spec, rule_for
 from tests.peer.homes import AUC, GINI, LOSS
 
 U = GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')
@@ -280,54 +280,34 @@ def test_a_row_weighs_one_over_its_picks(degree: int, rows: int, weight: float) 
     assert rule.weight == pytest.approx(weight)
 
 
+SCORES = [(0.1, 0.0), (0.4, 1.0), (0.35, 0.0), (0.8, 1.0), (0.4, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "exact"),
+    [
+        (U, [(1.0,), (4.0,), (6.0,), (50.0,)], Pairs([1.0, 4.0, 6.0, 50.0], "gini", "u").exact()),
+        (AUC, SCORES, Pairs(SCORES, "auc").exact()),
+    ],
+)
 @pytest.mark.parametrize("mixing", ["weighted", "paper"])
-def test_the_u_statistic_comes_out_of_all_pairs(mixing: str) -> None:
-    data = [1.0, 4.0, 6.0, 50.0]
-    spec = parse_spec(f'algorithm.mixing = "{mixing}"\n' + U)
+def test_the_statistic_comes_out_of_all_pairs(
+    text: str, data: list[tuple[float, ...]], exact: float, mixing: str
+) -> None:
+    spec = parse_spec(f'algorithm.mixing = "{mixing}"\n' + text)
     rule = rule_for(spec, degree=1, rows=1)
     mass, private = rule.begin()
+    assert math.isnan(spec.value(rule.readout(mass, private)))
     for k, own in enumerate(data):
-        for other, held in enumerate(data):
-            mass, private = rule.update(mass, private, (own,), (held,), k == other)
-    assert spec.value(rule.readout(mass, private)) == pytest.approx(
-        Pairs(data, "gini", "u").exact()
-    )
+        for other, record in enumerate(data):
+            mass, private = rule.update(mass, private, own, record, k == other)
+    assert spec.value(rule.readout(mass, private)) == pytest.approx(exact)
 
 
 def test_the_u_statistic_counts_who_is_left() -> None:
     rule = rule_for(parse_spec(U), degree=1, rows=1, evicted_rows=1)
     assert isinstance(rule, WeightedMixing)
     assert rule.scale == 3 / 2
-
-
-def test_own_pairs_count_only_in_the_v_statistic() -> None:
-    scatter = 'kernel = "metric-learning-risk"\ncolumns = ["x"]\nlabel = "l"\nTARGET\n'
-    scatter += "[ranges]\nx = [0, 1]\nl = [0, 1]"
-    for target, counts in (("", True), ('target = "u"\nmembers = 2', False)):
-        rule = rule_for(parse_spec(scatter.replace("TARGET", target)), 1, 1)
-        assert isinstance(rule, WeightedMixing)
-        assert rule.counts_own is counts
-
-
-def test_the_auc_is_a_ratio_of_two_components() -> None:
-    spec = parse_spec(AUC)
-    rule = rule_for(spec, degree=1, rows=1)
-    data = [(0.1, 0.0), (0.4, 1.0), (0.35, 0.0), (0.8, 1.0), (0.4, 0.0)]
-    mass, private = rule.begin()
-    assert math.isnan(spec.value(rule.readout(mass, private)))
-    for k, own in enumerate(data):
-        for other, held in enumerate(data):
-            mass, private = rule.update(mass, private, own, held, k == other)
-    readout = rule.readout(mass, private)
-    assert readout.shape == (2,)
-    assert spec.value(readout) == pytest.approx(Pairs(data, "auc").exact())
-    assert math.isnan(spec.value(np.zeros(2)))
-
-
-def test_a_specification_is_not_changed_by_accident() -> None:
-    spec: Spec = parse_spec(GINI)
-    with pytest.raises(AttributeError):
-        spec.kernel = "auc"  # type: ignore[misc]
 
 
 def test_the_adaptive_step_is_the_default_of_a_loss() -> None:

@@ -28,6 +28,15 @@ def run_programs(programs: Sequence[SumsProgram], totals: list[Words] | None = N
     return result
 
 
+def start_and_take(spec: Spec, rows: np.ndarray) -> SumsProgram:
+    """Return the program of a single member that has taken its first sum."""
+    (program,) = start_programs(spec, [rows])
+    ask = program.ask()
+    assert ask is not None
+    program.take(ask, program.contribute(ask))
+    return program
+
+
 def deal(rows: np.ndarray, members: int, seed: int = 0) -> list[np.ndarray]:
     order = np.random.default_rng(seed).permutation(len(rows))
     return [rows[part] for part in np.array_split(order, members)]

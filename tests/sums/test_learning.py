@@ -8,7 +8,7 @@ import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.programs import SumsProgram
-from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.running import deal, run_programs, start_and_take, start_programs
 from tests.sums.specs import sums_text
 
 FEATURES, LABELS = pg.datasets.breast_cancer_wisconsin()
@@ -98,10 +98,7 @@ def test_no_more_sums_become_known_than_are_agreed_on() -> None:
 
 def at_scores(part: np.ndarray) -> tuple[SumsProgram, bytes]:
     """Return a program that asks for scores at a model, and its question."""
-    (program,) = start_programs(loss_spec(), [part])
-    ask = program.ask()
-    assert ask is not None
-    program.take(ask, program.contribute(ask))
+    program = start_and_take(loss_spec(), part)
     ask = program.ask()
     assert ask is not None
     return program, ask.public

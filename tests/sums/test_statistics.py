@@ -19,7 +19,7 @@ from pairgossip.peer.sums.brackets import interval_about
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.sketches.grids import Grid
-from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.running import deal, run_programs, start_and_take, start_programs
 from tests.sums.specs import kernel_spec
 
 RNG = np.random.default_rng(3)
@@ -184,10 +184,7 @@ def test_cells_elsewhere_are_not_followed() -> None:
 
 def test_small_numbers_of_a_result_are_not_exchanged_for_others() -> None:
     small = kernel_spec("variance", ["a"], ranges=(0, 1e-6))  # type: ignore[arg-type]
-    (program,) = start_programs(small, [SCORES * 1e-6])
-    ask = program.ask()
-    assert ask is not None
-    program.take(ask, program.contribute(ask))
+    program = start_and_take(small, SCORES * 1e-6)
     mine = program.result
     assert mine is not None and mine.value is not None and mine.value < 1e-12
     with pytest.raises(Disagreement, match="value is"):
@@ -219,26 +216,23 @@ def test_a_variance_lies_in_its_bracket_however_wide_the_range() -> None:
 
 
 def test_a_result_is_followed_if_it_is_the_same_but_for_rounding_and_version() -> None:
-    (program,) = start_programs(kernel_spec("gini", ["a"]), [SCORES])
-    ask = program.ask()
-    assert ask is not None
-    program.take(ask, program.contribute(ask))
+    program = start_and_take(kernel_spec("gini", ["a"]), SCORES)
     mine = program.result
     assert mine is not None and mine.value is not None
     assert mine.take_over(decode_figures(mine.state())) == mine
     near = msgspec.structs.replace(mine, value=mine.value + 1e-13, versions={"pairgossip": "9"})
     assert program.follow(near.state()).public == near.state()
     far = msgspec.structs.replace(mine, value=mine.value + 1e-6)
-    with pytest.raises(Disagreement, match="value is"):
-        program.follow(far.state())
     other = msgspec.structs.replace(mine, members={f"{k:064d}": 1 for k in range(mine.rows)})
     assert len(other.state()) == len(mine.state())  # a list of many members is not sent along
-    with pytest.raises(Disagreement, match="other members or rows"):
-        program.follow(other.state())
-    with pytest.raises(Disagreement, match="canonical"):
-        program.follow(b" " + near.state())
-    with pytest.raises(Disagreement, match="cannot be read"):
-        program.follow(b"{}")
+    for public, sentence in (
+        (far.state(), "value is"),
+        (other.state(), "other members or rows"),
+        (b" " + near.state(), "canonical"),
+        (b"{}", "cannot be read"),
+    ):
+        with pytest.raises(Disagreement, match=sentence):
+            program.follow(public)
 
 
 def test_what_rows_do_not_tell_is_left_out() -> None:
