@@ -324,16 +324,20 @@ class PeerService:
         return code
 
     def _restored_backup(self, problem: RestoredBackup) -> str:
-        evidence = "has seen later offers of this peer than its own state knows"
+        name = self._parts.context.name_member(str(problem))
+        evidence = f"Neighbor '{name}' has seen later offers of this peer than its own state knows:"
         if isinstance(problem, ForgottenRows):
-            evidence = "holds a claim signed by this peer of more rows than this peer knows of"
+            evidence = (
+                f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
+                "knows of:"
+            )
         elif self._parts.spec.is_sums:
             evidence = (
-                "holds a contribution signed by this peer that is not the one this peer makes"
+                f"Neighbor '{name}' holds a contribution signed by this peer that is not the one "
+                "this peer makes:"
             )
         return (
-            f"Neighbor '{self._parts.context.name_member(str(problem))}' {evidence}: the state is "
-            "a restored backup or a copy. Have the others run peer evict "
+            f"{evidence} the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
 
