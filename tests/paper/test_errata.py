@@ -137,22 +137,6 @@ def test_the_printed_gosta_bound_holds_for_symmetric_kernels() -> None:
     assert 0.2 < worst <= 0.5
 
 
-def test_the_extended_gosta_bound_covers_kernels_that_are_not_symmetric() -> None:
-    """(2a + F)/(x t) is the package's own: the paper does not speak of such kernels."""
-    graph, t = path(10), 10**6
-    values, vectors = np.linalg.eigh(graph.laplacian_dense())
-    assert values[1] > 1e-9
-    H = np.tile(vectors[:, 1:2], graph.n)
-    assert erratum.symmetric(H) == {erratum.SYMMETRIC: False}
-    bias = float(np.linalg.norm(expected_estimates(H, graph, [t]) - H.mean()))
-    c = constants(H, graph)
-    printed, extended = (
-        float(gosta_expectation_bound(c, t, printed=form)) for form in (True, False)
-    )
-    assert printed < bias <= extended
-    assert bias * t == pytest.approx(182.886, abs=1e-3)
-
-
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_proposition_on_several_points_holds_for_the_graph_of_its_proof(k: int) -> None:
     """Lines 660 and 2288 are right: the gap of the blow-up is k lambda unless G is complete."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip_paper.experiments.messages import MESSAGES, _Gain, _headline, networks
+from pairgossip_paper.experiments.messages import MESSAGES, _headline, networks
 from pairgossip_paper.experiments.messages.networks import WAYS, WayCurve
 from tests.paper.running import PLAN, small_results, texts, verdicts, with_errors
 
@@ -123,8 +123,3 @@ def test_a_sweep_that_does_not_give_way_is_noticed(results: dict[str, Any]) -> N
     facts = {name: fact | {"is_ordered": True} for name, fact in results["facts"].items()}
     found = verdicts(MESSAGES.report(results | {"facts": facts}))
     assert found["messages-star"] == "holds in part"
-
-
-def test_what_did_not_get_there_takes_no_known_number() -> None:
-    assert f"{_Gain(0.0):.3g}" == "an unknown number of"
-    assert f"{_Gain(8.0, is_bound=True):.3g}" == "more than 8"

@@ -23,10 +23,7 @@ def test_lines_are_located(lines: str, place: str) -> None:
     assert locate(lines) == place
 
 
-def test_a_citation_says_what_lines_are() -> None:
+def test_citations_say_what_lines_are_and_every_erratum_has_a_place() -> None:
     assert cite("617") == "paper, section 5 (line 617 of the LaTeX source)"
-
-
-def test_every_erratum_has_a_place() -> None:
     for erratum in ERRATA:
         assert locate(erratum.lines).endswith(f" {erratum.lines})")

@@ -8,7 +8,6 @@ import pytest
 
 from pairgossip_paper.experiments import scaling
 from pairgossip_paper.experiments.scaling import SCALING, _Point
-from pairgossip_paper.framework import fit_line, fit_power_law
 from pairgossip_paper.paper_setup import dealt_quantiles
 from tests.paper.running import PLAN, changes, small_results
 
@@ -61,14 +60,3 @@ def test_slower_and_larger_errors_are_noticed(results: dict[str, Any]) -> None:
         "error-in-time": "does not hold",
         "below-bounds": "holds in part",
     }
-
-
-def test_lines_are_those_of_numpy() -> None:
-    rng = np.random.default_rng(0)
-    x, y = np.arange(9.0), rng.normal(size=9)
-    coefficients, covariance = np.polyfit(x, y, 1, cov=True)
-    line = fit_line(x, y)
-    assert line.slope == pytest.approx(coefficients[0])
-    assert line.error == pytest.approx(np.sqrt(covariance[0, 0]))
-    assert line.explained == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
-    assert fit_power_law([1, 10, 100], [5, 0.5, 0.05]).slope == pytest.approx(-1)
