@@ -21,6 +21,7 @@ from pairgossip.peer.protocol.messages import (
     Notice,
     Record,
     Reject,
+    digest_rows,
     encode,
     generation_name,
 )
@@ -36,7 +37,6 @@ from pairgossip.peer.protocol.state import (
 )
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.rows import digest
 from pairgossip.peer.storage.witness import witness_of
 
 GROWN = (Growth("ann", 1, 3, b"\xff" * 64),)
@@ -219,7 +219,7 @@ def test_added_rows_are_noted_with_the_state_and_always_synced(
         journal.note({"peer": "me", "data": "before", "draw_seed": "3"})
         journal.save(Save(some_state(), sync=True, everything=True, own=rows))
         assert syncing(journal) == FULL
-        assert journal.about() == {"peer": "me", "data": digest(rows), "draw_seed": "3"}
+        assert journal.about() == {"peer": "me", "data": digest_rows(rows), "draw_seed": "3"}
 
 
 def test_what_is_noted_stays(path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.spec.spec import parse_spec
-from pairgossip.peer.storage.rows import digest, read_rows, rows_text
+from pairgossip.peer.storage.rows import read_rows, rows_text
 from tests.peer.homes import AUC, GINI, LOSS
 
 
@@ -124,7 +125,7 @@ def test_rows_read_back_bit_for_bit(tmp_path: Path) -> None:
     rows = ((0.1 + 0.2,), (5e-324,), (1 / 3,), (100.0,))
     file = written(tmp_path, rows_text(rows, spec))
     assert read_rows(file, spec, delimiter=",") == rows
-    assert digest(read_rows(file, spec, delimiter=",")) == digest(rows)
+    assert digest_rows(read_rows(file, spec, delimiter=",")) == digest_rows(rows)
 
 
 def test_minus_zero_is_zero(tmp_path: Path) -> None:
@@ -133,6 +134,6 @@ def test_minus_zero_is_zero(tmp_path: Path) -> None:
 
 
 def test_the_digest_tells_rows_apart() -> None:
-    assert digest(((1.0,), (2.0,))) != digest(((1.0, 2.0),))
-    assert digest(((1.0,), (2.0,))) != digest(((2.0,), (1.0,)))
-    assert re.fullmatch("[0-9a-f]{64}", digest(((1.0,),)))
+    assert digest_rows(((1.0,), (2.0,))) != digest_rows(((1.0, 2.0),))
+    assert digest_rows(((1.0,), (2.0,))) != digest_rows(((2.0,), (1.0,)))
+    assert re.fullmatch("[0-9a-f]{64}", digest_rows(((1.0,),)))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
@@ -53,6 +54,12 @@ Rows = tuple[tuple[float, ...], ...]
 Mass = tuple[float, ...]
 """Sums that an exchange averages, and that only local updates change."""
 Reason = Literal["busy", "member", "stale", "generation"]
+
+
+def digest_rows(rows: Rows) -> str:
+    """Return a fingerprint of rows, by which a change of a file is noticed."""
+    packed = b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
+    return hashlib.sha256(struct.pack("<q", len(rows)) + packed).hexdigest()
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
-from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.messages import Rows, digest_rows
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
 from pairgossip.peer.spec.spec import Spec
@@ -23,7 +23,6 @@ from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.home import noise_ledger, rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
-from pairgossip.peer.storage.rows import digest
 
 _MOST_EARLY = 5
 """Members whose certificates are not valid yet that are named; more are only counted."""
@@ -141,7 +140,7 @@ def _check_unchanged(
     for part, file, now in (
         ("peer", home.key, identity.id),
         ("spec", home.spec, spec.hash),
-        ("data", home.data, digest(rows)),
+        ("data", home.data, digest_rows(rows)),
     ):
         if about.get(part) != now:
             raise InputError(

@@ -40,7 +40,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, read_bytes, sync, write_json_file
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
-from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
+from pairgossip.peer.protocol.messages import MOST_ROWS, Rows, digest_rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums, SumsState
 from pairgossip.peer.spec.spec import Spec, read_spec
@@ -57,7 +57,6 @@ from pairgossip.peer.storage.rows import (
     check_contribution,
     contributed_rows,
     copy_text,
-    digest,
     read_copy,
 )
 from pairgossip.text import format_count
@@ -241,7 +240,7 @@ def _settings_text(settings: OperatorSettings) -> str:
 def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -> None:
     journal = SqliteJournal(home.state, create=True)
     try:
-        about = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
+        about = {"peer": identity.id, "spec": spec.hash, "data": digest_rows(rows)}
         journal.note({**about, "draw_seed": str(secrets.randbits(64))})
         if spec.is_sums:
             from pairgossip.peer.protocol.rounds import first_sums
@@ -371,7 +370,7 @@ def _finish_growth(home: Home) -> None:
     file, base = home.next_data, home.state
     if not file.exists():
         return
-    if digest(read_copy(file, home.read_spec())) == read_about(base).get("data"):
+    if digest_rows(read_copy(file, home.read_spec())) == read_about(base).get("data"):
         # A process killed between the commit and its sync leaves what a power failure can undo.
         for part in (base, base.with_name(f"{base.name}-wal")):
             with contextlib.suppress(FileNotFoundError):

@@ -26,6 +26,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import unwritable
+from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
@@ -45,7 +46,6 @@ from pairgossip.peer.storage.journal_file import (
     read_state,
     sum_fingerprints,
 )
-from pairgossip.peer.storage.rows import digest
 from pairgossip.peer.storage.witness import Witness, create_witness
 
 _WAIT_FOR_READERS = 10.0
@@ -153,7 +153,7 @@ class SqliteJournal:
                 self._base.execute(f"DELETE FROM {table}")
             sums.begin(len(change.state.nodes) if isinstance(change, Save) else 0)
         if change.own is not None:
-            entry = ("data", digest(change.own))
+            entry = ("data", digest_rows(change.own))
             columns = (*entry, sums.put("about", *entry))
             self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
         if isinstance(change, Save):

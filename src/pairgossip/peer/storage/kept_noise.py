@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.messages import Rows, digest_rows
 from pairgossip.peer.spec.mechanism import ledger_rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.ledger import Declared, noise_of, open_account
-from pairgossip.peer.storage.rows import digest
 from pairgossip.peer.sums.statistics import noise_law
 
 
@@ -54,7 +53,7 @@ class KeptNoise:
             "specification": self.spec.hash,
             "members": hashlib.sha256(listed).hexdigest(),
             "question": hashlib.sha256(question).hexdigest(),
-            "rows": digest(own),
+            "rows": digest_rows(own),
         }
         declared = Declared(
             self.spec.observed,

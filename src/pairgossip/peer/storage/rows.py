@@ -7,9 +7,7 @@ the rows is found out before anything is written for them.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-import struct
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -216,12 +214,6 @@ def read_copy(path: Path, spec: Spec) -> Rows:
                 f"{path} holds numbers that are not reports of this run: put the old file back."
             )
     return tuple(tuple(map(float, row)) for row in matrix)
-
-
-def digest(rows: Rows) -> str:
-    """Return a fingerprint of rows, by which a change of the file is noticed."""
-    packed = b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
-    return hashlib.sha256(struct.pack("<q", len(rows)) + packed).hexdigest()
 
 
 def _check_inside(table: Table, name: str, is_inside: BoolArray, allowed: str, remedy: str) -> None:
