@@ -94,7 +94,11 @@ FORMULAS: dict[str, Formula] = {}
 """All formulas by name; each enters itself."""
 
 
-Formula.NONE = Formula("NONE", -1, np.subtract, is_bounded=False)  # which is never called
+def _no_value(first: FloatArray, second: FloatArray) -> FloatArray:
+    raise AssertionError("this stands for functions that are not built in")
+
+
+Formula.NONE = Formula("NONE", -1, _no_value, is_bounded=False)
 
 
 class _Measure:
