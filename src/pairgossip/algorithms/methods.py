@@ -195,13 +195,12 @@ class Method:
                     f"Method '{self.name}' is not what its twin {twin.name} does: {twin.value}. "
                     "Leave twins out, and it runs on the plain engine."
                 )
+        limits = {Expectation.U1: "row-mean", Expectation.AVERAGING: "mean"}
         for expectation in self.expectations.values():
-            limits = {Expectation.U1: "row-mean", Expectation.AVERAGING: "mean"}
             if limits.get(expectation, "statistic") != self.estimates:
                 raise InputError(
                     f"Method '{self.name}' estimates the {self.estimates}, which "
-                    f"{expectation.value} "
-                    "does not converge to: leave expectations out."
+                    f"{expectation.value} does not converge to: leave expectations out."
                 )
 
     @property

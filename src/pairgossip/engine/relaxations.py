@@ -144,12 +144,12 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
     most = min(max(16, _MOST_EXCHANGES // len(sweep.edges)), most)
     most = min(most, max(16, _MOST_TURNS // sweep.colors))
     is_matrix = n * n <= _ENTRIES_PER_COLOR * sweep.colors
-    matrix = np.eye(n if is_matrix else 0)
+    matrix = np.eye(n) if is_matrix else None
     relax: _Relax = sweep.apply if is_matrix else _compile(sweep, is_column=False)
-    if is_matrix:
+    if matrix is not None:
         relax(matrix, relaxation)
     while len(sizes) <= most and sizes[-1] > _FORGOTTEN * start:
-        if is_matrix:
+        if matrix is not None:
             values = matrix @ values
         else:
             relax(values, relaxation)

@@ -162,7 +162,7 @@ class Solver:
         low, high = -ends[0, :d], ends[0, d:]
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         self._half = np.where(half > 0, half, 1.0)
-        features = rows.features
+        features = rows.features  # scaled where they are, so that rows have them scaled too
         features -= middle
         features /= self._half
         self._rows = ScoreRows(*rows, self.phi, self.grade_count, self.is_sparing)

@@ -110,7 +110,7 @@ class RankingJudge:
             # Padded for loops over an even number of moments.
             self._tables = np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
             n, moments = problem.n, DEGREE + DEGREE % 2
-            # Of the panels of two sides of up to n scores, and for counting them.
+            # Room for the panels of two sides of up to n scores, and for counting them.
             self._room = (
                 np.zeros(2 * n + 66, dtype=np.int64), np.empty((2, n)), np.empty((2, n)),
                 np.zeros(n + 1, dtype=np.int64), np.zeros((2, n, moments)), np.zeros(len(RATES)),
