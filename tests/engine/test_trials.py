@@ -107,6 +107,10 @@ def test_learning_can_be_advanced_in_slices(clock: str, step: str | None) -> Non
         np.testing.assert_allclose(record.gradient_bias, gradient, rtol=1e-8, atol=1e-12)
 
 
+def test_another_seed_gives_another_run() -> None:
+    assert not np.array_equal(run(seed=3).estimates, run(seed=4).estimates)
+
+
 @pytest.fixture(autouse=True)
 def ctrl_c_is_heard() -> Iterator[None]:
     """A test run started in the background may ignore the signal."""

@@ -42,6 +42,8 @@ def test_kernels_and_ratios_pass_through() -> None:
     kernel, ratio = gini(), auc()
     assert as_kernel(kernel) is kernel
     assert as_kernel(ratio) is ratio
+    for spelling in ("Ranking_Risk", " ranking risk "):
+        assert as_kernel(spelling).name == "ranking-risk"
 
 
 def _fails(a: FloatArray, b: FloatArray) -> FloatArray:

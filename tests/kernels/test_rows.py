@@ -138,6 +138,20 @@ def test_classes_count_in_their_order(kernel: str) -> None:
         )
 
 
+def test_text_is_ordered_for_learning_and_gossip_too() -> None:
+    data, labels = [0.1, 0.4, 0.2, 0.9], ["mild", "severe", "none", "severe"]
+    grades, codes = ["none", "mild", "severe"], [1, 2, 0, 2]
+    settings: dict[str, Any] = {"iterations": 50, "seed": 0}
+    run = pg.estimate(data, "ranking-risk", labels=labels, classes=grades, **settings)
+    same = pg.estimate(data, "ranking-risk", labels=codes, **settings)
+    np.testing.assert_array_equal(run.estimates, same.estimates)
+    fit = pg.minimize(data, labels, "ranking-logistic", classes=grades, **settings)
+    again = pg.minimize(data, codes, "ranking-logistic", **settings)
+    np.testing.assert_array_equal(fit.model, again.model)
+    made = pg.plan(data, "ranking-risk", labels=labels, classes=grades, error=0.4)
+    assert made.target == same.target
+
+
 def test_codes_of_any_labels() -> None:
     assert code_labels([2.0, 4, None], (4, 2)).tolist()[:2] == [1.0, 0.0]
     assert np.isnan(code_labels([2, None], (4, 2))[1])

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from pairgossip.arrays import FloatArray
 from pairgossip.losses import MARGINS, builtin, margin
 from pairgossip.losses.builtin import _ordered_sums, ranking_risks
-from pairgossip.losses.sums import (
-    logistic_sums,
-)
+from pairgossip.losses.sums import logistic_sums
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
 
@@ -112,6 +110,13 @@ def test_rows_do_not_mix(seed: int, scale: float, shift: float) -> None:
     together = logistic_sums(x, y)
     apart = [logistic_sums(x[k : k + 1], y[k : k + 1])[0] for k in range(4)]
     np.testing.assert_allclose(together, apart, rtol=1e-12)
+
+
+def test_long_rows_are_read_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    x, y = 3 * rng.normal(size=(1, 50_000)) + 1, rng.normal(size=(1, 20))
+    exact = np.logaddexp(0.0, y.T - x).sum()  # extended precision takes minutes
+    np.testing.assert_allclose(logistic_sums(x, y), exact, rtol=1e-12)
 
 
 def test_many_scores_far_apart() -> None:

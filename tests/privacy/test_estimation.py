@@ -218,3 +218,4 @@ def test_predictions_are_those_of_the_formulas(target: str) -> None:
 def test_too_many_rounded_rows_are_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairgossip.privacy.moments.LARGEST_TABLE", 5)
     assert np.isnan(predicted_error(ROUNDED.debiased("gini"), VALUES, "u", 1.0)).all()
+    assert np.isfinite(predicted_error(BINS.debiased("gini"), VALUES, "u", 1.0)).all()

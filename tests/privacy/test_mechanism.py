@@ -271,6 +271,7 @@ UNIT = (0.0, 1.0)
         ({"range": 5}, "The range is (lowest, highest)"),
         ({"bins": (4, 4), "range": (UNIT,) * 3}, "There are bins for 2 columns but ranges for 3"),
         ({"classes": (1,)}, "Labels need at least two classes, but one class is declared"),
+        ({"classes": ()}, "Labels need at least two classes, but no classes are declared"),
         ({"classes": (0, 0)}, "The classes name a label twice"),
         ({"classes": (0, "a")}, "must be all numbers or all text"),
         ({"classes": (0, math.inf)}, "The classes hold NaN or"),

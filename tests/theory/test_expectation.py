@@ -78,6 +78,10 @@ def test_shapes_and_iterations_are_checked() -> None:
         expected_estimates(np.eye(3), graph, [1])
     with pytest.raises(InputError, match="give iterations >= 1"):
         expected_estimates(np.eye(5), graph, [0])
+    with pytest.raises(InputError, match=r"have shape \(3, 3\): u1.* needs shape"):
+        row_mean_error(np.eye(3), graph, [1])
+    with pytest.raises(InputError, match="give iterations >= 1"):
+        row_mean_error(np.eye(5), graph, [0])
 
 
 ratios = st.floats(-1, 1, allow_subnormal=False).filter(lambda r: r == 0 or abs(r) > 1e-3)
