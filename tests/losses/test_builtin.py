@@ -62,7 +62,7 @@ def test_factories_take_a_phi_and_a_threshold() -> None:
         ("auc-logistc", "Unknown loss 'auc-logistc': did you mean 'auc-logistic'?"),
         (auc_loss, "The loss is the factory 'auc_loss' itself: call it, as in auc_loss()."),
         (3, "A loss is a name such as 'auc-logistic', a Loss or a GeneralLoss, but got int."),
-        (np.ones(2), "A loss is a name such as 'auc-logistic', a Loss or a GeneralLoss, but got n"),
+        (np.ones(2), "A loss is a name such as 'auc-logistic', a Loss or a GeneralLoss"),
     ],
 )
 def test_what_is_no_loss_is_refused(loss: Any, sentence: str) -> None:
@@ -86,13 +86,12 @@ X = np.arange(6.0).reshape(3, 2)
 @pytest.mark.parametrize(
     ("name", "labels", "sentence"),
     [
-        ("auc-hinge", [1.0, 1.0, 1.0], "An AUC loss needs two classes, but the labels hold one cl"),
-        ("auc-hinge", [0.0, 1.0, 2.0], "An AUC loss needs two classes, but the labels hold 3: use"),
-        ("ranking-logistic", [4.0, 4.0, 4.0], "A ranking loss needs two classes, but the labels h"),
-        ("metric-hinge", [0.0, 0.0, 0.0], "A metric-learning loss needs two classes, but the labe"),
+        ("auc-hinge", [1.0, 1.0, 1.0], r"An AUC loss .* one class only \(1\): add"),
+        ("auc-hinge", [0.0, 1.0, 2.0], "An AUC loss .* hold 3: use a ranking loss"),
+        ("ranking-logistic", [4.0, 4.0, 4.0], r"A ranking loss .* one class only \(4\): add"),
+        ("metric-hinge", [0.0, 0.0, 0.0], r"A metric-learning loss .* only \(0\): add"),
     ],
 )
 def test_labels_must_suit_the_loss(name: str, labels: list[float], sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=f"^{sentence}"):
         as_loss(name).check(np.column_stack((X, labels)))
-    assert str(caught.value).startswith(sentence)

@@ -112,7 +112,7 @@ def test_functions_are_tried_on_a_few_pairs(options: dict[str, Any], sentence: s
 
 
 def test_both_functions_are_needed() -> None:
-    with pytest.raises(InputError, match=r"^The gradient of a loss must be a function of a model "):
+    with pytest.raises(InputError, match=r"^The gradient of a loss must be a function of a model"):
         GeneralLoss(square, 3)  # type: ignore[arg-type]
 
 

@@ -72,9 +72,9 @@ def test_users_losses_go_in_blocks() -> None:
 @pytest.mark.parametrize(
     ("theta", "data", "sentence"),
     [
-        ([1.0, 2.0], [[0.5, 1.0], [0.2, 0.0]], "A model for loss 'auc-logistic' has 1 parameter h"),
+        ([1.0, 2.0], [[0.5, 1.0], [0.2, 0.0]], "A model for loss 'auc-logistic' has 1 parameter"),
         ([1.0], [[0.5, 1.0], [0.2, 1.0]], "An AUC loss needs two classes, but the labels hold one"),
-        ([1.0], [[0.5, 1.0], [np.nan, 0.0]], "data has NaN or infinite values in row 1 (counting "),
+        ([1.0], [[0.5, 1.0], [np.nan, 0.0]], "data has NaN or infinite values in row 1"),
     ],
 )
 def test_bad_input_gets_a_sentence(theta: Any, data: Any, sentence: str) -> None:

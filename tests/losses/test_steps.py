@@ -102,9 +102,9 @@ def test_wrong_steps_get_a_sentence(step: Any, sentence: str) -> None:
         (lambda: constant(0.0), "The step size starts at 0.0: give a finite number > 0."),
         (lambda: inverse_sqrt(-1.0), "The step size starts at -1.0: give a finite number > 0."),
         (lambda: constant(math.nan), "The step size starts at nan: give a finite number > 0."),
-        (lambda: power(1.0, 1.0), "The step size's exponent is 1.0: give a number from 0 to less "),
-        (lambda: power(1.0, -0.5), "The step size's exponent is -0.5: give a number from 0 to les"),
-        (lambda: step_sum(constant(1.0), 0), "The horizon of a sum of step sizes is 0: give one >"),
+        (lambda: power(1.0, 1.0), "The step size's exponent is 1.0: give a number from 0 to"),
+        (lambda: power(1.0, -0.5), "The step size's exponent is -0.5: give a number from 0 to"),
+        (lambda: step_sum(constant(1.0), 0), "The horizon of a sum of step sizes is 0: give one"),
     ],
 )
 def test_what_is_no_step_size_is_refused(build: Any, sentence: str) -> None:
