@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 from pairgossip.peer.service.reporter import NEVER_AGAIN
@@ -14,37 +11,11 @@ from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, introduce_each_other
+from tests.peer.test_growth_network import launched, told, written
 from tests.peer.zenoh_people import free_address, until
 
 ROWS = {"a": [1.0, 2.0, 3.0, 4.0], "b": [8.0, 9.0, 10.0], "c": [30.0, 31.0]}
 SPEC = "algorithm.rate = 50.0\n" + GINI
-
-
-def written(file: Path, rows: list[float]) -> Path:
-    file.write_text("income\n" + "".join(f"{value}\n" for value in rows))
-    return file
-
-
-HASTY_PEER = """
-import sys
-from pairgossip.peer.__main__ import main
-from pairgossip.peer.service import exchange_reporter, service
-
-service._TICK = service._LINGER = 0.1
-exchange_reporter.UNANSWERED = 1.0
-sys.exit(main(sys.argv[1]))
-"""
-
-
-def launched(home: Home) -> subprocess.Popen[bytes]:
-    """Start a peer that looks about ten times a second, and soon complains of silence."""
-    return subprocess.Popen(
-        [sys.executable, "-c", HASTY_PEER, str(home.folder)], stderr=subprocess.DEVNULL
-    )
-
-
-def told(home: Home) -> dict[str, object]:
-    return dict(json.loads(home.status.read_text())) if home.status.exists() else {}
 
 
 def founded(folder: Path) -> dict[str, Home]:

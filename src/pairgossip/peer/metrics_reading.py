@@ -118,10 +118,8 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
     number, most, held = count("round"), count("rounds_most"), count("round_held")
     if number is not None and most is not None and held is not None:
         kinds = [labels.get("kind", "") for labels, _ in samples.get("pairgossip_round_kind", [])]
-        kind, is_finished = (
-            clean_text(kinds[0], 16) if kinds else "",
-            bool(count("rounds_finished")),
-        )
+        kind = clean_text(kinds[0], 16) if kinds else ""
+        is_finished = bool(count("rounds_finished"))
         # Whose contributions are awaited is not among the metrics.
         rounds = RoundsStatus(number, most, held, (), is_finished, ends("bracket"), kind)
     met, members = count("members_met"), count("members")

@@ -163,8 +163,8 @@ def check_signed(path: Path) -> Checked:
 
 def read_signed(path: Path) -> SignedResult:
     """Read a signed result; no signature is checked."""
-    remedy = "a signed result: give a file that peer result --json has written"
-    signed = read_struct(path, _LARGEST, SignedResult, remedy)
+    description = "a signed result: give a file that peer result --json has written"
+    signed = read_struct(path, _LARGEST, SignedResult, description)
     if signed.format != FORMAT or not FIRST_VERSION <= signed.version <= _VERSION:
         raise InputError(
             f"{path} is no signed result of version {FIRST_VERSION} to {_VERSION}: check it with "
@@ -187,11 +187,11 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     positive = find_positive_class(result.specification)
     if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
         raise _altered(where, "its positive class is not that of its specification")
-    try:  # before anybody counts by it
+    try:
         is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
     except ValueError:
         is_sound = False
-    if not is_sound:
+    if not is_sound:  # refused before anybody counts by it
         raise _altered(where, "its generation has no such name")
     for member, signature in signed.signatures.items():
         if member not in result.members:

@@ -24,7 +24,7 @@ from pairgossip.peer.identity.certificates import (
     sealing_key_of,
 )
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.context import NO_CHANGES, Context
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     MOST_ROWS,
@@ -275,7 +275,7 @@ def make_context(
     own: Rows,
     members: Members,
     draw_seed: int = 0,
-    changes: Changes = Changes(),  # noqa: B008
+    changes: Changes = NO_CHANGES,
 ) -> PeerContext:
     """Put together everything that a peer exchanges by."""
     context = PeerContext(

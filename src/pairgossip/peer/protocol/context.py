@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.protocol.rules import Rule
 
 
+NO_CHANGES = Changes()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Context(ABC):
     """Facts that stay while a generation lasts; a subclass signs, and makes the rule."""
@@ -49,7 +52,7 @@ class Context(ABC):
     is_private: bool = False
     """Whether rows are reports, and thus whole numbers."""
     draw_seed: int = 0
-    changes: Changes = Changes()  # noqa: RUF009
+    changes: Changes = NO_CHANGES
     """The changes of this generation to the list of members."""
 
     @abstractmethod

@@ -289,8 +289,10 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
     """
     if not path.exists():
         return ()
-    kind = "what a peer keeps of generations that have ended: put the right file back, or remove it"
-    kept = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], kind)
+    description = (
+        "what a peer keeps of generations that have ended: put the right file back, or remove it"
+    )
+    kept = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], description)
     return tuple(one for one in kept if one.generation < generation)
 
 

@@ -51,13 +51,11 @@ def choose_algorithm(table: Mapping[str, Any]) -> str | None:
     from pairgossip.peer.sums.questions import is_told_by_sums
 
     kernel, loss = table.get("kernel"), table.get("loss")
+    if isinstance(kernel, str):
+        return SUMS if is_told_by_sums(kernel) else EXCHANGE
     with suppress(InputError):  # a loss that is unknown is refused by its own sentence
-        is_sums = (
-            is_told_by_sums(kernel)
-            if isinstance(kernel, str)
-            else isinstance(loss, str) and can_sketch(as_loss(loss))
-        )
-        return SUMS if is_sums else EXCHANGE
+        if isinstance(loss, str) and can_sketch(as_loss(loss)):
+            return SUMS
     return EXCHANGE
 
 

@@ -126,8 +126,8 @@ class _Ledgers(msgspec.Struct, forbid_unknown_fields=True):
 def _noted_ledgers(home: Home) -> tuple[str, ...]:
     if not home.ledgers.exists():
         return ()
-    remedy = "a list of ledgers: remove it"
-    return files.read_struct(home.ledgers, _LARGEST_LIST, _Ledgers, remedy).ledgers
+    description = "a list of ledgers: remove it"
+    return files.read_struct(home.ledgers, _LARGEST_LIST, _Ledgers, description).ledgers
 
 
 def create_home(

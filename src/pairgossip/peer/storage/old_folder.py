@@ -290,8 +290,6 @@ class _Members(msgspec.Struct):
 
 def _read_results(home: Home, identity: Identity, state: _State) -> dict[str, bytes]:
     """Return the file of the last generation's result; none if not all members had signed it."""
-    from pairgossip.peer.signed_result import SignedResult, check_signatures
-
     try:
         statements = _last_statements(state)
         if not statements:
@@ -301,6 +299,8 @@ def _read_results(home: Home, identity: Identity, state: _State) -> dict[str, by
         if isinstance(problem, InputError):
             raise
         raise _damaged(home.state, str(problem)) from None
+    from pairgossip.peer.signed_result import SignedResult, check_signatures
+
     content = json.dumps(signed, indent=2, allow_nan=False).encode() + b"\n"
     try:  # as `pairgossip verify` does
         decoded = msgspec.json.decode(content, type=SignedResult)

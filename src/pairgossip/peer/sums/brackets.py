@@ -180,12 +180,14 @@ def count_rows(part: SampleReadout | RankTable, mean: FloatArray) -> FloatArray:
 
 def fullest_cells(part: SampleReadout | RankTable, mean: FloatArray) -> tuple[float, ...]:
     """Return the largest share of rows in one cell of each column; 0 if a cell is one value."""
-    counts, axes = count_rows(part, mean), axes_of(part)
+    counts = count_rows(part, mean)
+    margins = [counts.sum(axis=0)]
+    if isinstance(part, RankTable):
+        margins.insert(0, counts.sum(axis=1))
     n = part.table.n if isinstance(part, RankTable) else part.size
-    margins = (counts.sum(axis=1), counts.sum(axis=0))[-len(axes) :]  # the last are of one column
     return tuple(
         0.0 if isinstance(axis, Labels) else float(np.clip(margin.max() / n, 0.0, 1.0))
-        for axis, margin in zip(axes, margins, strict=True)
+        for axis, margin in zip(axes_of(part), margins, strict=True)
     )
 
 

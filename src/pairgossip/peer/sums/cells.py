@@ -21,9 +21,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.peer.protocol.program import Words
 from pairgossip.peer.sums.readings import Reading
-from pairgossip.sketches.grids import Grid, Labels, Range
+from pairgossip.sketches.grids import Axis, Grid, Labels, Range
 
-Axis = Grid | Labels
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
 _LOG_SPAN = 100.0

@@ -11,7 +11,7 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.builtin.spread import DISTANCE, SCATTER_SQUARED, VARIANCE
 from pairgossip.order_statistics.statistics import Statistic
-from pairgossip.peer.sums.cells import Axis, Block, Cells, Columns, lay_cells, rounding_step
+from pairgossip.peer.sums.cells import Block, Cells, Columns, lay_cells, rounding_step
 from pairgossip.peer.sums.readings import OrderReading, PairReading, SpreadReading
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import (
@@ -21,7 +21,7 @@ from pairgossip.sketches.bins import (
     sketch_column,
     sketch_scores,
 )
-from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.grids import Axis, Grid, Labels
 from pairgossip.sketches.moments import Scatter, sketch_variance
 from pairgossip.sketches.samples import RankTable, SampleReadout
 from pairgossip.sketches.sketch import combine_averages, formulas

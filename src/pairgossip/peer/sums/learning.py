@@ -156,7 +156,7 @@ class LearningProgram(SumsProgram):
     def _take(self, total: Words) -> None:
         self._check(total)
         sums = decode(total, self._bounds(), self._bits)[None, :]
-        if self._name == "moments" and (self._counts > 0).sum() < 2:  # and no pairs of grades
+        if self._name == "moments" and (self._counts > 0).sum() < 2:  # no rows of two grades
             self.result = self._state(finished=False)
             return
         reach = self._farthest(sums) if self._name == "scores" else math.inf

@@ -25,11 +25,11 @@ from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.rank_brackets import Ends
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.peer.sums.brackets import POSSIBLE, level_of_ends
-from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums, expand
+from pairgossip.peer.sums.cells import Block, Cells, Sums, expand
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.readings import Estimate, OrderReading, PairReading, SpreadReading
 from pairgossip.peer.sums.results import LEVEL
-from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.grids import Axis, Grid, Labels
 from pairgossip.sketches.samples import SampleReadout
 from pairgossip.text import format_count
 

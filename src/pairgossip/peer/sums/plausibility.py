@@ -18,12 +18,12 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.brackets import POSSIBLE
-from pairgossip.peer.sums.cells import Axis, Block, Cells, Sums
+from pairgossip.peer.sums.cells import Block, Cells, Sums
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.questions import find_order_question
 from pairgossip.peer.sums.readings import Estimate
-from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.grids import Axis, Grid, Labels
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec

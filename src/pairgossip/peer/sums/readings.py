@@ -78,7 +78,7 @@ class PairReading:
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
         bracket = self._bracket(mean)
-        if not is_noisy:  # which knows no limits
+        if not is_noisy:  # noise knows no limits
             bracket = _clip(bracket[0], POSSIBLE[scale]), _clip(bracket[1], POSSIBLE[scale])
             value = _clip(value, bracket)  # rows spread over cells may lie beyond
         # Cells of noisy counts do not tell to which side the statistic leans.

@@ -138,7 +138,7 @@ class StatisticsProgram(SumsProgram):
         noise = AddedNoise(
             epsilon=law.epsilon,
             honest=law.honest,
-            variance=rounded_or_none(law.variance) or 0.0,
+            variance=float(f"{law.variance:.12g}"),
             error=rounded_or_none(error),
             without_interval=reason,
         )
