@@ -17,6 +17,7 @@ import yaml
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.status import NeighborStatus, RoundsStatus
+from pairgossip.peer.spec.spec import parse_spec
 
 from ..peer.homes import make_pair
 
@@ -154,6 +155,22 @@ def test_grafana_finds_prometheus_and_the_dashboard() -> None:
     assert asked and all(one == {"type": "prometheus", "uid": source["uid"]} for one in asked)
 
 
+def test_panels_are_complete_and_do_not_overlap() -> None:
+    panels = dashboard()["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        place = panel["gridPos"]
+        cells = {
+            (place["x"] + across, place["y"] + down)
+            for across in range(place["w"])
+            for down in range(place["h"])
+        }
+        assert place["x"] + place["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["type"] == "row" or (panel["targets"] and panel["description"])
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """What a peer serves once it knows everything, of rows and of sums: names and labels."""
@@ -226,6 +243,11 @@ def facts_of(condition: str) -> tuple[set[str], set[str]]:
         set(re.findall(r"\b(?:up|pairgossip_\w+|refused)\b", condition)),
         set(re.findall(r"\b[1-9]\d*", condition)),
     )
+
+
+def test_the_clinics_can_agree_on_the_specification() -> None:
+    spec = parse_spec((DEPLOY / "auc.toml").read_text(encoding="utf-8"))
+    assert spec.kernel == "auc" and spec.algorithm.name == "sums"
 
 
 def run_promtool(*words: object) -> str:

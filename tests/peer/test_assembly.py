@@ -225,6 +225,3 @@ def test_a_total_that_does_not_fit_is_a_problem(tmp_path: Path) -> None:
     assembly.close()
     (problem,) = assembly.problems
     assert "have 3 rows in all, but the specification says 9: join the others" in problem
-
-
-# Exchanges of two homes

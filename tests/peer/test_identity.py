@@ -79,6 +79,11 @@ def test_a_certificate_is_valid_for_so_many_years(tmp_path: Path) -> None:
     assert 729 <= (expiry(identity.certificate) - now).days <= 731
 
 
+def test_a_certificate_expires(tmp_path: Path) -> None:
+    identity = create_identity(tmp_path, "a", years=0)
+    assert is_expired(identity.certificate) and not is_early(identity.certificate)
+
+
 def test_a_signature_is_by_this_key_for_this_text(tmp_path: Path) -> None:
     identity = create_identity(tmp_path, "a")
     (tmp_path / "b").mkdir()

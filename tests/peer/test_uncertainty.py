@@ -255,6 +255,17 @@ def test_only_one_row_counts_whom_it_has_met() -> None:
     assert mixed.interval() is not None
 
 
+def test_an_exchange_told_twice_counts_once() -> None:
+    seen, again = lonely(), lonely()
+    for k in range(1, 100):
+        state = make_state(math.sin(k) + k, float(k), k)
+        seen.observe(state, (0,))
+        again.observe(state, (0,))
+        again.observe(state, (0,))
+    assert seen.interval() is not None
+    assert seen.interval() == again.interval()
+
+
 def test_it_goes_on_after_a_restart() -> None:
     network = make_network()
     network.run_until(500)
