@@ -150,8 +150,8 @@ def _command(
         "loss": settings.loss,
         "graph": run.graph,
         **{
-            spelled.get(name, name.replace("_", "-")): run.parameters[name]
-            for name in run.parameters
+            spelled.get(name, name.replace("_", "-")): value
+            for name, value in run.parameters.items()
         },
         "group-by": settings.group_by,
         **how,

@@ -74,9 +74,6 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     sites, graph = run.places, run.places.network
     places = layout(graph, key)
     edges, longest = _drawn_edges(graph, places), longest_visible(graph, places)
-    note = "" if edges is not None else f"The {graph.edge_count:,} edges are not drawn."
-    if graph.n > LARGEST_DRAWN:
-        note = f"{graph.n:,} nodes are drawn as pixels; the{note.removeprefix('The')}"
     return {
         "title": run.title,
         "nodes": graph.n,
@@ -88,7 +85,7 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
         "edges": None if edges is None else pack(edges),
         "longest_edge": None if longest is None else longest * _PAGE,
         "pixels": graph.n > LARGEST_DRAWN,
-        "note": f"{run.remark} {note}".strip(),
+        "note": f"{run.remark} {_note(graph, edges is not None)}".strip(),
         "checkpoints": run.checkpoints,
         "curves": run.curve_names,
         "follows": run.follower is not None,
@@ -126,6 +123,13 @@ def make_frames(
         for run, values, (deviations, middle) in zip(runs, states, off, strict=True)
     ]
     return frames, reach
+
+
+def _note(graph: Graph, has_edges: bool) -> str:
+    if has_edges:
+        return ""
+    nodes = f"{graph.n:,} nodes are drawn as pixels; " if graph.n > LARGEST_DRAWN else ""
+    return f"{nodes}{'the' if nodes else 'The'} {graph.edge_count:,} edges are not drawn."
 
 
 def pack(values: NDArray[Any], kind: type[np.unsignedinteger[Any]] = np.uint16) -> str:

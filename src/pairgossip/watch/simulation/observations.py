@@ -156,13 +156,16 @@ def select_rows(settings: Settings, uploads: Uploads) -> Observations:
     if settings.data.startswith(_UPLOADED):
         rows = _from_table(uploads.find(settings.data), settings)
     else:
-        if settings.data not in (*CATALOG, TWO_NORMALS):
-            raise unknown_name("data set", settings.data[:40], [*CATALOG, TWO_NORMALS])
-        made_up = settings.data == TWO_NORMALS
-        count = settings.nodes or _TWO_NORMALS_ROWS
-        data = _two_normals(count) if made_up else CATALOG[settings.data]()
-        rows = _from_dataset(data, settings)
+        rows = _from_dataset(_dataset(settings), settings)
     return _thin_out(rows, settings.nodes)
+
+
+def _dataset(settings: Settings) -> Dataset:
+    if settings.data == TWO_NORMALS:
+        return _two_normals(settings.nodes or _TWO_NORMALS_ROWS)
+    if settings.data not in CATALOG:
+        raise unknown_name("data set", settings.data[:40], [*CATALOG, TWO_NORMALS])
+    return CATALOG[settings.data]()
 
 
 def _from_dataset(data: Dataset, settings: Settings) -> Observations:
