@@ -95,7 +95,7 @@ def _case(graph: str, scaling: str) -> str:
     return graph if scaling == _RAW else f"{graph}-{scaling}"
 
 
-def _problem(graph: str, scaling: str, seed: int) -> fw.Facts:
+def _problem(graph: str, scaling: str, seed: int) -> fw.Arguments:
     X, y = patients(graph, seed)
     return {"data": _SCALINGS[scaling](X), "labels": y, "graph": paper_graph(graph, seed)}
 

@@ -114,12 +114,12 @@ def _grid(last: int) -> IntArray:
     return fw.geometric_grid(10, last, _CHECKPOINTS)
 
 
-def _problem(name: str, nodes: int, seed: int) -> fw.Facts:
+def _problem(name: str, nodes: int, seed: int) -> fw.Arguments:
     data, graph = dealt_quantiles(nodes, seed), network(name, nodes, seed)
     return {"data": data, "kernel": _KERNEL, "graph": graph}
 
 
-def _exact(problem: Callable[[], fw.Facts], grid: IntArray) -> fw.Facts:
+def _exact(problem: Callable[[], fw.Arguments], grid: IntArray) -> fw.Facts:
     """Return exact biases and bounds per node: root mean squares over the nodes."""
     data, kernel, graph = problem().values()
     H, root = Pairs(data, kernel).matrix(), np.sqrt(graph.n)

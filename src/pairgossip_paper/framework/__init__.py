@@ -22,6 +22,8 @@ from pairgossip_paper.framework.figures import Sheet
 from pairgossip_paper.framework.typesetting import mark_fields
 
 Cell = str | int | float | None
+Arguments = Mapping[str, Any]
+"""Arguments of `estimate` or `minimize`, by name."""
 Facts = Mapping[str, Any]
 """The results of a computation: numbers, texts, lists and mappings, as JSON can hold them."""
 Results = Mapping[str, Any]
@@ -225,7 +227,7 @@ class Plan(NamedTuple):
         self,
         name: str,
         function: Callable[..., Run | Fit],
-        problem: Callable[[], Facts],
+        problem: Callable[[], Arguments],
         iterations: int,
         trials: int | None = None,
         **settings: Any,

@@ -14,7 +14,7 @@ from pairgossip.estimation import estimate
 from pairgossip.inference.questions import exact
 from pairgossip.kernels import auc, within_cluster_scatter
 from pairgossip.theory.bounds import constants, gosta_deviation_bound
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, fit_power_law
+from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan, fit_power_law
 from pairgossip_paper.paper_setup import (
     GRAPHS,
     ErrorCurve,
@@ -63,7 +63,7 @@ def _score(X: FloatArray) -> FloatArray:
     return np.asarray(X.sum(axis=1), dtype=np.float64)
 
 
-def _problem(statistic: str, graph: str, seed: int) -> Facts:
+def _problem(statistic: str, graph: str, seed: int) -> Arguments:
     X, y = patients(graph, seed)
     shared = {"graph": paper_graph(graph, seed), "labels": y}
     if statistic == "scatter":

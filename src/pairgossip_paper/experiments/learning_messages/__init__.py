@@ -152,7 +152,9 @@ def _loss_table(curves: Curves, facts: fw.Facts) -> fw.Table:
                 "data and network": name,
                 "way": _name_way(way, curve),
                 "optimum": facts[name]["optimum"],
-                f"loss after {EARLY:,}": curve.loss_after(EARLY) or "no model yet, or ended",
+                f"loss after {EARLY:,}": (
+                    "no model yet, or ended" if (loss := curve.loss_after(EARLY)) is None else loss
+                ),
                 "final loss": curve.final,
                 "exchanges": round(float(curve.exchanges[-1])),
                 "bytes": round(float(curve.bytes[-1])),

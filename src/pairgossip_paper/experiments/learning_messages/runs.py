@@ -19,7 +19,7 @@ from pairgossip.losses import SquaredL2, inverse_sqrt
 from pairgossip.losses.learning import auc_of_scores
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
+from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import (
     GRAPHS,
     NODES,
@@ -70,7 +70,7 @@ class _LearningWay(NamedTuple):
     """A method with its schedule or step."""
 
     label: str
-    how: Facts
+    how: Arguments
     trials: int = _TRIALS
     """Largest number of trials; along a tree nothing is left to chance."""
 
@@ -223,7 +223,7 @@ def _measure(place: Place, way: str, plan: Plan) -> Facts:
     }
 
 
-def _tune(place: Place, how: Facts, last: int) -> float:
+def _tune(place: Place, how: Arguments, last: int) -> float:
     """Return the constant of the grid whose run ends with the lowest loss."""
     ends = {
         c: place.minimize(
@@ -234,14 +234,14 @@ def _tune(place: Place, how: Facts, last: int) -> float:
     return min(GRID, key=ends.__getitem__)
 
 
-def _run(place: Place, how: Facts, plan: Plan) -> Fit:
+def _run(place: Place, how: Arguments, plan: Plan) -> Fit:
     if "method" in how:
         return place.minimize(**how)
     grid = _grid(plan)
     return place.minimize(**how, iterations=int(grid[-1]), checkpoints=grid, bias=False)
 
 
-def _stages(place: Place, how: Facts, plan: Plan) -> Iterator[Fit]:
+def _stages(place: Place, how: Arguments, plan: Plan) -> Iterator[Fit]:
     """Yield the same run after all of its checkpoints, for its models."""
     if "method" in how:
         whole = _run(place, how, plan)

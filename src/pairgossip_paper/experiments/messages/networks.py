@@ -19,7 +19,7 @@ from pairgossip.sketches import Bins
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import fewest_messages
 from pairgossip.theory.averaging import averaging_error, sweep_error
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
+from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import (
     ErrorCurve,
     dealt_quantiles,
@@ -55,7 +55,7 @@ class _Way(NamedTuple):
     """A method on a schedule."""
 
     label: str
-    how: Facts
+    how: Arguments
     exchanges: tuple[int, int]
     """In full and quick."""
     trials: int = _MOST_TRIALS
@@ -127,8 +127,8 @@ class _IncomeNetwork:
     def grid_of(self, way: str, plan: Plan) -> IntArray:
         """Return the checkpoints of a way; those of a tree end with its last two messages."""
         last = plan.choose(*WAYS[way].exchanges) or fewest_messages(self.nodes)
-        grid = geometric_grid(self.nodes // 4, last, plan.choose(*_CHECKPOINTS))
-        return grid if WAYS[way].exchanges[0] else np.union1d(grid, [last - 1])
+        even = geometric_grid(self.nodes // 4, last, plan.choose(*_CHECKPOINTS))
+        return even if WAYS[way].exchanges[0] else np.union1d(even, [last - 1])
 
 
 @cache

@@ -15,7 +15,7 @@ from pairgossip.datasets import digits
 from pairgossip.losses import Box, Loss, inverse_sqrt, metric_loss
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, Results
+from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan, Results
 from pairgossip_paper.paper_setup import GRAPHS, deal_rows, network
 
 _MOST_TRIALS = 10
@@ -114,7 +114,7 @@ def cases(task: Task, plan: Plan) -> Sequence[Case]:
     return [*simulations, Computation("central", partial(_central, task, nodes, plan.seed))]
 
 
-def _problem(task: Task, graph: str, sides: tuple[int, int], seed: int) -> Facts:
+def _problem(task: Task, graph: str, sides: tuple[int, int], seed: int) -> Arguments:
     nodes = math.prod(sides)
     split = task.draw(nodes, seed)
     return {"data": split.X, "labels": split.y, "graph": network(graph, nodes, seed, sides)}

@@ -13,7 +13,7 @@ from pairgossip.datasets import breast_cancer_wisconsin, engel
 from pairgossip.estimation import estimate
 from pairgossip.privacy import PrivatePairs, RandomizedResponse, advise_bins
 from pairgossip.privacy.debiased import expect
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
+from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import income_quantiles, network
 
 _INCOME_RANGE = (0.0, 5000.0)
@@ -90,7 +90,7 @@ def _score_problem(epsilon: float) -> PrivatePairs:
     return PrivatePairs(features.mean(axis=1), "auc", mechanism, _TARGET, diagnosis)
 
 
-def _gossip_problem(name: str, seed: int) -> Facts:
+def _gossip_problem(name: str, seed: int) -> Arguments:
     graph = network(name, _NODES, seed)
     return {"data": income_quantiles(_NODES), "kernel": "gini", "graph": graph}
 

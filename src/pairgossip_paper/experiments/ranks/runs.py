@@ -21,7 +21,7 @@ from pairgossip.rank_estimation import ranks, trimmed_mean
 from pairgossip.results import Run
 from pairgossip.sketches import Bins
 from pairgossip.theory import row_mean_error
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, geometric_grid
+from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan, geometric_grid
 from pairgossip_paper.paper_setup import settle_sweeps
 
 NETWORKS = ("complete", "watts-strogatz", "geometric")
@@ -46,7 +46,7 @@ class RankWay(NamedTuple):
     """A method and its schedule."""
 
     label: str
-    how: Facts
+    how: Arguments
     in_order: bool = False
     """Whether rows lie in their order on the nodes, as in the published runs."""
 

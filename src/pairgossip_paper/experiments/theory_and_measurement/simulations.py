@@ -25,7 +25,15 @@ from pairgossip.theory import (
     u2_gossip_bound,
 )
 from pairgossip_paper.errata.erratum import clique_with_pendant
-from pairgossip_paper.framework import Case, Computation, Facts, Plan, Results, geometric_grid
+from pairgossip_paper.framework import (
+    Arguments,
+    Case,
+    Computation,
+    Facts,
+    Plan,
+    Results,
+    geometric_grid,
+)
 from pairgossip_paper.paper_setup import exact_bias, incomes, network, root_mean_square
 
 _NODES = 50
@@ -36,13 +44,13 @@ _LENGTHS = (30_000, 5_000)
 _CHECKPOINTS = 10
 _REPEATS, _LEAST_TRIALS = 10, 60
 """Trials are short, and means over them are compared in standard errors: there are many."""
-SYNC: Mapping[str, Facts] = {
+SYNC: Mapping[str, Arguments] = {
     "gosta": {"method": "gosta", "order": "update-first"},
     "gosta-exchange-first": {"method": "gosta", "order": "exchange-first"},
     "u1": {"method": "u1"},
     "u2": {"method": "u2"},
 }
-ASYNC: Mapping[str, Facts] = {"gosta-async": {"method": "gosta", "clock": "async"}}
+ASYNC: Mapping[str, Arguments] = {"gosta-async": {"method": "gosta", "clock": "async"}}
 """It has no closed form for its expectation."""
 _DENSE = np.unique(np.geomspace(1, 10**6, 121).astype(int))
 """Where exact expectations are compared with bounds: no simulation is needed for that."""
@@ -104,7 +112,7 @@ def _exact(name: str, grid: IntArray, seed: int) -> Facts:
     }
 
 
-def _compare_with_bounds(H: FloatArray, graph: Graph, options: Facts) -> dict[str, FloatArray]:
+def _compare_with_bounds(H: FloatArray, graph: Graph, options: Arguments) -> dict[str, FloatArray]:
     """Return bias and bounds, root mean squares over nodes, and the ratios that must be <= 1."""
     bias = exact_bias(H, graph, _DENSE, **options)
     curves = {"bias": root_mean_square(bias)}
