@@ -187,10 +187,13 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         reproduce(out=tmp_path / "file" / "out")
 
 
-WRONG_KIND = b'{"seed": "0", "trials": 2, "result": 3}'
+WRONG_KINDS = [
+    b'{"seed": 0, "trials": 2, "result": 3}',
+    b'{"seed": "0", "trials": 2, "quick": false}',
+]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", WRONG_KIND])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", *WRONG_KINDS])
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
@@ -202,7 +205,7 @@ WRONG_KIND = b'{"seed": "0", "trials": 2, "result": 3}'
 def test_a_damaged_file_is_named(tmp_path: Path, name: str, remedy: str, content: bytes) -> None:
     reproduce(trials=2, out=tmp_path)
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(pg.InputError, match=f"{name} is damaged: {remedy}"):
+    with pytest.raises(pg.InputError, match=f"{Path(name).name} is damaged: {remedy}"):
         reproduce(trials=2, out=tmp_path, resume=True)
 
 
