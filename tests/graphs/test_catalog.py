@@ -220,6 +220,11 @@ def test_random_families_come_back_as_they_were() -> None:
     assert again(build("path", 50), family="cycle").family == "cycle"
 
 
+def test_edges_from_a_damaged_file_are_refused() -> None:
+    with pytest.raises(InputError, match="is disconnected"):
+        restore_graph(4, [[0, 1], [2, 3]], "path", {}, None, None)
+
+
 def test_two_sites_are_no_cycle() -> None:
     with pytest.raises(InputError, match=r"no cycle of 2 nodes, .*: use graph='complete'"):
         pg.estimate([1.0, 2.0, 4.0], "gini", "cycle", groups=["a", "b", "b"])

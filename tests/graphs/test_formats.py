@@ -35,17 +35,23 @@ def test_other_labels_are_names_in_order_of_appearance(file: Path, text: str) ->
     assert graph == path(3)
 
 
+def test_leading_zeros_are_names(file: Path) -> None:
+    file.write_text("00 01\n01 02\n")
+    assert Graph.from_edge_list(file).names == ("00", "01", "02")
+
+
 def test_round_trips_keep_edges_names_and_order(file: Path) -> None:
     drawn = erdos_renyi(40, 0.2, seed=0)
     drawn.to_edge_list(file)
     back = Graph.from_edge_list(file)
     assert back.edges.tolist() == drawn.edges.tolist()
     assert back.names is None
-    named = Graph(4, [[2, 3], [3, 0], [0, 1]], names=["zoé", "b", "a", "y"])
-    named.to_edge_list(file)
-    back = Graph.load(file)
-    assert back.edges.tolist() == named.edges.tolist()
-    assert back.names == named.names
+    for names in (["zoé", "b", "a", "y"], ["2", "0", "1", "3"]):  # numbers may be names, too
+        named = Graph(4, [[2, 3], [3, 0], [0, 1]], names=names)
+        named.to_edge_list(file)
+        back = Graph.load(file)
+        assert back.edges.tolist() == named.edges.tolist()
+        assert back.names == named.names
 
 
 @pytest.mark.parametrize("line", ["# nodes: 3", "# nodes: 2 1 0", "# Nodes: 3 Edges: 2", "# a b"])
@@ -280,6 +286,8 @@ def test_scipy_round_trip() -> None:
     ):
         assert Graph.from_scipy(given) == graph
     assert Graph.from_scipy([[0]]).n == 1
+    zeros = sp.coo_array(([1, 1, 0], ([0, 1, 0], [1, 0, 0])), shape=(2, 2))
+    assert Graph.from_scipy(zeros) == path(2)
 
 
 def test_matrices_that_are_refused() -> None:

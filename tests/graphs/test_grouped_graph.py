@@ -207,3 +207,10 @@ def test_wrong_input_is_named(given: Any, message: str) -> None:
     with pytest.raises(InputError) as refusal:
         GroupedGraph(*given)
     assert str(refusal.value).startswith(message)
+
+
+def test_an_unknown_law_is_named() -> None:
+    graph = GroupedGraph(path(3), [0, 0, 1, 2])
+    for ask in (graph.network_fraction, graph.pick_probabilities, graph.normalized_gap):
+        with pytest.raises(InputError, match=r"^Unknown edge law 'node-clock': did you mean"):
+            ask("node-clock")

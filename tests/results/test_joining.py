@@ -78,6 +78,8 @@ def test_what_cannot_be_joined(
 def test_fits_that_judge_other_nodes_are_not_joined() -> None:
     with pytest.raises(pg.InputError, match="The results differ in judged nodes: join results"):
         pg.join_trials([fit(trials=[0]), fit(trials=[1], judged=2)])
+    with pytest.raises(pg.InputError, match="nothing to join"):
+        pg.join_trials([])
 
 
 @pytest.mark.parametrize("trials", [[], [0, 0], [-1], [1.5], [True], ["a"]])

@@ -150,6 +150,14 @@ def test_compare_leaves_unknown_theory_out_unless_asked() -> None:
     assert len(pg.compare(runs, what="spread", theory=None).get_lines()) == 2
 
 
+def test_plots_check_what_they_are_asked_and_take_a_label() -> None:
+    with pytest.raises(InputError, match="drawn as 'error', 'estimate' or 'spread', not 'bias'"):
+        run().plot("bias")
+    with pytest.raises(InputError, match="Curves are drawn against exchanges, time, messages"):
+        run().plot(against="days")
+    assert "torus: measured error" in run().plot(label="torus").get_legend_handles_labels()[1]
+
+
 @pytest.mark.parametrize("checkpoint", [0, -1])
 def test_the_graph_picture_is_painted(checkpoint: int) -> None:
     ax = run().plot_graph(checkpoint=checkpoint)

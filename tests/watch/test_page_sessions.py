@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import pairgossip as pg
+from pairgossip.errors import InputError
 from pairgossip.watch.server.server import ServerAddress
 from pairgossip.watch.simulation.runs import WatchedRun
 
@@ -173,3 +174,21 @@ def test_compiling_is_said_while_nothing_moves(
     released.set()
     status(page, "paused")
     assert done(page) == 1
+
+
+def test_a_run_that_fails_after_compiling_says_so(
+    page: Page, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, released = slow_to_compile()
+
+    def compile_and_fail(run: WatchedRun, iterations: int) -> None:
+        raise InputError(f"The first {compiled(iterations)} went wrong.")
+
+    monkeypatch.setattr(WatchedRun, "advance", compile_and_fail)
+    visit(page, served, **GINI)
+    page.click("#step-one")
+    status(page, "compiling, once: some seconds")
+    released.set()
+    status(page, "failed")
+    expect(page.locator("#alert")).to_have_text("The first 1 went wrong.")
+    expect(page.locator("#reset")).to_be_disabled()

@@ -196,6 +196,7 @@ def test_a_slow_order_is_said_beside_the_run() -> None:
     with pytest.warns(SlowSchedule):
         run = one_run(kernel="gini", graph="star", method="sketch", schedule="ordered")
     assert run.remark.startswith("Ordered exchanges would be slower than random ones")
+    assert "Nodes average Bins(bins=16, range=None), off by" in run.remark
     assert run.title == "sketch (sync) on star"
 
 

@@ -79,6 +79,8 @@ def test_one_site_has_nobody_to_talk_to(served: Served) -> None:
     assert found["sites"] == {}
     told = served.refuse(data=found["id"], column="x", kernel="gini", **{"group-by": "place"})
     assert told.startswith("Column 'place' is 'here' in every row, so there is one site only")
+    told = served.refuse(data=found["id"], kernel="gini", **{"group-by": "x"})
+    assert told.startswith("The data has no column of numbers besides the label and the sites:")
 
 
 def test_columns_that_may_be_sites_are_offered(served: Served) -> None:

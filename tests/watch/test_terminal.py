@@ -182,6 +182,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["nowhere.npz"], "There is no file nowhere.npz: check the path."),
         (["--results", "nowhere"], "There is no folder nowhere: check the path."),
         (["--peers", "10.0.0.1:80"], "Metrics cannot be read from '10.0.0.1:80'"),
+        (["--host", "0.0.0.0"], "The host is 0.0.0.0, which is every address at once"),
+        (["--port", "99999"], "The port is 99999: give 1 to 65,535."),
+        (["--key", "key.pem"], "A certificate is for another host than this machine"),
     ],
 )
 def test_bad_input(options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
