@@ -130,10 +130,11 @@ def test_several_invitations_are_joined_at_once_or_not_at_all(
 def test_addresses_of_an_invitation(cli: CommandLine, files: Path) -> None:
     given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
     assert cli("peer", "init", *given, "--yes").code == 0
-    assert cli.error("peer", "invite") == (
-        "This peer listens everywhere (tls/0.0.0.0:7447): say where neighbors reach it, as in "
-        "--address tls/clinic-a.example:7447, or give --unreachable."
-    )
+    for nowhere in ((), ("--address", "")):
+        assert cli.error("peer", "invite", *nowhere) == (
+            "This peer listens everywhere (tls/0.0.0.0:7447): say where neighbors reach it, as in "
+            "--address tls/clinic-a.example:7447, or give --unreachable."
+        )
     init(cli, "bob")
     for option, expected in (
         (("--address", "tls/ann.example:1"), "tls/ann.example:1"),

@@ -259,7 +259,7 @@ def invite_command(
         raise InputError("Give --address or --unreachable, not both.")
     reached = None if unreachable else address or place.read_settings().listen
     host, port = parse_address(reached or "", TLS) or ("", 0)
-    if address is None and host in ("0.0.0.0", "::"):
+    if not address and host in ("0.0.0.0", "::"):
         raise InputError(
             f"This peer listens everywhere ({reached}): say where neighbors reach it, as in "
             f"--address tls/clinic-a.example:{port}, or give --unreachable."
