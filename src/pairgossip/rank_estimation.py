@@ -17,6 +17,7 @@ from pairgossip.inference.answer import Answer, check_level
 from pairgossip.kernels.data import check_data, check_two_classes, two_texts, unknown_positive
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, check_weights, warn_of_frequencies
+from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.ranking import TrimmedPairs, rank_kernel
 from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
@@ -274,8 +275,7 @@ class _OrderRequest:
         """Return a statistic of all rows, or what a network finds."""
         sample = self.sample.distribution
         if self.level is not None:
-            self._check_interval(sample.low)
-            statistic.check(sample)
+            self._check_interval(statistic, sample)
         if self.on_graph:
             return self.run(statistic)
         value = float(statistic.value(sample))
@@ -284,13 +284,14 @@ class _OrderRequest:
         error, low, high = map(float, statistic.sampling(sample, self.level)[:3])
         return Answer(value, error, low, high, self.level, "plain", self._rows.positive)
 
-    def _check_interval(self, points: FloatArray) -> None:
-        """Raise `InputError` unless the rows tell an interval; points are their values."""
-        if len(points) == 1:
+    def _check_interval(self, statistic: Statistic, sample: Distribution) -> None:
+        """Raise `InputError` unless the rows tell an interval."""
+        if len(sample.low) == 1:
             raise InputError(
-                f"All rows are {points[0]:g}, which says nothing about how far others may be: "
+                f"All rows are {sample.low[0]:g}, which says nothing about how far others may be: "
                 "give interval=None for the number alone."
             )
+        statistic.check(sample)
         if not are_frequencies(self._weights):
             raise InputError(
                 "Weights that are not whole numbers are no frequencies of rows, which intervals "
