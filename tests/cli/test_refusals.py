@@ -60,6 +60,7 @@ def test_anything_else_is_refused(cli: CommandLine, single: Path, spelling: str)
         ("estimate a.csv --trials x", "Invalid value for --trials: give a whole number such as "),
         ("kernels --json=3", "--json takes no value: give it alone."),
         ("kernels gini", "pairgossip kernels has no use for 'gini': leave it out, or put a name "),
+        ("kernels " + 300 * "x", "pairgossip kernels has no use for 'xxx"),
         ("exact a.csv --kernel gini b.csv", "b.csv stands apart from the other files: name all "),
         # Not a file: a name that was to be in quotes.
         ("estimate a.csv --column household income", "pairgossip estimate has no use for "),

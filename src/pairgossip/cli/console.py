@@ -229,7 +229,8 @@ def _unknown_option(typed: str, problem: CycloptsError, command: str) -> str:
 
 def _too_many(tokens: Sequence[str], problem: CycloptsError, command: str) -> str:
     options = _options(problem)
-    is_file = bool(Path(tokens[0]).suffix) or Path(tokens[0]).exists()
+    # Unlike that of Path, this takes a word that is too long for a name.
+    is_file = bool(Path(tokens[0]).suffix) or os.path.exists(tokens[0])
     if is_file and "FILES" in options:
         return f"{tokens[0]} stands apart from the other files: name all files next to each other."
     if is_file and not _TABLE_ARGUMENTS.isdisjoint(options):
