@@ -10,11 +10,7 @@ from pairgossip.arguments.minimize import METHODS, SKETCH
 from pairgossip.arrays import IntArray
 from pairgossip.checks import choice
 from pairgossip.graphs import Graph
-from pairgossip.losses import (
-    GeneralLoss,
-    Loss,
-    Proximal,
-)
+from pairgossip.losses import GeneralLoss, Loss, Proximal
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show
 from pairgossip.results.fit import Fit
