@@ -62,6 +62,13 @@ def test_gossip_gets_there_on_any_engine(name: str) -> None:
     assert fast.estimates == pytest.approx(fast.sketch_value, abs=1e-3)
 
 
+def test_a_test_by_ranks_has_no_interval() -> None:
+    run = ask("mann-whitney", **ON_A_TREE)
+    assert run.answer is None
+    with pytest.raises(pg.InputError, match=r"no interval: see run\.p_value"):
+        _ = run.interval
+
+
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_nodes_test_a_kernel_by_their_own_errors(alternative: str) -> None:
     how: dict[str, Any] = {"labels": LABELS, "alternative": alternative}

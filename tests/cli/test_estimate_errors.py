@@ -80,6 +80,13 @@ def test_a_folder_that_takes_no_files(cli: CommandLine, single: Path) -> None:
     assert message.startswith(f"Cannot write {folder / 'run.npz'}: ")
 
 
+def test_the_data_is_never_overwritten(cli: CommandLine, single: Path) -> None:
+    before = single.read_text()
+    message = cli.error("estimate", single, "--kernel", "gini", "--csv", single)
+    assert message.startswith(f"{single} is named twice")
+    assert single.read_text() == before
+
+
 _SKETCH = ("--kernel", "gini", "--method", "sketch")
 
 

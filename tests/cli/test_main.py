@@ -21,7 +21,7 @@ from rich.console import Console
 import pairgossip
 from pairgossip.cli import app
 from pairgossip.cli.console import with_options
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, MissingExtra
 
 from .running import CommandLine, assembled_once, main, run_really
 
@@ -158,6 +158,14 @@ def test_help_imports_nothing_heavy() -> None:
         )
         assert done.stderr.strip() == ""
         assert done.stdout
+
+
+def test_a_missing_extra_leaves_with_1(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise MissingExtra("Drawing needs matplotlib, which is not installed.")
+
+    monkeypatch.setattr("pairgossip.kernels.describe", absent)
+    assert cli.error("kernels", code=1) == "Drawing needs matplotlib, which is not installed."
 
 
 def test_ctrl_c_before_anything_leaves_with_130(

@@ -145,6 +145,11 @@ def test_adding_rows_after_a_sum_is_asked_about(
     assert cli(*add, "--yes").code == 0
 
 
+def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
+    change_state(home, summed={}, summed_in="")
+    assert cli("peer", "add", str(home.folder), "--data", "more.csv").code == 0
+
+
 JOINING = (
     "This peer has contributed to a sum: its result so far is kept, but with 'late' on the list it "
     "contributes to no further sum of this folder, since the difference would show what new "

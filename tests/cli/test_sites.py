@@ -243,6 +243,8 @@ def test_members_report_privately(cli: CommandLine, members: tuple[Path, Path]) 
     spec.write_text(SPEC + "[privacy]\nepsilon = 3.0\nbins = 2\n")
     answer = cli("estimate", *members, "--spec", spec, *SHORT, "--json")
     assert answer.json()["privacy"]["epsilon"] == 3.0 and "epsilon 3, and how" in answer.err
+    told = cli("estimate", *members, "--spec", spec, *SHORT, "--epsilon", 2).err
+    assert f"Error: {spec} says how observations are reported: leave --epsilon out, or" in told
 
 
 def test_members_learn(cli: CommandLine, members: tuple[Path, Path]) -> None:
@@ -253,6 +255,21 @@ def test_members_learn(cli: CommandLine, members: tuple[Path, Path]) -> None:
     answer = cli("train", *members, "--spec", spec, "--iterations", 99, "--model", model, "--json")
     assert answer.json()["classes"] == ["no", "yes"] and answer.json()["groups"]["sites"] == 2
     assert "loss auc-logistic" in answer.err and "and how peers learn" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        (["--classes", "yes,no"], "run.toml asks for --classes no,yes, not for yes,no: leave"),
+        (["--missing", "drop"], "is for peers, which take complete rows only: leave --missing"),
+        (["--construction", "blow-up"], "is for peers, which exchange one row at a time: leave"),
+    ],
+)
+def test_options_that_contradict_a_specification(
+    cli: CommandLine, members: tuple[Path, Path], tokens: list[str], sentence: str
+) -> None:
+    spec = members[0].parent / "run.toml"
+    assert sentence in cli.error("estimate", *members, "--spec", spec, *tokens)
 
 
 def test_all_members_are_counted_and_checked(cli: CommandLine, members: tuple[Path, Path]) -> None:

@@ -198,6 +198,7 @@ UNFIT = [
     (("--peers", 21), "21 peers need at least 21 rows, but FILE has 20: use fewer peers, or more"),
     (("--peers", 1), "--peers is 1: give 2 or more."),
     ((*FOUR, "--seconds", 0), "The swarm cannot run for 0.0 seconds: give more than 0."),
+    ((*FOUR, "--seconds", "nan"), "The swarm cannot run for nan seconds: give more than 0."),
     ((*FOUR, "--exchanges", 0), "The swarm cannot make 0 exchanges: give 1 or more."),
     ((*FOUR, "--kills", -1), "The number of kills is -1: give 0 or more."),
     ((*FOUR, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),

@@ -228,6 +228,13 @@ def test_wrong_files(
     assert not model.exists()
 
 
+def test_the_data_are_not_overwritten(cli: CommandLine, points: Path) -> None:
+    before = points.read_text()
+    said = cli.error("train", points, "--label", "class", "--model", points)
+    assert said == f"{points} is named twice: give every output a file of its own."
+    assert points.read_text() == before
+
+
 def test_a_run_that_diverges_writes_nothing(cli: CommandLine, tmp_path: Path, points: Path) -> None:
     model = tmp_path / "model.json"
     tokens = ("--column", "x,y", "--label", "class", "--loss", "auc-squared-hinge")

@@ -275,6 +275,19 @@ def test_distance_correlation_is_compared_with_all_orders() -> None:
     assert found.error == pytest.approx(values.std(), rel=0.1)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e160])
+def test_distance_correlation_has_no_unit(unit: float) -> None:
+    rows = np.column_stack([SCORES, SCORES**2, np.abs(SCORES)])[:20]
+    expected = pg.test(rows, "distance-correlation")
+    assert tuple(pg.test(unit * rows, "distance-correlation")) == pytest.approx(tuple(expected))
+
+
+def test_columns_that_are_crossed_have_no_distance_correlation() -> None:
+    crossed = np.array([(x, y) for x in range(3) for y in range(3)], dtype=float)
+    found = pg.test(crossed, "distance-correlation")
+    assert (found.value, found.p) == (0.0, 1.0)
+
+
 def test_rows_equally_far_apart_are_not_tested() -> None:
     alike: list[dict[str, Any]] = [
         {"data": np.column_stack([np.eye(6), np.arange(6)]), "kernel": "distance-correlation"},

@@ -108,6 +108,14 @@ def test_what_is_learned() -> None:
     assert set(classifier.predict(features)) == {"healthy", "sick"}
 
 
+def test_trials_are_averaged() -> None:
+    classifier = GossipAUCClassifier(
+        solver=DUAL, trials=3, iterations=300, random_state=0, n_jobs=1, standardize=False
+    ).fit(*small())
+    assert classifier.fit_.models.shape == (3, 60, 3)
+    np.testing.assert_allclose(classifier.models_, classifier.fit_.models.mean(axis=0))
+
+
 def test_constraints_and_penalties() -> None:
     features, labels = small()
 

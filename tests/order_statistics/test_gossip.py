@@ -163,6 +163,12 @@ def test_a_declared_range_needs_no_flooding() -> None:
         pg.quantile(x, 0.5, "complete", range=(-1, 1))
 
 
+def test_a_run_ends_when_nodes_have_enough() -> None:
+    run = pg.quantile(SAMPLES["normal"], 0.5, "complete", until="enough", iterations=50_000, seed=0)
+    assert 0 < run.enough[0] < 50_000
+    assert run.error[-1] < 0.3 * run.sampling_error.max()
+
+
 def test_numbers_alone_have_no_interval() -> None:
     run = pg.quantile(SAMPLES["normal"], 0.5, "complete", interval=None, **on_a_tree)
     with pytest.raises(pg.InputError, match="no sampling errors"):
@@ -230,6 +236,14 @@ def test_declared_classes_say_which_way_a_shift_goes() -> None:
     assert turned.value == pytest.approx(-shift.value, rel=1e-9)
     with pytest.raises(pg.InputError, match="there are no labels"):
         pg.hodges_lehmann(x, classes=["no", "yes"])
+
+
+@pytest.mark.parametrize("how", [{"interval": 0.95}, {"interval": 0.9}, {"bins": 64}])
+def test_what_gotrim_cannot_tell_is_refused(how: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {"method": "gotrim", "iterations": 10}
+    pg.trimmed_mean(SAMPLES["normal"], 0.1, "complete", interval=None, **asked)
+    with pytest.raises(pg.InputError, match="'gotrim' has no bins, tells no interval"):
+        pg.trimmed_mean(SAMPLES["normal"], 0.1, "complete", **asked, **how)
 
 
 def test_nodes_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,6 +185,12 @@ def test_the_seed_decides() -> None:
     assert stories[0] == stories[1] != stories[2]
 
 
+def test_without_links_there_are_no_partitions() -> None:
+    peers = [Puppet(k, []) for k in range(4)]
+    chaos = Chaos(Faults(0, 0, 5, 1.0), list(peers), None, EDGES, random.Random(0), 0.0)
+    assert chaos.is_over
+
+
 def test_an_early_end_mends_what_can_be() -> None:
     story: list[str] = []
     peers, wires = [Puppet(k, story) for k in range(4)], Wires(story)
