@@ -142,7 +142,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], owner: str = "") 
     if not near:  # one word of a name, as long as it is of no other
         holding = [choice for choice in names if typed in choice.split("-")]
         near = holding if len(holding) == 1 else []
-    hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
+    listed = f"use '{names[0]}'." if len(names) == 1 else f"choose one of {', '.join(names)}."
+    hint = f"did you mean '{near[0]}'?" if near else listed
     return InputError(f"Unknown {kind} '{name}'{f' of {owner}' if owner else ''}: {hint}")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
+from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, WHOLE_SETS
 from pairgossip.engine.estimation.trial import Setup
@@ -177,6 +178,13 @@ def _test_kernel(request: SignificanceRequest, on_graph: dict[str, Any]) -> Run:
         raise _needs_all_rows(measured.name)
     if "target" in on_graph:
         raise InputError("The target of a test is its kind: leave {argument} out.", "target")
+    takes = {each.name for each in fields(EstimateArguments)}
+    for name in on_graph:
+        if name not in takes:
+            raise InputError(
+                f"'{name}' is no argument of a test: besides those that are documented it takes, "
+                "on a graph, those of estimate."
+            )
     rows = {name: getattr(request, name) for name in _OF_ROWS}
     how = {"kernel": measured, "target": request.kind, "interval": request.level}
     gossip = _KernelRequest(

@@ -178,6 +178,12 @@ class _ExactRequest(ExactArguments, _StatisticRequest):
 
     def answer(self) -> float | Answer:
         """Return the statistic, with its sampling error if an interval is asked for."""
+        if self.progress is not None and not callable(self.progress):
+            raise InputError(
+                "Progress is reported to a function of the fraction that is done, not to "
+                f"{self.progress!r}: leave {{argument}} out, or give a function.",
+                "progress",
+            )
         level = None if self.interval is None else check_level(self.interval)
         pairs, clusters = self.prepare_pairs()
         pairs.check()
