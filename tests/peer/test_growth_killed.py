@@ -167,7 +167,7 @@ def test_a_switch_without_its_transaction_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check the checker: rows noted apart from the state leave a half behind."""
-    monkeypatch.setattr(journal, "digest", lambda rows: "something else")
+    monkeypatch.setattr(journal, "digest_rows", lambda rows: "something else")
     ann, _ = make_pair(tmp_path, OLD, [6.0])
     request_growth(ann, more(tmp_path, 7.0, 8.0))
     start(ann)
