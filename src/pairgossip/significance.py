@@ -182,8 +182,8 @@ def _test_kernel(request: SignificanceRequest, on_graph: dict[str, Any]) -> Run:
     for name in on_graph:
         if name not in takes:
             raise InputError(
-                f"'{name}' is no argument of a test: besides those that are documented it takes, "
-                "on a graph, those of estimate."
+                f"A test has no argument '{name}': leave it out. On a graph it also takes the "
+                "arguments of estimate."
             )
     rows = {name: getattr(request, name) for name in _OF_ROWS}
     how = {"kernel": measured, "target": request.kind, "interval": request.level}
