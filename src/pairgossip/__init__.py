@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
+    from pairgossip.faults import Churn, Faults
     from pairgossip.graphs import Graph
     from pairgossip.inference.answer import Answer
     from pairgossip.inference.questions import exact
@@ -66,6 +67,7 @@ __version__ = "0.3.0.dev0"
 _HOMES = {
     "estimation": ("estimate",),
     "experiments": ("reproduce",),
+    "faults": ("Churn", "Faults"),
     "graphs": ("Graph",),
     "inference.answer": ("Answer",),
     "inference.questions": ("exact",),
@@ -87,8 +89,10 @@ __all__ = [
     "Answer",
     "Ball",
     "Box",
+    "Churn",
     "CoarseSketch",
     "Combination",
+    "Faults",
     "Fit",
     "GeneralLoss",
     "Graph",

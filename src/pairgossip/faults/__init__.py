@@ -1,0 +1,5 @@
+"""What goes wrong in a network: exchanges that are lost, nodes that come and go, and liars."""
+
+from pairgossip.faults.settings import Churn, Faults
+
+__all__ = ["Churn", "Faults"]
