@@ -111,8 +111,8 @@ def test_gaps_hit_independently() -> None:
 def test_half_losses_spare_exchanges_within_a_site() -> None:
     site_of = np.array([0, 0, 1])
     exchanges = np.array([[0, 1], [0, 2]] * 500, dtype=np.int32)
-    streams = (np.random.default_rng(seed) for seed in (1, 2))
-    places, sides = HalfLosses(0.5, *streams, site_of).take(exchanges)
+    one, other = np.random.default_rng(1), np.random.default_rng(2)
+    places, sides = HalfLosses(0.5, one, other, site_of).take(exchanges)
     assert (places % 2 == 1).all()
     assert 200 < len(places) < 300
     assert 80 < sides.sum() < 170

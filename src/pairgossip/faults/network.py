@@ -13,7 +13,7 @@ from numpy.random import Generator
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.faults.attacks import FUNCTIONS, Network
-from pairgossip.faults.settings import Faults
+from pairgossip.faults.settings import Faults, Nodes
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.checks import is_connected
 
@@ -89,7 +89,7 @@ def _check_lie(given: float | None, default: float) -> float:
 
 
 def _find_crash_times(
-    crashed: int | tuple[int, ...] | Mapping[int, float], graph: Graph, draws: Generator
+    crashed: Nodes | Mapping[int, float], graph: Graph, draws: Generator
 ) -> FloatArray:
     """Return when each node crashes; infinite for those that do not."""
     times = np.full(graph.n, np.inf)
@@ -128,11 +128,9 @@ def _stay_connected(graph: Graph, stays: BoolArray) -> bool:
     return is_connected(left, number[edges])
 
 
-def _find_liars(
-    liars: int | tuple[int, ...], candidates: IntArray, n: int, draws: Generator
-) -> IntArray:
+def _find_liars(liars: Nodes, candidates: IntArray, n: int, draws: Generator) -> IntArray:
     if not isinstance(liars, int):
-        return _check_nodes("liars", liars, n)
+        return _check_nodes("liars", tuple(liars), n)
     if liars > len(candidates):
         raise _refuse(f"there are {liars} liars and {len(candidates)} nodes to choose them from")
     return np.sort(draws.choice(candidates, liars, replace=False)) if liars else np.arange(0)

@@ -7,7 +7,7 @@ nodes are joined by "+", ``node 3`` is one of them, and a time follows "@".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -56,7 +56,7 @@ class Churn:
         return f"{_number(self.up)}/{_number(self.down)}"
 
 
-Nodes = int | tuple[int, ...]
+Nodes = int | Sequence[int]
 """How many nodes, which are then drawn, or which ones."""
 
 
