@@ -54,7 +54,7 @@ WRONG: dict[str, list[Any]] = {
     "kernel": ["ginni", None, 3, "auc"],
     "kind": ["w"],
     "labels": [[1, 2]],
-    "law": ["laws", 1],
+    "law": ["laws", 1, [0.5, 0.5], [0.5, 0.6], [1.5, -0.5]],
     "loss": ["auc-logistik", 3],
     "method": ["gost", 3],
     "missing": ["keep"],

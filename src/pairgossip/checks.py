@@ -24,6 +24,8 @@ CLOCKS = ("sync", "async")
 ORDERS = ("update-first", "exchange-first")
 UNIFORM_EDGES, NODE_CLOCKS = "uniform-edges", "node-clocks"
 LAWS = (UNIFORM_EDGES, NODE_CLOCKS)
+BEST_LAW = "best"
+"""Asks a run for the law under which values mix fastest on its graph."""
 RANDOM, ORDERED, CONTINUIZED, TREE = "random", "ordered", "continuized", "tree"
 SCHEDULES = (RANDOM, ORDERED, CONTINUIZED, TREE)
 """Which exchanges follow each other."""

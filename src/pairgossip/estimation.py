@@ -7,6 +7,7 @@ from typing import Any
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import LawLike
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show
@@ -28,7 +29,7 @@ def estimate(
     method: str = "gosta",
     clock: str = "sync",
     order: str | None = None,
-    law: str = "uniform-edges",
+    law: LawLike = "uniform-edges",
     schedule: str = "random",
     relaxation: float | None = None,
     sketch: Any = None,
@@ -94,7 +95,7 @@ def estimate(
         rows on; `plan` compares them.
     law
         Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
-        neighbor).
+        neighbor), or the probability of every edge, in the order of ``graph.edges``.
     schedule, relaxation
         Which exchanges follow each other: ``"random"`` ones by the law; ``"ordered"`` sweeps over
         all edges, in which averaged numbers move ``relaxation`` of the way to each other (chosen

@@ -10,6 +10,7 @@ from pairgossip.arguments.minimize import METHODS, SKETCH
 from pairgossip.arrays import IntArray
 from pairgossip.checks import choice
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import LawLike
 from pairgossip.losses import GeneralLoss, Loss, Proximal
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show
@@ -34,7 +35,7 @@ def minimize(
     positive: Any = None,
     privacy: RandomizedResponse | None = None,
     clock: str = "sync",
-    law: str = "uniform-edges",
+    law: LawLike = "uniform-edges",
     iterations: int | None = None,
     checkpoints: int | Sequence[int] | IntArray | None = None,
     step: Any = None,

@@ -122,4 +122,7 @@ def test_an_unknown_law_is_named() -> None:
     bad: Any = 3
     with pytest.raises(InputError) as refusal:
         path(3).pick_probabilities(bad)
-    assert str(refusal.value) == "Unknown edge law '3': choose one of node-clocks, uniform-edges."
+    assert str(refusal.value) == (
+        "An edge law is one of uniform-edges, node-clocks, or a list of probabilities, one per "
+        "edge; not 3."
+    )

@@ -42,6 +42,8 @@ class Argument:
     """The name in refusals, such as "edge law"; the argument's own if empty."""
     choices: Collection[str] = ()
     """The names it may have, any text if empty; a mapping also says what the page calls them."""
+    takes_others: bool = False
+    """Whether Python also takes other values than names, which are checked elsewhere."""
     least: float = -math.inf
     most: float = math.inf
     """The limits of a number, which belong to it; without the least one it is checked elsewhere."""
@@ -77,6 +79,8 @@ class Argument:
         noun = self.noun or self.name
         if value is None and self.default is None:
             return None
+        if self.takes_others and not isinstance(value, str):
+            return value
         if self.choices:
             return choice(noun, value, self.choices)
         if self.least == -math.inf or self.kind not in (int, float):

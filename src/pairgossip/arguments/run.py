@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pairgossip.arrays import IntArray
     from pairgossip.graphs import Graph
+    from pairgossip.graphs.laws import LawLike
     from pairgossip.privacy import RandomizedResponse
     from pairgossip.progress import Show
 
@@ -69,13 +70,14 @@ class RunArguments:
         help="Seed of all randomness: the same seed gives the same numbers.",
         shown=0,
     )
-    law: str = argument(
+    law: LawLike = argument(
         UNIFORM_EDGES,
         noun="edge law",
         choices={
             UNIFORM_EDGES: "every edge equally often",
             NODE_CLOCKS: "a node calls a neighbor",
         },
+        takes_others=True,
         help="Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor).",
         shown=UNIFORM_EDGES,
         label="which exchange comes next",

@@ -92,7 +92,7 @@ def estimate_command(
     specified = None
     groups.check(files, statistic.spec)
     if statistic.spec is not None:
-        specified = Specified.read(statistic.spec, how.law, learns=False)
+        specified = Specified.read(statistic.spec, str(how.law), learns=False)
         if specified.spec.is_sums:
             from pairgossip.cli.sums import print_result, try_sums
 

@@ -123,7 +123,7 @@ def train_command(
     specified = None
     groups.check(files, what.spec)
     if what.spec is not None:
-        specified = Specified.read(what.spec, how.law, learns=True)
+        specified = Specified.read(what.spec, str(how.law), learns=True)
         if specified.spec.is_sums:
             options = (what, rows, outputs, network, parameters, groups, privacy, how)
             return _train_on_sums(specified, files, options, outputs)

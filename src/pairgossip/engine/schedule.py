@@ -15,6 +15,7 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, edge_law
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Sweep
 
 TRIAL_PROBLEM = 1 << 16
@@ -96,11 +97,11 @@ class _PoissonClock:
 class Schedule:
     """Blocks of exchanges along random edges, the same whatever the size of the blocks.
 
-    Time runs so that the network makes n exchanges per unit of time, under either law.
+    Time runs so that the network makes n exchanges per unit of time, under any law.
     """
 
     def __init__(
-        self, graph: Graph, law: str, seed: SeedSequence, exchanges_per_iteration: int = 1
+        self, graph: Graph, law: NamedOrGiven, seed: SeedSequence, exchanges_per_iteration: int = 1
     ) -> None:
         self._law = edge_law(graph, law)
         self._walks = [

@@ -28,6 +28,7 @@ from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule
 from pairgossip.errors import InputError, SlowSchedule, notify
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.distances import effective_resistances
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import (
     Sweep,
     check_sweep,
@@ -85,7 +86,7 @@ class Timetable:
         """Two nodes that meet tell each other; along a tree one tells the other."""
         return 2 if self.messages is None else 1
 
-    def start(self, graph: Graph, law: str, seed: SeedSequence, walks: int) -> Schedule:
+    def start(self, graph: Graph, law: NamedOrGiven, seed: SeedSequence, walks: int) -> Schedule:
         """Return the schedule of one trial."""
         if self.sweep is not None:
             return OrderedSchedule(graph, self.sweep, self.missed, seed)
@@ -106,7 +107,7 @@ RANDOM_EXCHANGES = Timetable()
 def settle_timetable(
     name: str,
     graph: Graph,
-    law: str,
+    law: NamedOrGiven,
     method: Method,
     relaxation: float | None = None,
     tree_passes: int = 1,
@@ -211,7 +212,7 @@ def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:
     return rate < bound_gap(graph, sweep) / 2 and rate < graph.spectral_gap() / 2
 
 
-def _continuized(graph: Graph, law: str) -> Timetable:
+def _continuized(graph: Graph, law: NamedOrGiven) -> Timetable:
     """Take the constants of Even et al. (2021) as Nabli et al. (2023) tune them."""
     if graph.n > _LARGEST_RESISTANCES:
         raise InputError(
@@ -221,6 +222,7 @@ def _continuized(graph: Graph, law: str) -> Timetable:
             ORDERED,
         )
     slowness = 1 / graph.normalized_gap(law)
-    bottleneck = float(effective_resistances(graph, law).max()) / 2
+    used = graph.edge_probabilities(law) > 0
+    bottleneck = float(effective_resistances(graph, law)[used].max()) / 2
     rate = 1 / (2 * math.sqrt(slowness * bottleneck))
     return Timetable(CONTINUIZED, rate=rate, gain=math.sqrt(slowness / bottleneck) / 2)

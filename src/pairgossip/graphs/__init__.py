@@ -8,7 +8,7 @@ from pairgossip.graphs.fixed_families import complete, cycle, grid, path, star, 
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped.graph import GroupedGraph
 from pairgossip.graphs.grouped.grouping import group_labels, grouped, match_groups
-from pairgossip.graphs.laws import EdgeLaw, edge_law
+from pairgossip.graphs.laws import EdgeLaw, GivenLaw, edge_law
 from pairgossip.graphs.random_families import (
     barabasi_albert,
     erdos_renyi,
@@ -24,6 +24,7 @@ __all__ = [
     "EdgeLaw",
     "Family",
     "FamilyParameter",
+    "GivenLaw",
     "Graph",
     "GroupedGraph",
     "barabasi_albert",

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairgossip.arrays import FloatArray
-from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
+from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError, needed_for
 from pairgossip.families import formula_family
+from pairgossip.graphs.laws import LawLike, as_law, is_uniform
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -122,7 +123,7 @@ def _distances(graph: Graph, sources: int | NDArray[np.int64]) -> NDArray[np.flo
     return apart
 
 
-def effective_resistances(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
+def effective_resistances(graph: Graph, law: LawLike = UNIFORM_EDGES) -> FloatArray:
     """Return the resistance between the ends of every edge, whose conductances are the law's."""
     inverse = np.linalg.inv(graph.laplacian_dense(law) + 1 / graph.n)
     i, j = graph.edges.T
@@ -133,13 +134,13 @@ _LARGEST_EXACT = 3_000
 """The exact total variation takes all eigenvectors: n^3 operations, several n^2 of memory."""
 
 
-def mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:
+def mixing_time(graph: Graph, eps: float, law: LawLike = UNIFORM_EDGES) -> int:
     """Return tau(eps), the spectral upper bound on the time a walking observation takes to mix.
 
     From every start, TV <= sqrt(n - 1) / 2 * (1 - x)^t with x the normalized gap, so that
     tau = ceil(log(sqrt(n - 1) / (2 eps)) / -log(1 - x)), and 0 where that is negative.
     """
-    choice("edge law", law, LAWS)
+    as_law(law)
     if graph.n == 2:
         raise InputError(
             "The mixing time of two nodes is infinite, because each exchange swaps them; "
@@ -165,7 +166,7 @@ def mixing_time_of(n: int, gap: float, eps: float) -> int:
     return 1 if gap >= 1.0 else math.ceil(math.log(start / eps) / -math.log1p(-gap))
 
 
-def exact_mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:
+def exact_mixing_time(graph: Graph, eps: float, law: LawLike = UNIFORM_EDGES) -> int:
     """Return the smallest t with total variation at most eps from every start."""
     enough = mixing_time(graph, eps, law)
     variation = _variation_at(graph, law)
@@ -180,20 +181,20 @@ def exact_mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int
     return enough
 
 
-def total_variation(graph: Graph, t: ArrayLike, law: str = UNIFORM_EDGES) -> Any:
+def total_variation(graph: Graph, t: ArrayLike, law: LawLike = UNIFORM_EDGES) -> Any:
     """Return the largest total variation max_j TV(W_1^t(j, .), uniform); `t` may be an array."""
     times = np.asarray(t)
     if not np.issubdtype(times.dtype, np.integer) or (times < 0).any():
         raise InputError(f"The times t must be whole numbers >= 0, not {t!r}.")
-    choice("edge law", law, LAWS)
+    as_law(law)
     variation = _variation_at(graph, law)
     values = np.array([variation(int(time)) for time in times.ravel()]).reshape(times.shape)
     return float(values) if values.ndim == 0 else values
 
 
-def _variation_at(graph: Graph, law: str) -> Callable[[int], float]:
+def _variation_at(graph: Graph, law: LawLike) -> Callable[[int], float]:
     n = graph.n
-    if graph.is_complete:
+    if graph.is_complete and is_uniform(graph, law):
         step = 1.0 - n / max(graph.edge_count, 1) if n > 1 else 0.0
         return lambda t: abs(step) ** t * (1.0 - 1.0 / n)
     if n > _LARGEST_EXACT:

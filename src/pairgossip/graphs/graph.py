@@ -66,7 +66,7 @@ class Graph:
     _parameters: dict[str, Any]
     _is_certified: bool
     """Whether this package itself built the edges; only then are its family's formulas used."""
-    _known: dict[str | None, float]
+    _known: dict[laws.NamedOrGiven | None, float]
     """Results that take long to compute: spectral gaps by law, and the relaxation of sweeps."""
 
     def __init__(
@@ -222,6 +222,7 @@ class Graph:
         return not checks.is_connected(2 * self.n, cover)
 
     _law = laws.listed_law
+    _check_given = laws.check_given
     edge_probabilities = laws.edge_probabilities
     pick_probabilities = laws.pick_probabilities
 

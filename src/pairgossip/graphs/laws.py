@@ -2,7 +2,7 @@
 
 `uniform-edges` draws every edge equally often, as the algorithms are stated. `node-clocks` wakes a
 uniform node that calls a uniform neighbor: q_ij = (1/d_i + 1/d_j) / n. On regular graphs the two
-agree.
+agree. Any other law is given by the probability of every edge.
 
 Each kind of random number comes from its own stream, and numpy draws a stream's numbers one after
 the other, so that drawing a and then b events gives the same events as drawing a + b at once.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -20,10 +20,119 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
-from pairgossip.graphs.checks import neighbor_sums
+from pairgossip.errors import InputError
+from pairgossip.graphs.checks import component_labels, neighbor_sums
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
+
+
+_SUM_ERROR = 1e-8
+"""How far the sum of probabilities may be from 1."""
+
+
+class GivenLaw:
+    """A law of edges that is given by the probability of every edge.
+
+    Laws are values: equal ones have equal probabilities.
+
+    Parameters
+    ----------
+    probabilities
+        One number per edge, in the order of ``graph.edges``; they sum to 1. Those of edges that
+        are never used are 0.
+    name
+        What results show.
+
+    Examples
+    --------
+    >>> GivenLaw([0.5, 0.25, 0.25])
+    <GivenLaw given: 3 of 3 edges used>
+    """
+
+    probabilities: FloatArray
+    """The probability of every edge; read-only."""
+    name: str
+
+    def __init__(self, probabilities: Any, name: str = "given") -> None:
+        self.probabilities = _check_probabilities(probabilities)
+        self.name = name
+        self._hash = hash(self.probabilities.tobytes())
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        used = np.count_nonzero(self.probabilities)
+        kind = type(self).__name__
+        return f"<{kind} {self.name}: {used:,} of {len(self.probabilities):,} edges used>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GivenLaw):
+            return NotImplemented
+        return np.array_equal(self.probabilities, other.probabilities)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+NamedOrGiven = str | GivenLaw
+"""A law by its canonical name, or by its probabilities."""
+LawLike = str | GivenLaw | FloatArray | Sequence[float]
+"""What users may give as a law."""
+
+
+def _check_probabilities(given: Any) -> FloatArray:
+    """Return the numbers read-only; raise `InputError` unless they are probabilities."""
+    try:
+        numbers = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
+        raise InputError(
+            f"An edge law is one of {', '.join(LAWS)}, or a list of probabilities, one per edge; "
+            f"not {given!r}."
+        )
+    if (numbers < 0).any():
+        at = int(numbers.argmin())
+        raise InputError(f"The probability of edge {at} is {numbers[at]:g}; give none below 0.")
+    if abs(numbers.sum() - 1) > _SUM_ERROR:
+        raise InputError(
+            f"The probabilities of the edges sum to {numbers.sum():.6g}, not to 1: divide them by "
+            "their sum."
+        )
+    numbers.flags.writeable = False
+    return numbers
+
+
+def as_law(law: Any) -> NamedOrGiven:
+    """Return the canonical name of a law, or its probabilities as one value."""
+    if isinstance(law, GivenLaw):
+        return law
+    return choice("edge law", law, LAWS) if isinstance(law, str) else GivenLaw(law)
+
+
+def settle_law(graph: Graph, law: LawLike) -> NamedOrGiven:
+    """Return a law as `as_law` does; raise `InputError` unless it fits the graph."""
+    settled = as_law(law)
+    if isinstance(settled, GivenLaw):
+        graph._check_given(settled)
+    return settled
+
+
+def check_given(graph: Graph, law: GivenLaw) -> None:
+    """Raise `InputError` unless there is one probability per edge, and used edges join all."""
+    count = len(law.probabilities)
+    if count != graph.edge_count:
+        raise InputError(
+            f"The law has {count:,} probabilities and the graph {graph.edge_count:,} edges: give "
+            "one probability per edge, in the order of graph.edges."
+        )
+    if component_labels(graph.n, graph.edges[law.probabilities > 0]).any():
+        raise InputError(
+            "The edges with a probability above 0 do not connect all nodes: give more edges a "
+            "probability."
+        )
 
 
 class EdgeLaw(Protocol):
@@ -31,7 +140,7 @@ class EdgeLaw(Protocol):
 
     @property
     def name(self) -> str:
-        """One of `LAWS`."""
+        """One of `LAWS`, or that of a given law."""
 
     @property
     def stream_count(self) -> int:
@@ -109,14 +218,56 @@ class _NodeClocks:
         return drawn
 
 
-def edge_law(graph: Graph, name: str = UNIFORM_EDGES) -> EdgeLaw:
-    """Return the named law on the edges of `graph`."""
-    name = choice("edge law", name, LAWS)
+@dataclass(frozen=True, eq=False)
+class _GivenEdges:
+    """A draw by given probabilities: a uniform place, which keeps its edge or sends to its alias.
+
+    No edge's probability is off by more than 2**-53.
+    """
+
+    name: str
+    edges: PairArray
+    kept: FloatArray
+    """With what probability a place keeps its own edge."""
+    alias: NDArray[np.int64]
+    stream_count: int = 2
+
+    def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
+        place = streams[0].integers(0, len(self.edges), count, dtype=np.int64)
+        sent = streams[1].random(count) >= self.kept.take(place)
+        place[sent] = self.alias.take(place[sent])
+        return self.edges.take(place, axis=0)
+
+
+def _alias_table(probabilities: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return for every place the probability to keep it, and where to go instead (Walker, Vose)."""
+    count = len(probabilities)
+    heights = (probabilities * (count / probabilities.sum())).tolist()
+    alias = list(range(count))
+    low = [place for place, height in enumerate(heights) if height < 1]
+    high = [place for place, height in enumerate(heights) if height >= 1]
+    while low and high:
+        poor, rich = low.pop(), high[-1]
+        alias[poor] = rich
+        heights[rich] -= 1 - heights[poor]
+        if heights[rich] < 1:
+            low.append(high.pop())
+    # Deficits and surpluses balance, so what is left is full but for rounding.
+    for place in (*low, *high):
+        heights[place] = 1.0
+    return np.array(heights), np.array(alias, dtype=np.int64)
+
+
+def edge_law(graph: Graph, law: LawLike = UNIFORM_EDGES) -> EdgeLaw:
+    """Return the law on the edges of `graph`, ready to draw."""
+    settled = settle_law(graph, law)
     if graph.n == 1:
-        return _NoEdges(name)
+        return _NoEdges(str(settled))
+    if isinstance(settled, GivenLaw):
+        return _GivenEdges(settled.name, graph.edges, *_alias_table(settled.probabilities))
     if graph.is_complete:
-        return _AnyTwoNodes(name, graph.n)
-    return graph._law(name)
+        return _AnyTwoNodes(settled, graph.n)
+    return graph._law(settled)
 
 
 def listed_law(graph: Graph, name: str) -> EdgeLaw:
@@ -126,23 +277,31 @@ def listed_law(graph: Graph, name: str) -> EdgeLaw:
     return _NodeClocks(name, graph.degrees.astype(np.float64), *graph.adjacency)
 
 
-def is_uniform(graph: Graph, name: str) -> bool:
-    """Tell whether the law draws every edge of this graph equally often."""
-    return choice("edge law", name, LAWS) == UNIFORM_EDGES or graph.is_regular
+def is_uniform(graph: Graph, law: LawLike) -> bool:
+    """Tell whether a law draws every edge of this graph equally often, as all do if regular."""
+    settled = settle_law(graph, law)
+    return isinstance(settled, str) and (settled == UNIFORM_EDGES or graph.is_regular)
 
 
-def edge_probabilities(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
+def edge_probabilities(graph: Graph, law: LawLike = UNIFORM_EDGES) -> FloatArray:
     """Return q_e, the probability that edge e is the one drawn, in the order of `edges`."""
-    if is_uniform(graph, law):
+    settled = settle_law(graph, law)
+    if isinstance(settled, GivenLaw):
+        return settled.probabilities
+    if is_uniform(graph, settled):
         count = len(graph.edges)
         return np.full(count, 1.0 / max(count, 1))
     return np.asarray((1.0 / graph.degrees)[graph.edges].sum(axis=1) / graph.n)
 
 
-def pick_probabilities(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
+def pick_probabilities(graph: Graph, law: LawLike = UNIFORM_EDGES) -> FloatArray:
     """Return p_k, the probability that node k takes part in one exchange."""
     if graph.n == 1:
         return np.zeros(1)
+    settled = settle_law(graph, law)
+    if isinstance(settled, GivenLaw):
+        ones = np.ones(graph.n)
+        return neighbor_sums(graph.n, graph.edges, ones, settled.probabilities)
     if is_uniform(graph, law):
         return graph.degrees / graph.edge_count
     # Node k takes part when its own clock rings or when a neighbor calls it.

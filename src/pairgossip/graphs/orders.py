@@ -19,6 +19,7 @@ from pairgossip.errors import InputError, needed_for
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
+    from pairgossip.graphs.laws import NamedOrGiven
 
 _LARGEST_SWEEP = 20_000_000
 """Above this many edges a sweep is longer than most runs."""
@@ -65,7 +66,7 @@ class Sweep(NamedTuple):
 class Course(NamedTuple):
     """The exchanges of a run, as far as theory asks."""
 
-    law: str = UNIFORM_EDGES
+    law: NamedOrGiven = UNIFORM_EDGES
     schedule: str = RANDOM
     sweep: Sweep | None = None
     relaxation: float = 0.5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
+from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError, needed_for
 from pairgossip.families import formula_family
 from pairgossip.graphs import laws
@@ -254,15 +254,17 @@ def spectral_gap(graph: Graph) -> float:
     return formula if formula is not None else remember_gap(graph, None, _second_smallest)
 
 
-def normalized_gap(graph: Graph, law: str = UNIFORM_EDGES) -> float:
+def normalized_gap(graph: Graph, law: laws.LawLike = UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    return remember_gap(graph, choice("edge law", law, LAWS), _second_smallest)
+    return remember_gap(graph, laws.as_law(law), _second_smallest)
 
 
 def remember_gap(
-    graph: Graph, law: str | None, compute: Callable[[Any, str | None], float]
+    graph: Graph,
+    law: laws.NamedOrGiven | None,
+    compute: Callable[[Any, laws.NamedOrGiven | None], float],
 ) -> float:
     """Compute the gap once per graph and law: a large graph's takes seconds."""
     if law not in graph._known:
@@ -278,8 +280,8 @@ def closed_form(graph: Graph) -> float | None:
     return family.gap(graph.n, **graph.parameters) if family and family.gap else None
 
 
-def laplacian(graph: Graph, law: str | None = None) -> csr_array[Any]:
-    """Return L = D - A, or L_q for a named edge law, as a sparse matrix."""
+def laplacian(graph: Graph, law: laws.LawLike | None = None) -> csr_array[Any]:
+    """Return L = D - A, or L_q for an edge law, as a sparse matrix."""
     weights = _weights(graph, law)
     return sparse_matrix(graph.edges, -weights, _weighted_degrees(graph, weights))
 
@@ -296,11 +298,10 @@ def sparse_matrix(edges: PairArray, between: FloatArray, diagonal: FloatArray) -
     return coo_array((entries, (rows, cols)), shape=(n, n)).tocsr()
 
 
-def laplacian_dense(graph: Graph, law: str | None = None) -> FloatArray:
-    """Return L = D - A, or L_q for a named edge law, as an array."""
-    if graph.is_complete:
-        is_weighted = law is not None and laws.is_uniform(graph, law)
-        weight = 1.0 / max(graph.edge_count, 1) if is_weighted else 1.0
+def laplacian_dense(graph: Graph, law: laws.LawLike | None = None) -> FloatArray:
+    """Return L = D - A, or L_q for an edge law, as an array."""
+    if graph.is_complete and (law is None or laws.is_uniform(graph, law)):
+        weight = 1.0 if law is None else 1.0 / max(graph.edge_count, 1)
         matrix = np.full((graph.n, graph.n), -weight)
         np.fill_diagonal(matrix, weight * (graph.n - 1))
         return matrix
@@ -311,7 +312,7 @@ def laplacian_dense(graph: Graph, law: str | None = None) -> FloatArray:
     return matrix
 
 
-def _weights(graph: Graph, law: str | None) -> FloatArray:
+def _weights(graph: Graph, law: laws.LawLike | None) -> FloatArray:
     if law is None:
         return np.ones(len(graph.edges))
     return laws.edge_probabilities(graph, law)
@@ -321,7 +322,7 @@ def _weighted_degrees(graph: Graph, weights: FloatArray) -> FloatArray:
     return neighbor_sums(graph.n, graph.edges, np.ones(graph.n), weights)
 
 
-def _second_smallest(graph: Graph, law: str | None) -> float:
+def _second_smallest(graph: Graph, law: laws.LawLike | None) -> float:
     if graph.n <= LARGEST_DENSE:
         return float(np.linalg.eigvalsh(laplacian_dense(graph, law))[1])
     weights = _weights(graph, law)

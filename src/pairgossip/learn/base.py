@@ -17,6 +17,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import group_labels
+from pairgossip.graphs.laws import LawLike
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.questions import exact
 from pairgossip.kernels import AnyKernel
@@ -93,7 +94,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     _: KW_ONLY
     phi: str = "logistic"
     clock: str = "async"
-    law: str = "uniform-edges"
+    law: LawLike = "uniform-edges"
     iterations: int | None = None
     step: Any = "auto"
     radius: float | None = None

@@ -13,6 +13,7 @@ from pairgossip.arrays import PairFunction
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs.laws import LawLike
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.planning.predictions import Case, list_ways, predict
@@ -42,7 +43,7 @@ def plan(
     classes: Sequence[Any] | None = None,
     positive: Any = None,
     target: str = "v",
-    law: str = "uniform-edges",
+    law: LawLike = "uniform-edges",
     error: float = 0.01,
     sketch: Any = None,
     seed: int | None = 0,
@@ -105,7 +106,8 @@ def plan(
     exact = pairs.exact()
     _check_exact(exact, pairs)
     shared = {**prepared, "kernel": kernel, "target": request.target}
-    case = Case(shared, network, request.law, request.root, sketch, exact, float(error))
+    law = request.settle_law(network)
+    case = Case(shared, network, law, request.root, sketch, exact, float(error))
     ways = list_ways()
     with progress_bar("plan", len(ways), progress) as advance, _one_thread(network.n):
         rows = []

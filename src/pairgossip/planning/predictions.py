@@ -31,6 +31,7 @@ from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
 from pairgossip.errors import InputError, SlowSchedule, needed_for
 from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Sweep
 from pairgossip.kernels import Problem
 from pairgossip.planning.table import PlannedMethod
@@ -96,7 +97,7 @@ class Case:
     arguments: dict[str, Any]
     """Those of `estimate` that all methods share."""
     graph: Graph
-    law: str
+    law: NamedOrGiven
     seed: SeedSequence
     sketch: Any
     exact: float
@@ -239,7 +240,7 @@ def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
     return pilot.crossing(), "simulated"
 
 
-def _certainly_below(graph: Graph, law: str, values: FloatArray) -> int:
+def _certainly_below(graph: Graph, law: NamedOrGiven, values: FloatArray) -> int:
     """Return after how many random exchanges averaged values have an error below 1 for sure.
 
     Every exchange shrinks the square by half the gap or more, in expectation. To look further would

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from pairgossip.errors import InputError
+from pairgossip.graphs import GivenLaw
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.fields import ITERATION, NODE, REST, ROW, TRIAL, saved_fields
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
-from pairgossip.results.storage import LARGEST_RESULT, Archive, graph_of, read_archive
+from pairgossip.results.storage import LARGEST_RESULT, Archive, graph_of, law_of, read_archive
 
 
 def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
@@ -45,7 +46,7 @@ def _build(kind: type[Run] | type[Fit], archive: Archive) -> Run | Fit:
                 values[name] = make(**parts)
         elif (value := (header if about.dims is None else arrays).get(name)) is not None:
             values[name] = about.decode(value)
-    return kind(**values)
+    return kind(**values | {"law": law_of(archive)})
 
 
 def _check_shapes(result: Run | Fit) -> None:
@@ -72,6 +73,9 @@ def _check_shapes(result: Run | Fit) -> None:
         np.unique(result.groups), np.arange(result.sites.n)
     ):
         raise ValueError("groups are not the sites of the graph")
+    law, edge_count = result.law, result.sites.edge_count
+    if isinstance(law, GivenLaw) and len(law.probabilities) != edge_count:
+        raise ValueError("there is not one probability per edge")
     if isinstance(result, Fit):
         _check_state(result)
     elif (result.privacy is None) != (result.privacy_error is None):

@@ -17,6 +17,7 @@ from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.fields import (
@@ -55,7 +56,8 @@ class Result:
     kind: ClassVar[str]
 
     clock: str = field(metadata=about(alike=True))
-    law: str = field(metadata=about(alike=True))
+    law: NamedOrGiven = field(metadata=about(alike=True, encode=str))
+    """The law of random edges, by its name or its probabilities."""
     iterations: IntArray = field(metadata=about(dims=(ITERATION,), alike=True))
     graph: Graph
     """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""

@@ -18,10 +18,11 @@ import numpy as np
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
 from pairgossip.files import interrupts_later, replacing, unreadable
-from pairgossip.graphs import Graph, GroupedGraph, restore_graph
+from pairgossip.graphs import GivenLaw, Graph, GroupedGraph, restore_graph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.results.fields import saved_fields
 from pairgossip.results.provenance import machine, versions
-from pairgossip.text import plain_value
+from pairgossip.text import plain_value, printable
 
 if TYPE_CHECKING:
     from pairgossip.results.result import Result
@@ -32,7 +33,7 @@ LARGEST_RESULT = 2 << 30
 """Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
 _LARGEST_HEADER = 32 << 20
 """Bytes: the names of a million nodes. JSON takes many times its length in memory."""
-_HEADER = "header"
+_HEADER, _LAW = "header", "law_probabilities"
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -129,6 +130,12 @@ def graph_of(archive: Archive) -> Graph:
     return GroupedGraph(sites, archive.arrays["groups"], construction)
 
 
+def law_of(archive: Archive) -> NamedOrGiven:
+    """Restore the law of a result."""
+    name, probabilities = archive.header["law"], archive.arrays.get(_LAW)
+    return str(name) if probabilities is None else GivenLaw(probabilities, printable(str(name)))
+
+
 def save_result(result: Result, path: Path) -> None:
     """Write a run, or a fit with what it takes to go on from it, and its graph.
 
@@ -161,6 +168,7 @@ def save_result(result: Result, path: Path) -> None:
     arrays |= {
         "graph_edges": None if graph.is_complete else graph.edges,
         "graph_positions": graph.positions,
+        _LAW: result.law.probabilities if isinstance(result.law, GivenLaw) else None,
     }
     present = {name: array for name, array in arrays.items() if array is not None}
     text = json.dumps(header, default=plain_value).encode()

@@ -16,6 +16,7 @@ from pairgossip.engine.estimation.trial import LARGEST_COLLECTION, Setup, check_
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.inference.answer import Law, check_level
 from pairgossip.inference.projection import project
 from pairgossip.inference.questions import degenerate_error, sampling_error
@@ -86,7 +87,8 @@ class EstimationRequest(EstimateArguments, Request):
         problem = self._problem(rows, site_of)
         self._find_method(problem.n)
         check_engine(self.engine, problem, self._method, self.clock)
-        timetable = self._timetable(graph, problem)
+        law = self.settle_law(graph)
+        timetable = self._timetable(graph, law, problem)
         grid = self.grid(problem.n, timetable.length)
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
@@ -103,7 +105,7 @@ class EstimationRequest(EstimateArguments, Request):
             method=self._method,
             clock=self.clock,
             order=self._order,
-            law=self.law,
+            law=law,
             checkpoints=grid,
             target=target,
             keep_history=keep_history,
@@ -121,9 +123,9 @@ class EstimationRequest(EstimateArguments, Request):
         """Return the method; raise `InputError` unless it works on this number of nodes."""
         return find_method(self.method, self.clock, nodes)
 
-    def _timetable(self, graph: Graph, problem: Problem) -> Timetable:
+    def _timetable(self, graph: Graph, law: NamedOrGiven, problem: Problem) -> Timetable:
         ways = 2 if len(problem.holders) else 1
-        return settle_timetable(self.schedule, graph, self.law, self._method, self.relaxation, ways)
+        return settle_timetable(self.schedule, graph, law, self._method, self.relaxation, ways)
 
     def _problem(self, rows: Problem, site_of: IntArray | None) -> Problem:
         """Return what nodes average or evaluate."""

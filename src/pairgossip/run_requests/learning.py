@@ -23,6 +23,7 @@ from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.losses import (
     Loss,
     PowerStep,
@@ -72,7 +73,8 @@ class LearningRequest(MinimizeArguments, Request):
         graph, site_of = self.starting_point.place(self, rows)
         problem = rows if site_of is None else WholeSetsLearning(rows, site_of)
         grid = self.grid(problem.n)
-        descent = self._descent(problem, graph, int(grid[-1]))
+        law = self.settle_law(graph)
+        descent = self._descent(problem, graph, law, int(grid[-1]))
         check_descent_engine(self.engine, descent)
         judged = whole(
             "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
@@ -81,7 +83,7 @@ class LearningRequest(MinimizeArguments, Request):
         return DescentSetup(
             descent=descent,
             graph=graph,
-            law=self.law,
+            law=law,
             checkpoints=self.starting_point.later(grid),
             judged=self.starting_point.judged(nodes, is_asked=self.judged is not None),
             keep_bias=self._keep_bias(rows.n, descent),
@@ -103,7 +105,9 @@ class LearningRequest(MinimizeArguments, Request):
             raise InputError("Learning from pairs takes at least two observations, one per node.")
         return rows
 
-    def _descent(self, problem: PairwiseLearning, graph: Graph, last: int) -> Descent:
+    def _descent(
+        self, problem: PairwiseLearning, graph: Graph, law: NamedOrGiven, last: int
+    ) -> Descent:
         """Return what is minimized and how."""
         proximal = as_proximal(self.constraint, self.penalty)
         is_matrix = getattr(problem.loss, "shape", "matrix") == "matrix"
@@ -112,7 +116,7 @@ class LearningRequest(MinimizeArguments, Request):
                 f"pg.PSD constrains matrices, and loss '{problem.loss.name}' learns a vector: use "
                 "a metric loss, or another constraint."
             )
-        probabilities = graph.pick_probabilities(self.law)
+        probabilities = graph.pick_probabilities(law)
         steps = self._steps(problem, proximal, last / float(probabilities.min()))
         return Descent(problem, proximal, steps, self.clock, probabilities)
 

@@ -17,7 +17,9 @@ from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
 from pairgossip.errors import InputError, InterruptedRun, MissingExtra, notify
+from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
+from pairgossip.graphs.laws import NamedOrGiven, as_law, settle_law
 from pairgossip.kernels.rows import check_classes, prepare_rows
 from pairgossip.progress import Advance, LateBar, progress_bar
 from pairgossip.results.fit import Fit
@@ -42,6 +44,7 @@ class Request(RunArguments):
 
     def __post_init__(self) -> None:
         check_declared(self)
+        self.law = as_law(self.law)
         self.trial_numbers = trial_numbers(self.trials)
         check_jobs(self.n_jobs)
         self.root = root_seed(self.seed)
@@ -82,6 +85,12 @@ class Request(RunArguments):
                 "graph",
             )
         return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
+
+    def settle_law(self, graph: Graph) -> NamedOrGiven:
+        """Return the law of edges; raise `InputError` unless it fits this network."""
+        law = settle_law(graph, self.law)
+        self.law = law
+        return law
 
     def spread_nodes(self, nodes: int, count: int) -> IntArray:
         """Return evenly spaced nodes, up to a number of them."""

@@ -17,6 +17,7 @@ from pairgossip.engine.solver_trials.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
 from pairgossip.losses.learning import LearningProblem, why_not_sketched
@@ -74,14 +75,15 @@ class SketchedRequest(MinimizeArguments, Request):
         if self.groups is not None:
             self.construction = WHOLE_SETS  # one sum per site
         graph, site_of = self.place(learning.n)
+        law = self.settle_law(graph)
         judged = whole("The number of judged nodes", self.judged, 0, default=LARGEST_JUDGED)
         weights = None if self.weights is None else check_weights(self.weights, learning.n)
         return SolverSetup(
             problem=SolverProblem(learning, site_of, weights),
             proximal=self._proximal(learning),
             graph=graph,
-            law=self.law,
-            timetable=self._timetable(graph),
+            law=law,
+            timetable=self._timetable(graph, law),
             checkpoints=self._rounds(),
             judged=self.spread_nodes(graph.n, judged),
             tolerance=_TOLERANCE if self.tolerance is None else self.tolerance,
@@ -89,8 +91,8 @@ class SketchedRequest(MinimizeArguments, Request):
             engine=self.engine,
         )
 
-    def _timetable(self, graph: Graph) -> Timetable:
-        return settle_timetable(self.schedule or TREE, graph, self.law, find_method(SKETCH))
+    def _timetable(self, graph: Graph, law: NamedOrGiven) -> Timetable:
+        return settle_timetable(self.schedule or TREE, graph, law, find_method(SKETCH))
 
     def _proximal(self, learning: LearningProblem) -> Proximal:
         if isinstance(self.constraint, PSD):

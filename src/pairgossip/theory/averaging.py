@@ -21,6 +21,7 @@ from pairgossip.errors import InputError, needed_for
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
+    from pairgossip.graphs.laws import LawLike
     from pairgossip.graphs.orders import Sweep
 
 LARGEST_EXACT = 4_000
@@ -45,7 +46,7 @@ def averaging_error(
     values: FloatArray,
     graph: Graph,
     exchanges: IntArray,
-    law: str = UNIFORM_EDGES,
+    law: LawLike = UNIFORM_EDGES,
     relaxation: float = 0.5,
 ) -> FloatArray:
     """Return the root mean square over nodes and runs of value minus mean after these exchanges.
@@ -104,7 +105,7 @@ class _Lanczos:
     ``seen`` is what the deviations of the values make of each matrix of the basis.
     """
 
-    def __init__(self, graph: Graph, law: str, relaxation: float) -> None:
+    def __init__(self, graph: Graph, law: LawLike, relaxation: float) -> None:
         self._laplacian, self._relaxation = relaxation * graph.laplacian(law), relaxation
         self._edges, self._chances = graph.edges, graph.edge_probabilities(law)
         self._n = graph.n

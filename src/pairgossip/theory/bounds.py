@@ -20,6 +20,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import LawLike
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Constants:
     """||H e_k|| of every node k, which the printed U1 bound uses."""
 
 
-def constants(pair_values: FloatArray, graph: Graph, law: str = "uniform-edges") -> Constants:
+def constants(pair_values: FloatArray, graph: Graph, law: LawLike = "uniform-edges") -> Constants:
     """Compute the constants of the bounds from the n x n matrix of pair values."""
     H = np.asarray(pair_values, dtype=np.float64)
     if H.shape != (graph.n, graph.n):
@@ -92,7 +93,7 @@ class GossipSpectrum(NamedTuple):
     average: FloatArray
 
 
-def gossip_spectrum(graph: Graph, law: str = "uniform-edges") -> GossipSpectrum:
+def gossip_spectrum(graph: Graph, law: LawLike = "uniform-edges") -> GossipSpectrum:
     """Decompose the expected swap and average of one exchange."""
     check_size(graph.n)
     values, vectors = np.linalg.eigh(graph.laplacian_dense(law))

@@ -16,6 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import ORDERS, choice
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import LawLike
 from pairgossip.theory import bounds
 from pairgossip.theory.bounds import Constants, GossipSpectrum, gossip_spectrum
 
@@ -80,7 +81,7 @@ def expected_estimates(
     *,
     method: str = "gosta",
     order: str = "update-first",
-    law: str = "uniform-edges",
+    law: LawLike = "uniform-edges",
 ) -> FloatArray:
     """Return E z(t) of a synchronous run, shape (len(iterations), n).
 
@@ -116,7 +117,7 @@ def row_mean_error(
     pair_values: FloatArray,
     graph: Graph,
     iterations: Sequence[int] | IntArray,
-    law: str = "uniform-edges",
+    law: LawLike = "uniform-edges",
 ) -> FloatArray:
     """Return the root mean square error over nodes and runs of synchronous U1-gossip, as GoRank.
 

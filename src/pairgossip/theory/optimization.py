@@ -29,6 +29,7 @@ from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.distances import mixing_time_of
+from pairgossip.graphs.laws import LawLike
 from pairgossip.losses.steps import PowerStep, StepSize, step_sum, step_values
 
 
@@ -98,7 +99,7 @@ def descent_constants(
     optimum: FloatArray,
     lipschitz: float,
     radius: float = math.inf,
-    law: str = "uniform-edges",
+    law: LawLike = "uniform-edges",
 ) -> DescentConstants:
     """Collect the constants of a problem with optimum theta* on a graph."""
     norm = float(np.linalg.norm(optimum))

@@ -171,7 +171,7 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
         ("trials", result.trials),
         ("rounds" if has_rounds else "iterations", int(result.iterations[-1])),
         ("messages", float(result.messages[-1])),
-        ("schedule", result.schedule) if has_rounds else ("law", result.law),
+        ("schedule", result.schedule) if has_rounds else ("law", str(result.law)),
         ("seed", str(result.seed)),
         ("status", result.status),
     ]

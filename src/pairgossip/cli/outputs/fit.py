@@ -82,7 +82,7 @@ def _describe_rounds(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     """Return how sums were averaged, and for how long."""
     return {
         "schedule": fit.schedule,
-        **({} if fit.schedule != RANDOM else {"law": fit.law}),
+        **({} if fit.schedule != RANDOM else {"law": str(fit.law)}),
         **{name: asked[name] for name in ("tolerance", "accuracy") if name in asked},
         "rounds": int(fit.iterations[-1]),
     }
@@ -92,7 +92,7 @@ def _describe_descent(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     """Return how nodes met and stepped, and for how long."""
     return {
         "clock": fit.clock,
-        "law": fit.law,
+        "law": str(fit.law),
         **({"spec": asked["spec"].name} if "spec" in asked else {}),
         **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
         # A specification gives the step of peers, which the simulator's time rescales.

@@ -65,7 +65,7 @@ def run_summary(run: Run, observations: Observations) -> Facts:
         "method": run.method,
         "clock": run.clock,
         "order": run.order,
-        "law": run.law,
+        "law": str(run.law),
         "schedule": run.schedule,
         "relaxation": run.relaxation,
         "sketch": _sketch_facts(run),

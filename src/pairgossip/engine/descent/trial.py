@@ -22,6 +22,7 @@ from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child
 from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, Proximal, SquaredL2
 from pairgossip.losses.steps import AdaptiveStep
@@ -46,7 +47,7 @@ class DescentSetup:
 
     descent: Descent
     graph: Graph
-    law: str
+    law: NamedOrGiven
     checkpoints: IntArray
     judged: IntArray
     """The nodes whose models' objectives are computed: all, or a sample of a large network."""

@@ -27,6 +27,7 @@ from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
 from pairgossip.errors import InputError, needed_for_speed
 from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Course
 from pairgossip.inference.answer import NORMAL, Law
 from pairgossip.inference.orders import NodeTest
@@ -107,7 +108,7 @@ class Setup:
     method: Method
     clock: str
     order: str
-    law: str
+    law: NamedOrGiven
     checkpoints: IntArray
     target: float | FloatArray
     keep_history: bool

@@ -18,6 +18,7 @@ from pairgossip.engine.timetable import Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER
 from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import NamedOrGiven
 
 _BLOCK = 1 << 13
 _CHANCE = 4.0
@@ -42,7 +43,7 @@ class Passes:
     def __init__(
         self,
         graph: Graph,
-        law: str,
+        law: NamedOrGiven,
         timetable: Timetable,
         accuracy: float,
         seed: SeedSequence,
@@ -108,7 +109,7 @@ class Passes:
         self.bytes += messages * exchanges * numbers * BYTES_PER_NUMBER
 
 
-def _pass_length(graph: Graph, law: str, timetable: Timetable, accuracy: float) -> int:
+def _pass_length(graph: Graph, law: NamedOrGiven, timetable: Timetable, accuracy: float) -> int:
     """Return how many exchanges shrink the differences between nodes to this part of them."""
     efolds = math.log(1.0 / accuracy)
     if timetable.sweep is None:

@@ -23,6 +23,7 @@ from pairgossip.engine.solver_trials.passes import Passes
 from pairgossip.engine.timetable import Timetable
 from pairgossip.engine.trials import Record
 from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.losses import Loss, Proximal
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.margins import Margin
@@ -62,7 +63,7 @@ class SolverSetup:
     problem: SolverProblem
     proximal: Proximal
     graph: Graph
-    law: str
+    law: NamedOrGiven
     timetable: Timetable
     checkpoints: IntArray
     """The rounds after which models are judged; the last is the most there can be."""

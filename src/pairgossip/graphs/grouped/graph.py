@@ -22,6 +22,7 @@ from pairgossip.graphs import checks
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped import laws as grouped_laws
 from pairgossip.graphs.grouped import spectrum
+from pairgossip.graphs.laws import LawLike
 from pairgossip.graphs.random_families import pairs_from_numbers
 
 _LARGEST_LIST = 20_000_000
@@ -211,12 +212,13 @@ class GroupedGraph(Graph):
         return self.n <= 2
 
     _law = grouped_laws.virtual_law
+    _check_given = grouped_laws.refuse_given
     pick_probabilities = grouped_laws.pick_probabilities
     spectral_gap = spectrum.spectral_gap
     normalized_gap = spectrum.normalized_gap
 
-    def laplacian_dense(self, law: str | None = None) -> FloatArray:
-        """Return L = D - A, or L_q for a named edge law, as an array."""
+    def laplacian_dense(self, law: LawLike | None = None) -> FloatArray:
+        """Return L = D - A, or L_q for an edge law, as an array."""
         if self.n > _LARGEST_DENSE_LAPLACIAN:
             raise InputError(
                 f"A matrix of rows by rows is made up to {_LARGEST_DENSE_LAPLACIAN} rows, not "

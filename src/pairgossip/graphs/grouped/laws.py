@@ -15,7 +15,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.checks import UNIFORM_EDGES
+from pairgossip.checks import UNIFORM_EDGES, WHOLE_SETS
+from pairgossip.errors import InputError
 from pairgossip.graphs import laws
 from pairgossip.graphs.checks import neighbor_sums
 
@@ -274,14 +275,24 @@ def _in_rows(rows: _Places | None, first: NDArray[Any], second: NDArray[Any]) ->
     return drawn
 
 
-def network_fraction(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
+def refuse_given(graph: GroupedGraph, law: laws.GivenLaw) -> None:
+    """Raise `InputError`: rows have far more edges than the network, whose law is given."""
+    raise InputError(
+        "A law of given probabilities is for the edges between nodes, and rows at sites exchange "
+        "along edges of their own: use {argument}, where sites exchange.",
+        "construction",
+        WHOLE_SETS,
+    )
+
+
+def network_fraction(graph: GroupedGraph, law: laws.LawLike = UNIFORM_EDGES) -> float:
     """Return the probability that an exchange is between two sites; local ones are free."""
     if laws.is_uniform(graph, law):
         return graph.network_edge_count / max(graph.edge_count, 1)
     return float(graph.sizes @ (graph.reach / graph.site_degrees)) / graph.n
 
 
-def pick_probabilities(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> FloatArray:
+def pick_probabilities(graph: GroupedGraph, law: laws.LawLike = UNIFORM_EDGES) -> FloatArray:
     """Return p_k, the probability that row k takes part in one exchange."""
     if laws.is_uniform(graph, law):
         return laws.pick_probabilities(graph, law)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
-from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
+from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
 from pairgossip.graphs import laws, spectrum
 from pairgossip.graphs.checks import neighbor_sums
@@ -36,11 +36,11 @@ def spectral_gap(graph: GroupedGraph) -> float:
     return spectrum.remember_gap(graph, None, _gap_of_edges)
 
 
-def normalized_gap(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
+def normalized_gap(graph: GroupedGraph, law: laws.LawLike = UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q, from the sites alone."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    return spectrum.remember_gap(graph, choice("edge law", law, LAWS), _gap_of_clocks)
+    return spectrum.remember_gap(graph, laws.as_law(law), _gap_of_clocks)
 
 
 def _least_at_one_site(graph: GroupedGraph, values: NDArray[Any]) -> float:
@@ -49,7 +49,7 @@ def _least_at_one_site(graph: GroupedGraph, values: NDArray[Any]) -> float:
     return float(of_several.min()) if of_several.size else math.inf
 
 
-def _gap_of_edges(graph: GroupedGraph, _: str | None) -> float:
+def _gap_of_edges(graph: GroupedGraph, _: laws.NamedOrGiven | None) -> float:
     """Return the gap where all edges weigh the same."""
     sites, sizes = graph.sites, graph.sizes
     if sites.is_complete:
@@ -62,7 +62,7 @@ def _gap_of_edges(graph: GroupedGraph, _: str | None) -> float:
     return min(between, _least_at_one_site(graph, local))
 
 
-def _gap_of_clocks(graph: GroupedGraph, _: str | None) -> float:
+def _gap_of_clocks(graph: GroupedGraph, _: laws.NamedOrGiven | None) -> float:
     """Return the gap where rows i and j meet with probability (1/d_i + 1/d_j) / N."""
     rates = np.reciprocal(graph.site_degrees * float(graph.n), dtype=np.float64)
     if graph.sites.is_complete:
