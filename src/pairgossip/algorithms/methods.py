@@ -1,8 +1,8 @@
 """What a method is: its steps on each clock, what it needs, what one iteration costs.
 
 Whatever else the package knows of a method it finds here, and a method that says nothing of
-something has none of it: without a ``Twin`` it runs on the plain engine only, without an
-``Expectation`` there is no theory of it. Built-in methods are in `BUILT_IN`.
+something has none of it: without a ``Twin`` or an `InPlace` exchange it runs on the plain engine
+only, without an ``Expectation`` there is no theory of it. Built-in methods are in `BUILT_IN`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,33 @@ class Plain(NamedTuple):
     learned: Callable[[Any], IntArray] | None = None
 
 
+class InPlace(NamedTuple):
+    """An algorithm as one function that changes the state of the two nodes that meet.
+
+    ``init(n)`` returns a NamedTuple of arrays: where the first axis of one has n entries, entry k
+    belongs to node k, and all others are shared. ``exchange(state, i, j, h)`` changes these arrays
+    and returns nothing; ``h(k, l)`` is the kernel of node k's own observation and that of node l, a
+    number. ``read(state)`` returns the estimates, shape (n,), by default its ``z``. Where nodes
+    average values that are there from the start it is ``init(values)``, values of shape (n,), and
+    ``exchange(state, i, j)``.
+
+    Whoever runs it keeps one state for each component of the kernel, or feature of a sketch, so
+    that all of this is about single numbers; with ``vectors`` one state holds all features,
+    ``init(values)`` takes shape (n, r), and ``read`` returns it. What steps take besides
+    (``relaxation``, ``weights``) is given to ``init`` by name.
+
+    Faults on one side of an exchange need that ``exchange`` touches no node but i and j, and lies
+    that nodes send ``state.z``. ``clip(state, k, l)`` is the largest difference z_l - z_k that
+    still moves node k, for attacks that know it; None without protection.
+    """
+
+    init: Callable[..., Any]
+    exchange: Callable[..., None]
+    read: Callable[[Any], FloatArray] = operator.attrgetter("z")
+    clip: Callable[[Any, int, int], float] | None = None
+    vectors: bool = False
+
+
 class Twin(Enum):
     """The names by which compiled code recognizes a method, as `Formula` is for kernels."""
 
@@ -80,7 +107,10 @@ class Method:
     name, description
         What it is called, in lower case with hyphens, and what it does.
     plain
-        Its reference algorithm on each clock it has.
+        Its reference algorithm on each clock it has, if it is written as steps.
+    in_place
+        Its algorithm on each clock it has, if it is written as one exchange: compiled, unless
+        there is a fast twin, and one that faults on one side of an exchange can happen to.
     estimates
         What a node's estimate converges to: the ``"statistic"``, its own ``"row-mean"``, or the
         ``"mean"`` of separable values.
@@ -124,7 +154,8 @@ class Method:
 
     name: str
     description: str
-    plain: Mapping[str, Plain]
+    plain: Mapping[str, Plain] = field(default_factory=dict)
+    in_place: Mapping[str, InPlace] = field(default_factory=dict)
     estimates: Estimated
     averaged_numbers: int
     swaps: bool = True
@@ -149,19 +180,31 @@ class Method:
                 f"A method cannot be called '{self.name}': choose lower case letters with hyphens, "
                 "not ending in '-gossip'."
             )
-        if not self.plain or not all(isinstance(form, Plain) for form in self.plain.values()):
-            raise InputError(
-                f"Method '{self.name}' has no algorithm: give its steps on a clock, such as "
-                "plain={'sync': Plain(init, step)}."
-            )
+        self._check_algorithms()
         self._check_choices()
         self._check_claims()
+
+    def _check_algorithms(self) -> None:
+        are_right = all(isinstance(form, Plain) for form in self.plain.values()) and all(
+            isinstance(form, InPlace) for form in self.in_place.values()
+        )
+        if not are_right or not (self.plain or self.in_place):
+            raise InputError(
+                f"Method '{self.name}' has no algorithm: give its exchange on a clock, such as "
+                "in_place={'async': InPlace(init, exchange)}, or its steps, such as "
+                "plain={'sync': Plain(init, step)}."
+            )
+        if self.in_place and self.exchanges_per_iteration != 1:
+            raise InputError(
+                f"Method '{self.name}' makes {self.exchanges_per_iteration} exchanges in an "
+                "iteration, and so is no exchange of two nodes: write it as steps, plain=."
+            )
 
     def _check_choices(self) -> None:
         choices: list[tuple[str, str, tuple[str, ...]]] = [
             ("estimates", self.estimates, get_args(Estimated)),
             ("updates", self.updates, get_args(Updates)),
-            *(("clock", clock, CLOCKS) for clock in self.plain),
+            *(("clock", clock, CLOCKS) for clock in (*self.plain, *self.in_place)),
             *(("schedule", schedule, SCHEDULES) for schedule in self.schedules),
             *(("clock of a twin", clock, self.clocks) for clock in self.twins),
             *(("clock of an expectation", clock, self.clocks) for clock in self.expectations),
@@ -206,7 +249,7 @@ class Method:
     @property
     def clocks(self) -> tuple[str, ...]:
         """The clocks it runs on."""
-        return tuple(clock for clock in CLOCKS if clock in self.plain)
+        return tuple(clock for clock in CLOCKS if clock in self.plain or clock in self.in_place)
 
     @property
     def averages(self) -> bool:
@@ -227,6 +270,10 @@ class Method:
     def takes_whole_sites(self) -> bool:
         """Whether a node stands for all rows of a site, one sketch or one set of them."""
         return self.sketches or self.collects
+
+    def compiles(self, clock: str) -> bool:
+        """Whether its own exchange is compiled on a clock, for want of a fast twin."""
+        return clock in self.in_place and clock not in self.twins
 
     def algorithm(self, clock: str, schedule: str = RANDOM) -> Plain:
         """Return the reference algorithm."""

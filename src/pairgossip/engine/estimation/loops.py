@@ -216,7 +216,7 @@ def _outcome_step(rows, k, d):  # type: ignore[no-untyped-def]
 
 
 @inlined_by_llvm
-def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-def]
+def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-def]
     """The kernels on two or more columns, of which the last is often a label."""
     if formula == DISTANCE:
         return np.sqrt(_squared_distance(rows, k, d, d))
@@ -262,7 +262,7 @@ def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _plain_value(formula, rows, k):  # type: ignore[no-untyped-def]
+def plain_value(formula, rows, k):  # type: ignore[no-untyped-def]
     """The kernels on one column."""
     if formula == MIDPOINT:
         return (rows[k, 0] + rows[k, 1]) / 2
@@ -283,9 +283,9 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
             rows[node, last] = start + s
             for c in range(len(formulas)):
                 if columns is None:
-                    value = _plain_value(formulas[c], rows, node)
+                    value = plain_value(formulas[c], rows, node)
                 else:
-                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                    value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 rows[node, 2 * d + c] += elapsed * value
         if averages:
             for c in range(2 * d, last):
@@ -309,9 +309,9 @@ def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  #
             rows[node, last] = start + s
             for c in range(len(formulas)):
                 if columns is None:
-                    value = _plain_value(formulas[c], rows, node)
+                    value = plain_value(formulas[c], rows, node)
                 else:
-                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                    value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 rows[node, 2 * d + c] += elapsed * value
         for c in range(d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
@@ -335,9 +335,9 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
             mean = (rows[i, z] + rows[j, z]) / 2
             for node in (i, j):
                 if columns is None:
-                    value = _plain_value(formulas[c], rows, node)
+                    value = plain_value(formulas[c], rows, node)
                 else:
-                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                    value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 share = 1 / rows[node, picks]
                 rows[node, z] = (1 - share) * mean + share * value
 
@@ -357,9 +357,9 @@ def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # typ
             own = picks + 1 + c
             for node in (i, j):
                 if columns is None:
-                    value = _plain_value(formulas[c], rows, node)
+                    value = plain_value(formulas[c], rows, node)
                 else:
-                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                    value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 change = (value - rows[node, own]) / rows[node, picks]
                 rows[node, own] += change
                 rows[node, 2 * d + c] += change
@@ -383,9 +383,9 @@ def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ign
             mean = (rows[i, z] + rows[j, z]) / 2
             for node in (i, j):
                 if columns is None:
-                    value = _plain_value(formulas[c], rows, node)
+                    value = plain_value(formulas[c], rows, node)
                 else:
-                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                    value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 rows[node, z] = mean + rows[node, total + 1] * value
 
 
@@ -397,9 +397,9 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
         elapsed = now - rows[k, 2 * d + len(formulas)]
         for c in range(len(formulas)):
             if columns is None:
-                value = _plain_value(formulas[c], rows, k)
+                value = plain_value(formulas[c], rows, k)
             else:
-                value = _labeled_value(formulas[c], parameters[c], rows, k, columns)
+                value = labeled_value(formulas[c], parameters[c], rows, k, columns)
             sums[k, c] = rows[k, 2 * d + c] + elapsed * value
 
 

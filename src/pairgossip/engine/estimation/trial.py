@@ -22,6 +22,7 @@ from pairgossip.engine.estimation.engine import (
     plain_spread,
 )
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
+from pairgossip.engine.exchanges.engine import ExchangeEngine
 from pairgossip.engine.schedule import TRIAL_MARKS, TRIAL_PROBLEM, child
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
@@ -46,14 +47,16 @@ BYTES_PER_NAME = 4
 
 def check_engine(name: str, problem: Problem, method: Method, clock: str) -> None:
     """Raise `InputError` unless the engine can run the method on the problem."""
-    if name in ("fused", "tokens") and clock not in method.twins:
+    is_compiled = clock in method.twins or (name == "fused" and method.compiles(clock))
+    if name in ("fused", "tokens") and not is_compiled:
         raise InputError(
             f"Engine '{name}' runs compiled code, and method '{method.name}' has none for "
             f"the {clock} clock: use {{argument}}.",
             "engine",
             "auto",
         )
-    if name == "fused" and not problem.fusible and not method.collects:
+    knows_kernel = problem.fusible or method.collects or clock not in method.twins
+    if name == "fused" and not knows_kernel:
         raise InputError(f"{problem.why_not_fused}: use {{argument}}.", "engine", "tokens")
 
 
@@ -69,6 +72,9 @@ def build_engine(name: str, problem: Problem, how: Procedure) -> Engine:
     if problem.n == 1:
         return LoneNode(problem)
     assert (how.weights is not None) == method.weighs_by_picks
+    if runs_in_place(name, how):
+        engine = ExchangeEngine(problem, how, compiled=name != "plain")
+        return _flooding_first(engine, problem, how, is_plain=name == "plain")
     is_plain = name == "plain" or how.clock not in method.twins
     if is_plain or method.averages:
         return _build_flooding(problem, how, is_plain=is_plain)
@@ -83,20 +89,36 @@ def build_engine(name: str, problem: Problem, how: Procedure) -> Engine:
     return (FusedEngine if is_fused else TokenEngine)(problem, how)
 
 
+def runs_in_place(name: str, how: Procedure) -> bool:
+    """Whether an engine of this name runs the method's own exchange."""
+    if how.timetable.name in how.method.schedules or how.clock not in how.method.in_place:
+        return False
+    forms = how.method.plain if name == "plain" else how.method.twins
+    return how.clock not in forms
+
+
 def _build_flooding(problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
     """Build an engine whose nodes learn first what they must know, if anything."""
-    engine: Engine
     if is_plain:
-        engine = PlainEngine(problem, how)
-        spread = plain_spread(problem.n, problem.holders)
-    else:
-        with needed_for_speed():
-            from pairgossip.engine.estimation.averages import KnownItems, averaging_engine
-        engine = averaging_engine(problem, how.timetable)
-        spread = KnownItems(problem.n, problem.holders).exchange
+        return _flooding_first(PlainEngine(problem, how), problem, how, is_plain=True)
+    with needed_for_speed():
+        from pairgossip.engine.estimation.averages import averaging_engine
+    engine = averaging_engine(problem, how.timetable)
+    return _flooding_first(engine, problem, how, is_plain=False)
+
+
+def _flooding_first(engine: Engine, problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
+    """Let nodes learn what they must know before an engine begins, if anything."""
     numbers = len(problem.holders)
+    if not numbers:
+        return engine
+    spread = plain_spread(problem.n, problem.holders)
+    if not is_plain:
+        with needed_for_speed():
+            from pairgossip.engine.estimation.averages import KnownItems
+        spread = KnownItems(problem.n, problem.holders).exchange
     needed = None if how.timetable.messages is None else 2 * problem.n - 2
-    return Flooding(engine, numbers, spread, needed) if numbers else engine
+    return Flooding(engine, numbers, spread, needed)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,162 @@
+# mypy: disable-error-code="no-untyped-call, untyped-decorator"
+"""The kernel of two nodes as compiled exchanges call it: ``h(k, l)``.
+
+numba knows no function with data of its own that can be an argument. `Values` is one: its type
+names the compiled function, its value is the data, and a call ``h(k, l)`` is ``function(data, k,
+l)``, which LLVM inlines.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import typeof, types
+from numba.core import cgutils
+from numba.core.typing.templates import signature
+from numba.extending import (
+    NativeValue,
+    lower_builtin,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.loops import COMPILED, labeled_value, plain_value
+from pairgossip.engine.loops import inlined_by_llvm
+from pairgossip.kernels import Problem
+
+LARGEST_TABLE = 4_000
+"""Nodes up to which a kernel that compiled code does not know is looked up: 128 MB of values."""
+
+
+class Values:
+    """A compiled function of some data and two nodes, with the data."""
+
+    def __init__(self, function: Any, *data: Any) -> None:
+        self.function, self.data = function, data
+
+
+class _ValuesType(types.Callable):
+    """What numba needs to know of `Values`."""
+
+    def __init__(self, function: Any, data: Any) -> None:
+        self.function, self.data = function, data
+        super().__init__(f"Values({function}, {data})")
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Return the type of a call; None, a mistake, unless it is by two nodes."""
+        if len(args) != 2 or kws or not all(isinstance(arg, types.Integer) for arg in args):
+            return None
+        return signature(types.float64, types.intp, types.intp, recvr=self)
+
+    def get_call_signatures(self) -> Any:
+        """Return the signatures that messages list."""
+        return [signature(types.float64, types.intp, types.intp)], False
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """Return the key by which `_call_values` is found."""
+        return (_ValuesType,)
+
+
+@typeof_impl.register(Values)
+def _typeof_values(values: Values, context: Any) -> _ValuesType:
+    return _ValuesType(typeof_impl(values.function, context), typeof(values.data))
+
+
+@register_model(_ValuesType)
+class _ValuesModel(models.StructModel):
+    """What compiled code keeps of `Values`: the data."""
+
+    def __init__(self, manager: Any, values: _ValuesType) -> None:
+        super().__init__(manager, values, [("data", values.data)])
+
+
+@unbox(_ValuesType)
+def _unbox_values(values: _ValuesType, given: Any, c: Any) -> NativeValue:
+    held = c.pyapi.object_getattr_string(given, "data")
+    native = c.unbox(values.data, held)
+    c.pyapi.decref(held)
+    made = cgutils.create_struct_proxy(values)(c.context, c.builder)
+    made.data = native.value
+    return NativeValue(made._getvalue(), is_error=native.is_error)
+
+
+@lower_builtin((_ValuesType,), _ValuesType, types.Integer, types.Integer)
+def _call_values(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    values = sig.recvr or sig.args[0]
+    held = cgutils.create_struct_proxy(values)(context, builder, value=args[0])
+    takes = (values.data, types.intp, types.intp)
+    chosen = context.typing_context.resolve_function_type(values.function, takes, {})
+    call = context.get_function(values.function, chosen)
+    return call(builder, (held.data, args[1], args[2]))
+
+
+# The functions. ``pair`` is one row with both observations, as compiled kernels take them.
+
+
+@inlined_by_llvm
+def _of_numbers(data, k, other):  # type: ignore[no-untyped-def]
+    """A built-in kernel on one column."""
+    rows, pair, formula, _, scale = data
+    pair[0, 0] = rows[k]
+    pair[0, 1] = rows[other]
+    return scale * plain_value(formula, pair, 0)
+
+
+@inlined_by_llvm
+def _of_rows(data, k, other):  # type: ignore[no-untyped-def]
+    """A built-in kernel on several columns."""
+    rows, pair, formula, parameter, scale = data
+    d = rows.shape[1]
+    for c in range(d):
+        pair[0, c] = rows[k, c]
+        pair[0, d + c] = rows[other, c]
+    return scale * labeled_value(formula, parameter, pair, 0, d)
+
+
+@inlined_by_llvm
+def _look_up(data, k, other):  # type: ignore[no-untyped-def]
+    """Any kernel, of all pairs beforehand."""
+    return data[0][k, other]
+
+
+def compiled_values(problem: Problem, states: int) -> list[Values | None]:
+    """Return the kernel as compiled code calls it, for each state; None where there is none."""
+    if problem.kernel is None or not problem.step_arguments:
+        return [None] * states
+    if problem.fusible and all(part.formula.number in COMPILED for part in problem.parts):
+        return [_built_in(problem, component) for component in range(states)]
+    return [Values(_look_up, _table(problem, component)) for component in range(states)]
+
+
+def has_compiled_values(problem: Problem) -> bool:
+    """Whether compiled code can have the kernel: it knows it, or there are few enough pairs."""
+    return problem.fusible or problem.n <= LARGEST_TABLE
+
+
+def _built_in(problem: Problem, component: int) -> Values:
+    part, data = problem.parts[component], problem.data
+    call: Callable[..., Any] = _of_numbers if data.ndim == 1 else _of_rows
+    # Every trial writes to a pair of its own.
+    pair = np.zeros((1, 2 * problem.dimension))
+    rows = np.require(data, np.float64, ("C", "W"))
+    return Values(call, rows, pair, part.formula.number, float(part.parameter), problem.scale)
+
+
+_tables: WeakKeyDictionary[Problem, dict[int, FloatArray]] = WeakKeyDictionary()
+_filling = threading.Lock()
+
+
+def _table(problem: Problem, component: int) -> FloatArray:
+    """Return the values of all pairs, computed once for all trials of a problem."""
+    with _filling:
+        known = _tables.setdefault(problem, {})
+        if component not in known:
+            known[component] = np.ascontiguousarray(problem.matrix(component))
+        return known[component]

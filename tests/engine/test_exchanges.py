@@ -1,0 +1,113 @@
+"""Methods written as one exchange: as written, compiled, and against the functional steps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from pairgossip.algorithms.methods import InPlace, Method, find_method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.estimation.engine import Engine, Procedure
+from pairgossip.engine.estimation.trial import build_engine
+from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.problem import Means
+from tests.engine.test_twins import PROBLEMS
+from tests.problems import SMALL_GRAPHS, rows
+
+ENGINES = ("auto", "plain")
+SMALL_WORLD = SMALL_GRAPHS["watts-strogatz"]
+
+
+class State(NamedTuple):
+    """GoSta as a user writes it."""
+
+    z: FloatArray
+    held: IntArray
+    picks: IntArray
+
+
+def init(n: int) -> State:
+    return State(np.zeros(n), np.arange(n), np.zeros(n, dtype=np.int64))
+
+
+def exchange(state: State, i: int, j: int, h: Any) -> None:
+    state.held[i], state.held[j] = state.held[j], state.held[i]
+    mean = (state.z[i] + state.z[j]) / 2
+    for k in (i, j):
+        state.picks[k] += 1
+        state.z[k] = mean + (h(k, state.held[k]) - mean) / state.picks[k]
+
+
+def method(**form: Any) -> Method:
+    return Method(
+        name="mine",
+        description="",
+        in_place={"async": InPlace(**({"init": init, "exchange": exchange} | form))},
+        estimates="statistic",
+        averaged_numbers=1,
+    )
+
+
+def advanced(name: str, problem: Any, how: Procedure, graph: Graph = SMALL_WORLD) -> Engine:
+    schedule = Schedule(graph, "uniform-edges", root_seed(7))
+    network = build_engine(name, problem, how)
+    for block in (1, 2, 20, 57):
+        network.advance(schedule.draw(block))
+        network.estimates()  # reading must not disturb the run
+    return network
+
+
+@pytest.mark.parametrize("target", ["v", "u"])
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_an_exchange_of_ones_own_equals_the_steps(problem: str, target: str) -> None:
+    kernel, make = PROBLEMS[problem]
+    for name in ("star", "watts-strogatz"):
+        graph = SMALL_GRAPHS[name]
+        pairs = Pairs(make(graph.n), kernel, target)
+        steps = advanced("plain", pairs, Procedure(find_method("gosta"), "async"), graph)
+        for engine in ENGINES:
+            network = advanced(engine, pairs, Procedure(method(), "async"), graph)
+            np.testing.assert_allclose(
+                network.estimates(), steps.estimates(), rtol=1e-12, atol=1e-12
+            )
+
+
+class Sums(NamedTuple):
+    """Push-sum of values that are there from the start."""
+
+    total: FloatArray
+    weight: FloatArray
+
+
+def push(state: Sums, i: int, j: int) -> None:
+    for part in (state.total, state.weight):
+        half = part[i] / 2
+        part[i] = half
+        part[j] += half
+
+
+def test_values_that_are_there_from_the_start() -> None:
+    form = InPlace(
+        lambda values: Sums(values.copy(), np.ones(len(values))),
+        push,
+        lambda state: state.total / state.weight,
+    )
+    pushing = Method(
+        name="push-sum", description="", in_place={"async": form}, estimates="mean",
+        averaged_numbers=2, swaps=False,
+    )  # fmt: skip
+    problem = Means(rows(12))
+    totals, weights = rows(12).tolist(), [1.0] * 12
+    schedule = Schedule(SMALL_WORLD, "uniform-edges", root_seed(7))
+    for block in (1, 2, 20, 57):
+        for i, j in schedule.draw(block)[0].tolist():
+            totals[i], weights[i] = totals[i] / 2, weights[i] / 2
+            totals[j], weights[j] = totals[j] + totals[i], weights[j] + weights[i]
+    for engine in ENGINES:
+        network = advanced(engine, problem, Procedure(pushing, "async"))
+        expected = np.divide(totals, weights)[:, None]
+        np.testing.assert_allclose(network.estimates(), expected, rtol=1e-12)
