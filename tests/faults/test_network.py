@@ -11,23 +11,22 @@ import pytest
 import pairgossip as pg
 from pairgossip.faults.attacks import FUNCTIONS, Network, usual_distance
 from pairgossip.faults.gaps import Gaps, HalfLosses
-from pairgossip.faults.network import FaultyNetwork, resolve
+from pairgossip.faults.network import FaultyNetwork, choose_lies, resolve
 from pairgossip.graphs import GroupedGraph
 
 CYCLE = pg.graphs.cycle(8)
 
 
 def _resolve(faults: pg.Faults, graph: pg.Graph = CYCLE, seed: int = 0) -> FaultyNetwork:
-    return resolve(faults, graph, np.random.default_rng(seed), 30.0)
+    return resolve(faults, graph, np.random.default_rng(seed), np.full(2, 30.0))
 
 
 def test_named_nodes_lie_and_crash() -> None:
-    network = _resolve(pg.Faults(crashed={2: 3.0, 3: 0.0}, liars=[6], lie=4, delay=0.5))
+    network = _resolve(pg.Faults(crashed={2: 3.0, 3: 0.0}, liars=[6], lie=4))
     assert network.honest.tolist() == [0, 1, 4, 5, 7]
     assert np.flatnonzero(network.network.is_liar).tolist() == [6]
     assert network.crash_times[[2, 3]].tolist() == [3.0, 0.0]
-    assert network.network.lie == 4
-    assert network.delay == 4
+    assert network.network.lie.tolist() == [4, 4]
 
 
 def test_drawn_nodes_leave_the_rest_connected() -> None:
@@ -47,11 +46,9 @@ def test_liars_are_drawn_evenly() -> None:
     assert abs(counts - 150).max() < 5 * np.sqrt(400 * 3 / 8 * 5 / 8)
 
 
-def test_default_lie() -> None:
-    assert _resolve(pg.Faults(liars=1)).network.lie == 30
-    for unknown in (0.0, np.nan, np.inf):
-        found = resolve(pg.Faults(liars=1), CYCLE, np.random.default_rng(0), unknown)
-        assert found.network.lie == 10
+def test_lies_are_large_beside_what_nodes_average() -> None:
+    means, sizes = np.array([3.0, 1e-17, 0.0, np.nan, -2.0]), np.array([4.0, 2.0, 0.0, np.nan, 2.0])
+    assert choose_lies(means, sizes).tolist() == [30, 20, 10, 10, -20]
 
 
 def test_sites_crash_with_all_their_rows() -> None:

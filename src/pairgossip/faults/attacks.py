@@ -3,7 +3,7 @@
 An attack is ``attack(z, liar, partner, clip, network)``, plain Python that numba compiles: ``z``
 holds the honest values of all nodes, one number each or one row, ``clip`` is the largest difference
 that moves the partner most. It returns what the liar sends instead of ``z[liar]``. Liars know
-everything and collude; nobody can do worse than lie as well as possible.
+everything and collude. Engines cut what is sent at 1e100 either way, whose squares are numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Network(NamedTuple):
     indptr: IntArray
     indices: IntArray
     """Neighbors in compressed rows: k has ``indices[indptr[k]:indptr[k + 1]]``."""
-    lie: float
+    lie: Any
+    """What a constant attack sends: one number, or one for each entry of a row of values."""
 
 
 def constant(z: Any, liar: int, partner: int, clip: Any, network: Network) -> Any:

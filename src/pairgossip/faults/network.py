@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,10 @@ _DRAWS = 100
 """How often crashed nodes are drawn anew if they disconnect the rest."""
 _MOST_EDGES = 20_000_000
 """The most edges of which liars know who is whose neighbor."""
+_TIMES = 10.0
+"""How many times as large as what nodes average a lie is."""
+_ABOUT_ZERO = 1e-6
+"""Means that are smaller, relative to what they are means of, are taken for 0."""
 _LOCAL = ("constant", "sign")
 """The attacks that need to know no neighbors."""
 
@@ -31,10 +34,11 @@ class FaultyNetwork:
 
     faults: Faults
     n: int
-    """How many exchanges are made in a unit of time, and how many nodes exchange."""
+    """How many exchanges ring in a unit of time, and how many nodes there are."""
     crash_times: FloatArray
     """When each node crashes, shape (n,); infinite for those that do not."""
     network: Network
+    """What attacks know; its lie has one entry for each component that nodes average."""
     site_of: IntArray | None = None
     """The site of every node, where several are at one machine and come, go and crash together."""
 
@@ -49,16 +53,11 @@ class FaultyNetwork:
         attack = self.faults.attack
         return attack if callable(attack) else FUNCTIONS[attack]
 
-    @property
-    def delay(self) -> int:
-        """How many exchanges the network makes while a message is on its way."""
-        return round(self.faults.delay * self.n)
 
-
-def resolve(faults: Faults, graph: Graph, draws: Generator, lie: float) -> FaultyNetwork:
+def resolve(faults: Faults, graph: Graph, draws: Generator, lies: FloatArray) -> FaultyNetwork:
     """Draw the nodes that are not named; raise `InputError` if the network cannot have the faults.
 
-    ``lie`` is what a constant attack sends unless it is given.
+    ``lies`` is what a constant attack sends for each component, unless it is given.
     """
     sites = graph.sites if isinstance(graph, GroupedGraph) else graph
     site_of = graph.site_of if isinstance(graph, GroupedGraph) else None
@@ -74,7 +73,8 @@ def resolve(faults: Faults, graph: Graph, draws: Generator, lie: float) -> Fault
         crash_times, is_liar = crash_times[site_of], is_liar[site_of]
     needs_neighbors = is_liar.any() and faults.attack not in _LOCAL
     adjacency = _adjacency(graph) if needs_neighbors else _no_neighbors(graph.n)
-    network = Network(is_liar, *adjacency, _check_lie(faults.lie, lie))
+    lie = lies if faults.lie is None else np.full_like(lies, faults.lie)
+    network = Network(is_liar, *adjacency, lie)
     return FaultyNetwork(faults, graph.n, crash_times, network, site_of)
 
 
@@ -82,10 +82,13 @@ def _refuse(why: str) -> InputError:
     return InputError(f"Wrong faults: {why}, or leave {{argument}} out.", "faults")
 
 
-def _check_lie(given: float | None, default: float) -> float:
-    if given is not None:
-        return given
-    return default if math.isfinite(default) and default else 10.0
+def choose_lies(means: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return ten times the mean of each component, or ten times its size where that is about 0.
+
+    The sizes are root mean squares of what is averaged; 10 where all of it is 0, or not known.
+    """
+    lies = _TIMES * np.where(np.abs(means) < _ABOUT_ZERO * sizes, sizes, means)
+    return np.where(np.isfinite(lies) & (lies != 0), lies, _TIMES)
 
 
 def _find_crash_times(

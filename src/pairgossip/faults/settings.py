@@ -1,12 +1,13 @@
 """The faults that a run is asked for, and their text: for command line, page and files.
 
-Of "loss=0.01, churn=100/10, crashed=3@5+7, liars=7, attack=sign" the parts are as in `Faults`;
-nodes are joined by "+", ``node 3`` is one of them, and a time follows "@".
+In "loss=0.01, churn=100/10, crashed=[3, 5@20], liars=7" the parts are as in `Faults`: 7 is how
+many nodes, [3, 5] is which ones, and a time follows "@".
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -56,6 +57,8 @@ class Churn:
         return f"{_number(self.up)}/{_number(self.down)}"
 
 
+_BETWEEN_PARTS = re.compile(r",(?![^\[]*\])")
+"""Commas that are not between brackets."""
 Nodes = int | Sequence[int]
 """How many nodes, which are then drawn, or which ones."""
 
@@ -64,30 +67,35 @@ Nodes = int | Sequence[int]
 class Faults:
     """What goes wrong in a run.
 
-    Time runs so that the network makes n exchanges per unit. Where rows are held at sites, nodes
-    are sites, and nothing is lost between the rows of one site.
+    Time runs so that n exchanges ring per unit. Where rows are held at sites, nodes are sites, and
+    exchanges between the rows of one site need no message: only a crash ends them. Who crashes or
+    lies, unless given, is drawn by the seed, once for all trials: differences between trials do
+    not show how much depends on who it is.
 
     Parameters
     ----------
     loss
-        The probability that an exchange does not take place.
+        The probability that an exchange does not take place, since its first message is lost.
     half_loss
-        The probability that one of the two nodes, either equally likely, does not learn of an
-        exchange that the other has carried out: its answer was lost.
+        The probability that an exchange is carried out by one of the two nodes alone, either
+        equally likely: the answer to the other was lost. Observations get doubled and lost so.
     delay
-        How long messages take: each node uses what the other had when the exchange rang.
+        How long an exchange takes. Meanwhile both nodes are busy, as peers are that must not do
+        two exchanges at once, and one that rings for either of them does not take place.
     churn
-        A `Churn`: nodes come and go.
+        A `Churn`: nodes come and go. On the synchronous clock a node that is away goes on
+        computing with the observation it holds.
     crashed
-        Nodes that take part no more: how many, which are then drawn by the seed, or their
-        numbers, or by number the time at which each crashes.
+        Nodes that take part no more: how many, or their numbers, or by number the time at which
+        each crashes. What they hold is lost with them, so that the others do not come to agree on
+        the statistic of all rows, however long they run.
     liars
         Nodes that send something else than their values: how many, or their numbers.
     attack
         What liars send instead: "constant", "sign", "inside-the-clip", "dissensus", or a function
         ``attack(z, liar, partner, clip, network)``, as those of ``pairgossip.faults.attacks`` are.
     lie
-        The number that a "constant" attack sends; ten times the exact value unless given.
+        The number that a "constant" attack sends; unless given ten times what nodes average.
 
     Examples
     --------
@@ -123,7 +131,7 @@ class Faults:
         """Read faults as ``str`` writes them."""
         given: dict[str, Any] = {}
         names = [field.name for field in fields(cls)]
-        for part in filter(None, (part.strip() for part in text.split(","))):
+        for part in filter(None, map(str.strip, _BETWEEN_PARTS.split(text))):
             name, equals, value = part.partition("=")
             key = canonical(name).replace("-", "_")
             if key not in names:
@@ -238,9 +246,9 @@ def _number(value: float) -> str:
 def _nodes_text(nodes: Nodes | Mapping[int, float]) -> str:
     if isinstance(nodes, int):
         return str(nodes)
-    if isinstance(nodes, Mapping):
-        return "+".join(f"{node}@{_number(time)}" for node, time in nodes.items())
-    return f"node {nodes[0]}" if len(nodes) == 1 else "+".join(map(str, nodes))
+    times = nodes if isinstance(nodes, Mapping) else dict.fromkeys(nodes, 0.0)
+    listed = (f"{node}@{_number(time)}" if time else str(node) for node, time in times.items())
+    return f"[{', '.join(listed)}]"
 
 
 def _function_name(function: Callable[..., Any]) -> str:
@@ -262,24 +270,25 @@ def _read_churn(name: str, text: str) -> Churn:
 
 
 def _read_nodes(name: str, text: str) -> Any:
-    """Read "7" (how many), "node 7", "3+5" or, of crashes, "3@10+5@20"."""
-    listed = text.removeprefix("nodes ").removeprefix("node ")
-    parts = [part.strip().partition("@") for part in listed.split("+")]
+    """Read "7" (how many) or "[3, 5]" (which ones), of crashes also "[3@10, 5@20]"."""
+    is_list = text.startswith("[") and text.endswith("]")
+    nodes = text[1:-1].split(",") if is_list else [text]
+    parts = [node.partition("@") for node in nodes]
     try:
-        nodes = {int(node): at for node, at, _ in parts}
-        times = {int(node): float(time) if at else 0.0 for node, at, time in parts}
+        numbers = [int(node) for node, _, _ in parts]
+        times = [float(time) if at else 0.0 for _, at, time in parts]
     except ValueError:
-        example = "3@10+5@20" if name == "crashed" else "3+5"
+        numbers, times = [], []
+    if not numbers or (any(at for _, at, _ in parts) and not (is_list and name == "crashed")):
+        example = "[3@10, 5@20]" if name == "crashed" else "[3, 5]"
         raise _refuse(
             f"{name} must be how many nodes, such as 7, or which, such as {example}, not '{text}'"
-        ) from None
-    if len(nodes) < len(parts):
+        )
+    if not is_list:
+        return numbers[0]
+    if len(set(numbers)) < len(numbers):
         raise _refuse(f"a node is twice among {name}")
-    if any(nodes.values()):
-        if name != "crashed":
-            raise _refuse(f"{name} have no time, but it is '{text}'")
-        return times
-    return int(text) if listed == text and len(nodes) == 1 else tuple(nodes)
+    return dict(zip(numbers, times, strict=True)) if any(times) else tuple(numbers)
 
 
 def _read_name(name: str, text: str) -> str:
