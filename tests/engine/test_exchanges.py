@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,11 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.estimation.engine import Engine, Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.engine.timetable import Timetable
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.problem import Means
-from tests.engine.test_twins import PROBLEMS
+from tests.engine.test_twins import PROBLEMS, weights_for
 from tests.problems import SMALL_GRAPHS, rows
 
 ENGINES = ("auto", "plain")
@@ -74,6 +76,47 @@ def test_an_exchange_of_ones_own_equals_the_steps(problem: str, target: str) -> 
             np.testing.assert_allclose(
                 network.estimates(), steps.estimates(), rtol=1e-12, atol=1e-12
             )
+
+
+def in_place_only(built_in: Method) -> Method:
+    return replace(built_in, plain={}, twins={}, expectations={}, planned={})
+
+
+BUILT_IN = ("gosta", "weighted-gosta", "tracking")
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("relaxation", [None, 0.7])
+@pytest.mark.parametrize("problem", ["gini", "kendall-b", "user's"])
+def test_built_in_exchanges_equal_the_steps(
+    problem: str, name: str, relaxation: float | None
+) -> None:
+    kernel, make = PROBLEMS[problem]
+    chosen = find_method(name, "async")
+    if relaxation is not None and not chosen.relaxes:
+        pytest.skip("it takes the mean")
+    weights = weights_for(chosen, SMALL_WORLD, "uniform-edges")
+    how = Procedure(chosen, "async", "update-first", weights, Timetable(relaxation=relaxation))
+    pairs = Pairs(make(SMALL_WORLD.n), kernel)
+    steps = advanced("plain", pairs, how).estimates()
+    in_place = how._replace(method=in_place_only(chosen))
+    for engine in ENGINES:
+        found = advanced(engine, pairs, in_place).estimates()
+        np.testing.assert_allclose(found, steps, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("relaxation", [None, 0.7])
+@pytest.mark.parametrize("features", [1, 3])
+def test_averaging_in_place_equals_the_steps(features: int, relaxation: float | None) -> None:
+    problem = Means(rows(12))
+    problem.average(rows(12, features).reshape(12, features))
+    how = Procedure(find_method("averaging", "async"), "async")
+    how = how._replace(timetable=Timetable(relaxation=relaxation))
+    in_place = how._replace(method=in_place_only(how.method))
+    steps = advanced("plain", problem, how).estimates()
+    for engine in ENGINES:
+        found = advanced(engine, problem, in_place).estimates()
+        np.testing.assert_allclose(found, steps, rtol=1e-12)
 
 
 class Sums(NamedTuple):

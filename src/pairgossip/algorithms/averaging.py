@@ -31,6 +31,29 @@ def step(state: State, exchanges: PairArray, relaxation: float = 0.5) -> State:
     return State(relax(state.z, i, j, relaxation))
 
 
+# The same in place.
+
+
+class Averages(NamedTuple):
+    """What the network carries between exchanges: values of shape (n, r), and how far they move."""
+
+    z: FloatArray
+    relaxation: FloatArray
+
+
+def start(values: FloatArray, relaxation: float = 0.5) -> Averages:
+    """Every node starts from its own values, shape (n, r)."""
+    return Averages(values, np.array([relaxation]))
+
+
+def exchange(state: Averages, i: int, j: int) -> None:
+    """One exchange: the two nodes of the edge take their mean, or go past it."""
+    for c in range(state.z.shape[1]):
+        move = state.relaxation[0] * (state.z[j, c] - state.z[i, c])
+        state.z[i, c] += move
+        state.z[j, c] -= move
+
+
 # Continuized acceleration (Even et al. 2021): a second register, mixed in as time goes by.
 
 

@@ -7,11 +7,11 @@ cancels: a node needs its own counter only, and any edge law works.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, own_observations, swap
+from pairgossip.algorithms.steps import PairValue, PairValues, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
@@ -41,6 +41,23 @@ def step(state: State, exchanges: PairArray, h: PairValues) -> State:
     return State(held, z, picks)
 
 
-def local_update(average: FloatArray, picks: IntArray, value: FloatArray) -> FloatArray:
+def local_update(average: Any, picks: Any, value: Any) -> Any:
     """What one picked node does alone; the first pick discards the average."""
     return (1 - 1 / picks) * average + value / picks
+
+
+# The same in place, on single numbers.
+
+
+def start(n: int) -> State:
+    """Return the state of one component, whose estimates are of shape (n,)."""
+    return State(own_observations(n), np.zeros(n), np.zeros(n, dtype=np.int64))
+
+
+def exchange(state: State, i: int, j: int, h: PairValue) -> None:
+    """One exchange: swap, average once, then both nodes fold in their new pair."""
+    state.held[i], state.held[j] = state.held[j], state.held[i]
+    average = (state.z[i] + state.z[j]) / 2
+    for k in (i, j):
+        state.picks[k] += 1
+        state.z[k] = local_update(average, state.picks[k], h(k, state.held[k]))

@@ -329,6 +329,7 @@ def _on_both_clocks(entry: _T) -> dict[str, _T]:
 
 
 _AVERAGING = Plain(averaging.init, averaging.step)
+_AVERAGING_IN_PLACE = InPlace(averaging.start, averaging.exchange, vectors=True)
 _FASTER_AVERAGING = {
     CONTINUIZED: Plain(averaging.start_two_registers, averaging.step_two_registers),
     TREE: Plain(averaging.start_tree, averaging.step_tree, averaging.read_tree),
@@ -344,6 +345,7 @@ BUILT_IN = (
             "sync": Plain(gosta_sync.init, gosta_sync.step),
             "async": Plain(gosta_async.init, gosta_async.step),
         },
+        in_place={"async": InPlace(gosta_async.start, gosta_async.exchange)},
         estimates="statistic",
         averaged_numbers=1,
         updates="either",
@@ -359,6 +361,7 @@ BUILT_IN = (
             "swap auxiliary observations, average weighted sums and weights: withstands restarts"
         ),
         plain={"async": Plain(weighted_gosta.init, weighted_gosta.step, weighted_gosta.read)},
+        in_place={"async": InPlace(weighted_gosta.start, weighted_gosta.exchange)},
         estimates="statistic",
         averaged_numbers=1,
         weighs_by_picks=True,
@@ -398,6 +401,7 @@ BUILT_IN = (
         name="sketch",
         description="average features of the rows, whose mean tells the statistic; no row travels",
         plain=_on_both_clocks(_AVERAGING),
+        in_place=_on_both_clocks(_AVERAGING_IN_PLACE),
         estimates="statistic",
         averaged_numbers=1,
         swaps=False,
@@ -416,6 +420,7 @@ BUILT_IN = (
         name="tracking",
         description="swap observations and average along the changes of every node's own mean",
         plain=_on_both_clocks(Plain(tracking.init, tracking.step)),
+        in_place=_on_both_clocks(InPlace(tracking.start, tracking.exchange)),
         estimates="statistic",
         averaged_numbers=1,
         relaxes=True,
@@ -440,6 +445,7 @@ BUILT_IN = (
         name="averaging",
         description="classic gossip averaging of one value per node, no pairs",
         plain=_on_both_clocks(_AVERAGING),
+        in_place=_on_both_clocks(_AVERAGING_IN_PLACE),
         estimates="mean",
         averaged_numbers=1,
         swaps=False,

@@ -11,6 +11,9 @@ from pairgossip.arrays import FloatArray, IntArray
 PairValues = Callable[[IntArray, IntArray], FloatArray]
 """``h(nodes, held)``: the kernel of each node's observation and the held one, shape (m, K)."""
 
+PairValue = Callable[[int, int], float]
+"""``h(k, l)``: the kernel of node k's own observation and that of node l."""
+
 
 def own_observations(n: int) -> IntArray:
     """At the start every node holds its own observation."""

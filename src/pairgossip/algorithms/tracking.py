@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, own_observations, relax, swap
+from pairgossip.algorithms.steps import PairValue, PairValues, own_observations, relax, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
@@ -42,3 +42,35 @@ def step(state: State, exchanges: PairArray, h: PairValues, relaxation: float = 
     own[both] += change
     z[both] += change
     return State(held, own, relax(z, i, j, relaxation), picks)
+
+
+# The same in place, on single numbers.
+
+
+class Changes(NamedTuple):
+    """What the network carries for one component, every array but the last of shape (n,)."""
+
+    held: IntArray
+    own: FloatArray
+    z: FloatArray
+    picks: IntArray
+    relaxation: FloatArray
+
+
+def start(n: int, relaxation: float = 0.5) -> Changes:
+    """Every node holds its own observation, has met nobody, and estimates zero."""
+    picks = np.zeros(n, dtype=np.int64)
+    return Changes(own_observations(n), np.zeros(n), np.zeros(n), picks, np.array([relaxation]))
+
+
+def exchange(state: Changes, i: int, j: int, h: PairValue) -> None:
+    """One exchange: swap, both nodes bring their own mean up to date, then they average."""
+    state.held[i], state.held[j] = state.held[j], state.held[i]
+    for k in (i, j):
+        state.picks[k] += 1
+        change = (h(k, state.held[k]) - state.own[k]) / state.picks[k]
+        state.own[k] += change
+        state.z[k] += change
+    move = state.relaxation[0] * (state.z[j] - state.z[i])
+    state.z[i] += move
+    state.z[j] -= move

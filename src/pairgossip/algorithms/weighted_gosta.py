@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, own_observations, swap
+from pairgossip.algorithms.steps import PairValue, PairValues, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
@@ -63,3 +63,32 @@ def readout(mass: FloatArray, unknown: float = np.nan) -> FloatArray:
     weight = mass[..., -1:]
     estimates = np.full(mass[..., :-1].shape, unknown)
     return np.divide(mass[..., :-1], weight, out=estimates, where=weight > 0)
+
+
+# The same in place, on single numbers: estimates instead of sums.
+
+
+class Estimates(NamedTuple):
+    """What the network carries for one component, every array of shape (n,)."""
+
+    held: IntArray
+    z: FloatArray
+    total: FloatArray
+    """Sums of weights."""
+    weight: FloatArray
+    """Each node's own."""
+
+
+def start(n: int, weights: FloatArray) -> Estimates:
+    """Every node holds its own observation and has met nobody."""
+    return Estimates(own_observations(n), np.zeros(n), np.zeros(n), weights)
+
+
+def exchange(state: Estimates, i: int, j: int, h: PairValue) -> None:
+    """One exchange: swap, average once, then both nodes add their new pair."""
+    state.held[i], state.held[j] = state.held[j], state.held[i]
+    mass = (state.z[i] * state.total[i] + state.z[j] * state.total[j]) / 2
+    total = (state.total[i] + state.total[j]) / 2
+    for k in (i, j):
+        state.total[k] = total + state.weight[k]
+        state.z[k] = (mass + state.weight[k] * h(k, state.held[k])) / state.total[k]
