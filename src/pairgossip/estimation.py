@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.faults import Faults
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import LawLike
 from pairgossip.kernels import Combination, Kernel
@@ -33,6 +34,7 @@ def estimate(
     schedule: str = "random",
     relaxation: float | None = None,
     sketch: Any = None,
+    faults: Faults | str | None = None,
     iterations: int | None = None,
     checkpoints: int | Sequence[int] | IntArray | None = None,
     trials: int | Iterable[int] = 1,
@@ -102,6 +104,10 @@ def estimate(
         by the graph unless given; 1/2 is the mean); and for methods that only average,
         ``"continuized"`` (random edges and a second register) or ``"tree"`` (up and down a tree,
         2n - 2 messages).
+    faults
+        What goes wrong, such as ``pg.Faults(loss=0.01, liars=7)`` or "loss=0.01, liars=7": lost,
+        half-lost and slow exchanges, nodes that come and go, crash or lie. ``run.honest`` are the
+        nodes that neither lie nor crash, and ``run.honest_error`` is theirs.
     sketch
         For ``method="sketch"`` one of ``pg.sketches``, or an object of yours with
         ``features(rows)`` and ``readout(mean)``; chosen by the kernel unless given.
@@ -173,6 +179,7 @@ def estimate(
         schedule=schedule,
         relaxation=relaxation,
         sketch=sketch,
+        faults=faults,
         iterations=iterations,
         checkpoints=checkpoints,
         trials=trials,

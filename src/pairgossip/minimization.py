@@ -9,6 +9,7 @@ from typing import Any
 from pairgossip.arguments.minimize import METHODS, SKETCH
 from pairgossip.arrays import IntArray
 from pairgossip.checks import choice
+from pairgossip.faults import Faults
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import LawLike
 from pairgossip.losses import GeneralLoss, Loss, Proximal
@@ -36,6 +37,7 @@ def minimize(
     privacy: RandomizedResponse | None = None,
     clock: str = "sync",
     law: LawLike = "uniform-edges",
+    faults: Faults | str | None = None,
     iterations: int | None = None,
     checkpoints: int | Sequence[int] | IntArray | None = None,
     step: Any = None,
@@ -77,6 +79,8 @@ def minimize(
         How often each row counts, of ``"sketch"``: positive numbers.
     graph, groups, construction, missing, classes, positive, law, clock
         As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
+    faults
+        As for `estimate`, for ``"dual-averaging"``; models of honest nodes alone are judged.
     privacy
         As for `estimate`: nodes take debiased gradients at reports, which sum over all pairs of
         cells, so that bins and columns must be few. Objectives are those of the raw data.
@@ -137,6 +141,7 @@ def minimize(
         privacy=privacy,
         clock=clock,
         law=law,
+        faults=faults,
         iterations=iterations,
         checkpoints=checkpoints,
         step=step,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pairgossip import InputError, graphs
-from pairgossip.engine.schedule import Schedule, _PoissonClock, _stream, child, root_seed
+from pairgossip.engine.schedule import Schedule, _PoissonClock, child, root_seed, stream
 
 
 @pytest.mark.parametrize("law", graphs.LAWS)
@@ -61,9 +61,9 @@ def test_an_event_has_one_time_whoever_asks() -> None:
 def test_children_do_not_depend_on_what_was_asked_before() -> None:
     root = root_seed(1)
     child(root, 0)
-    first = _stream(root, 3).integers(0, 1 << 30, 5)
-    np.testing.assert_array_equal(first, _stream(root_seed(1), 3).integers(0, 1 << 30, 5))
-    assert not np.array_equal(first, _stream(root, 4).integers(0, 1 << 30, 5))
+    first = stream(root, 3).integers(0, 1 << 30, 5)
+    np.testing.assert_array_equal(first, stream(root_seed(1), 3).integers(0, 1 << 30, 5))
+    assert not np.array_equal(first, stream(root, 4).integers(0, 1 << 30, 5))
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "0", True])

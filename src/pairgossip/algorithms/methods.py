@@ -251,6 +251,13 @@ class Method:
         """The clocks it runs on."""
         return tuple(clock for clock in CLOCKS if clock in self.plain or clock in self.in_place)
 
+    def acts_in_pairs(self, clock: str) -> bool:
+        """Whether only the two nodes that meet act in an iteration, on this clock."""
+        if clock == "async":
+            return True
+        forms = (self.plain, self.in_place)
+        return all(form.get("sync") == form.get("async") for form in forms)
+
     @property
     def averages(self) -> bool:
         """Whether nodes average values that are there from the start, without pairs."""

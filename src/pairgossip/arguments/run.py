@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pairgossip.arrays import IntArray
+    from pairgossip.faults import Faults
     from pairgossip.graphs import Graph
     from pairgossip.graphs.laws import LawLike
     from pairgossip.privacy import RandomizedResponse
@@ -81,6 +82,14 @@ class RunArguments:
         help="Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor).",
         shown=UNIFORM_EDGES,
         label="which exchange comes next",
+    )
+    faults: Faults | str | None = argument(
+        None,
+        kind=str,
+        help='What goes wrong, such as "loss=0.01, churn=100/10, liars=7": loss, half_loss, delay, '
+        "churn=up/down, crashed, liars, attack and lie; nothing unless given.",
+        label="faults",
+        placeholder="none, or loss=0.01",
     )
     checkpoints: int | Sequence[int] | IntArray | None = argument(
         None,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
-from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.arrays import BoolArray, FloatArray, PairArray
 from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, edge_law
@@ -22,6 +23,9 @@ TRIAL_PROBLEM = 1 << 16
 """The number of the child that a trial's problem draws from; exchanges and clock have the first."""
 TRIAL_MARKS = TRIAL_PROBLEM + 1
 """The number of the child that the marks of rows are drawn from."""
+
+TRIAL_FAULTS = TRIAL_PROBLEM + 2
+"""The number of the child that faults are drawn from."""
 
 _SKIPPED_AT_ONCE = 1 << 16
 
@@ -43,7 +47,7 @@ def child(seed: SeedSequence, *numbers: int) -> SeedSequence:
     return SeedSequence(entropy=seed.entropy, spawn_key=(*seed.spawn_key, *numbers))
 
 
-def _stream(seed: SeedSequence, *numbers: int) -> Generator:
+def stream(seed: SeedSequence, *numbers: int) -> Generator:
     """Return a generator on a child. SFC64: the fastest of numpy's for bounded draws."""
     return Generator(SFC64(child(seed, *numbers)))
 
@@ -68,7 +72,7 @@ class _PoissonClock:
 
     def _rewind(self) -> None:
         """Stand before the first block; a duration is drawn anew rather than remembered."""
-        self._durations = _stream(self._seed, 0)
+        self._durations = stream(self._seed, 0)
         self._number, self._start, self._end = -1, 0.0, 0.0  # times in units of 1/rate
         self._times: FloatArray | None = None
 
@@ -89,9 +93,16 @@ class _PoissonClock:
             self._times = None
         if self._times is None:
             start, end = self._start, self._end
-            gaps = np.cumsum(_stream(self._seed, number + 1).standard_exponential(self.block))
+            gaps = np.cumsum(stream(self._seed, number + 1).standard_exponential(self.block))
             self._times = (start + (end - start) * gaps / gaps[-1]) / self._rate
         return self._times
+
+
+class Rings(NamedTuple):
+    """The exchanges of a block, and which of them did not take place, if any did not."""
+
+    exchanges: tuple[PairArray, ...]
+    lost: tuple[BoolArray, ...] = ()
 
 
 class Schedule:
@@ -105,7 +116,7 @@ class Schedule:
     ) -> None:
         self._law = edge_law(graph, law)
         self._walks = [
-            [_stream(seed, walk, number) for number in range(self._law.stream_count)]
+            [stream(seed, walk, number) for number in range(self._law.stream_count)]
             for walk in range(1, exchanges_per_iteration + 1)
         ]
         self._seed, self._rate = seed, float(graph.n)
@@ -118,6 +129,13 @@ class Schedule:
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
         return tuple(self._law.draw(streams, iterations) for streams in self._walks)
+
+    lost = 0
+    """How many exchanges rang until now and did not take place."""
+
+    def account(self, exchanges: tuple[PairArray, ...], made: int | None = None) -> Rings:
+        """Return what rang for the exchanges drawn last; of them only this many were made."""
+        return Rings(tuple(walk[:made] for walk in exchanges))
 
     def skip(self, iterations: int) -> Iterator[tuple[PairArray, ...]]:
         """Draw exchanges that were already carried out, block by block."""

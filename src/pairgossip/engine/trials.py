@@ -8,13 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.algorithms.steps import own_observations
-from pairgossip.arrays import IntArray, PairArray
+from pairgossip.arrays import BoolArray, IntArray, PairArray
 from pairgossip.engine.schedule import Schedule, child
 from pairgossip.errors import needed_for, needed_for_speed
 from pairgossip.graphs import Graph, GroupedGraph
@@ -77,11 +78,18 @@ class Meter:
                 from pairgossip.engine.estimation import loops
             self._loops = loops
 
-    def count(self, exchanges: tuple[PairArray, ...]) -> None:
-        """Add the exchanges of a block; a lone node makes none."""
-        made, crossing = sum(map(len, exchanges)), sum(map(self._crossing, exchanges))
-        followed = sum(map(self._follow, self._held, exchanges))
-        payload, messages = self._payload, crossing * self._payload.messages
+    def count(self, exchanges: tuple[PairArray, ...], lost: tuple[BoolArray, ...] = ()) -> None:
+        """Add the exchanges of a block; a lone node makes none.
+
+        Of one that is lost a single message was sent.
+        """
+        calls = [walk[gone] for walk, gone in zip(exchanges, lost, strict=False)]
+        failed = sum(map(self._crossing, calls))
+        crossing = sum(map(self._crossing, exchanges)) - failed
+        made = sum(map(len, exchanges)) - sum(map(len, calls))
+        followed = sum(map(self._follow, self._held, exchanges, lost or repeat(None)))
+        payload = self._payload
+        messages = crossing * payload.messages + failed
         observations = followed if self._held else messages
         numbers = observations * payload.observation + messages * payload.averaged
         before = self.counts
@@ -89,7 +97,7 @@ class Meter:
             before.network + crossing,
             before.local + made - crossing,
             before.messages + messages,
-            before.bytes + BYTES_PER_NUMBER * numbers + 2 * crossing * payload.digest,
+            before.bytes + BYTES_PER_NUMBER * numbers + (2 * crossing + failed) * payload.digest,
         )
 
     def _crossing(self, exchanges: PairArray) -> int:
@@ -101,20 +109,25 @@ class Meter:
         here, there = self._sites.take(exchanges).T
         return int(np.count_nonzero(here != there))
 
-    def _follow(self, held: IntArray, exchanges: PairArray) -> int:
-        """Swap sets along the exchanges; return how many observations were sent."""
+    def _follow(self, held: IntArray, exchanges: PairArray, lost: BoolArray | None) -> int:
+        """Swap sets along the exchanges; return how many observations were sent.
+
+        Of an exchange that is lost the first node has sent the set that it holds.
+        """
         sizes = self._payload.set_sizes
         assert sizes is not None
+        once = np.zeros(len(exchanges), dtype=np.bool_) if lost is None else lost
         if sizes.min() == sizes.max():
-            return 2 * len(exchanges) * int(sizes[0])
+            return (2 * len(exchanges) - int(np.count_nonzero(once))) * int(sizes[0])
+        exchanges = np.where(once[:, None], exchanges[:, :1], exchanges)
         if self._loops is not None:
             nodes = np.empty((2, len(exchanges)), dtype=np.intp)
             tokens = np.empty_like(nodes)
             self._loops.walk(exchanges, held, nodes, tokens)
-            return int(sizes[tokens].sum())
+            return int(sizes[tokens].sum() - sizes[tokens[1, once]].sum())
         total = 0
-        for i, j in exchanges.tolist():
-            total += int(sizes[held[i]] + sizes[held[j]])
+        for (i, j), is_lost in zip(exchanges.tolist(), once.tolist(), strict=True):
+            total += int(sizes[held[i]]) + (0 if is_lost else int(sizes[held[j]]))
             held[i], held[j] = held[j], held[i]
         return total
 
@@ -134,6 +147,7 @@ class Record:
         self.written = 0
         self.time = np.full(checkpoints, np.nan)
         self.traffic = np.zeros((checkpoints, len(_Counts._fields)), dtype=np.int64)
+        self.lost, self.half_lost = np.zeros((2, checkpoints), dtype=np.int64)
 
 
 R = TypeVar("R", bound=Record)
@@ -168,10 +182,10 @@ class Trial(ABC, Generic[R]):
             block = min(BLOCK, self._next_stop() - self.done, last - self.done)
             exchanges = self._schedule.draw(block)
             ended = self._exchange(exchanges)
+            self._meter.count(*self._schedule.account(exchanges, ended))
             if ended is not None:
                 self._finish(tuple(walk[:ended] for walk in exchanges), on_block)
                 return
-            self._meter.count(exchanges)
             self.done += block
             on_block(block, exchanges)
             if self.done == self.next_checkpoint:
@@ -185,8 +199,7 @@ class Trial(ABC, Generic[R]):
         return False
 
     def _finish(self, exchanges: tuple[PairArray, ...], on_block: _OnBlock) -> None:
-        """Count the last exchanges of a run that ended by itself; what is left changes nothing."""
-        self._meter.count(exchanges)
+        """Write the record of a run that ended by itself; what is left changes nothing."""
         left = int(self._checkpoints[-1]) - self.done
         while self.next_checkpoint is not None:
             self.done = self.next_checkpoint
@@ -208,6 +221,7 @@ class Trial(ABC, Generic[R]):
         if self._timed:
             self.record.time[at] = self._schedule.time_of(self.done)
         self.record.traffic[at] = self.traffic()
+        self.record.lost[at] = self._schedule.lost
         self._measure(at)
         self.record.written = at + 1
 

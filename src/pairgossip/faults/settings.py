@@ -147,7 +147,11 @@ class Faults:
     def check(cls, value: Any) -> Faults | None:
         """Return faults that are given as such or as text; None where there are none."""
         if isinstance(value, str):
-            value = cls.from_text(value)
+            try:
+                value = cls.from_text(value)
+            except InputError as problem:
+                problem.subject = "faults"  # for the page to mark
+                raise
         if value is not None and not isinstance(value, Faults):
             raise _refuse(f"give pg.Faults(...) or its text, such as 'loss=0.01', not {value!r}")
         return value if value else None
@@ -158,12 +162,12 @@ class Faults:
     @property
     def filters(self) -> bool:
         """Whether exchanges do not take place."""
-        return self.loss > 0 or self.churn is not None or bool(self.crashed)
+        return bool(self.loss or self.delay or self.churn is not None or self.crashed)
 
     @property
     def spoils(self) -> bool:
-        """Whether exchanges that take place go wrong: half lost, delayed, or with a liar."""
-        return self.half_loss > 0 or self.delay > 0 or bool(self.liars)
+        """Whether exchanges that take place go wrong: half lost, or with a liar."""
+        return bool(self.half_loss or self.liars)
 
     @property
     def attack_name(self) -> str:

@@ -165,7 +165,8 @@ def describe(result: Run | Fit) -> str:
     trials = format_count(result.trials, "trial")
     private = "" if result.privacy is None else f", epsilon {result.privacy.epsilon:g}"
     of = "" if result.positive is None else f", positive: {result.positive}"
-    return f"{what_ran(result)}, {_network_of(result)}{private}, {trials}{of}"
+    faults = "" if result.faults is None else f", {result.faults}"
+    return f"{what_ran(result)}, {_network_of(result)}{private}{faults}, {trials}{of}"
 
 
 def what_ran(result: Run | Fit) -> str:

@@ -140,11 +140,27 @@ def join_fields(
 
 
 def shown_facts(result: Any, place: str) -> Iterator[tuple[str, Fact, Any]]:
-    """Return what is shown of a result in one place, by field; None where it is not known."""
+    """Return what is shown of a result in one place, by attribute; None where it is not known."""
     for name, about in saved_fields(result).items():
         if about.fact is not None and place in about.fact.places:
-            value = getattr(result, about.fact.of or name)
-            yield name, about.fact, None if value is None else about.fact.summarize(value)
+            shown = about.fact.of or name
+            value = getattr(result, shown)
+            yield shown, about.fact, None if value is None else about.fact.summarize(value)
+
+
+def has_faults(setup: Any) -> bool:
+    """Whether something goes wrong in trials of any kind."""
+    return getattr(setup, "faulty", None) is not None
+
+
+def loses_halves(setup: Any) -> bool:
+    """Whether exchanges are half lost."""
+    return has_faults(setup) and setup.faulty.faults.half_loss > 0
+
+
+def at_end(curve: Any) -> float:
+    """Return the last entry of a curve."""
+    return float(curve[-1])
 
 
 def learns_errors(setup: Setup) -> bool:

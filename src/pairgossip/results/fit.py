@@ -89,13 +89,13 @@ class Fit(Result):
     """The first step size, c of c/sqrt(t), or the constant of the adaptive step; 1 where a solver
     chooses its steps."""
     judged: IntArray = field(metadata=about(dims=("judged",)))
-    """The nodes whose models are judged: all, or a sample of a large network."""
+    """The nodes whose models are judged: all that are honest, or a sample of a large network."""
     trial_objective: FloatArray = field(metadata=curve("objective"))
     """Mean over the judged nodes of the objective of their models, shape (trials, checkpoints)."""
     trial_spread: FloatArray = field(metadata=curve("spread"))
     """Standard deviation over these nodes of the objectives, shape (trials, checkpoints)."""
     trial_disagreement: FloatArray = field(metadata=curve("disagreement"))
-    """Root mean square distance of the nodes' models from their mean."""
+    """Root mean square distance of the (honest) nodes' models from their mean."""
     bias: Bias | None = field(
         default=None,
         metadata=about(dims=(TRIAL, ITERATION, "parameter"), parts=_BIAS),
@@ -200,8 +200,9 @@ class Fit(Result):
 
     @property
     def model(self) -> FloatArray:
-        """The mean model over nodes and trials, shape (p,)."""
-        return self.models.mean(axis=(0, 1))
+        """The mean model over nodes, or over honest ones, and trials, shape (p,)."""
+        models = self.models if self.honest is None else self.models[:, self.honest]
+        return models.mean(axis=(0, 1))
 
     @property
     def objective(self) -> FloatArray:

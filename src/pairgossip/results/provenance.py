@@ -195,6 +195,7 @@ def method_mark(setup: Setup, iterations: int) -> _Mark:
         keep_history=False,
         engine="plain",
         privacy_error=None,
+        faulty=None,
     )
     with np.errstate(all="ignore"):
         try:

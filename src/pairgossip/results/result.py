@@ -16,6 +16,7 @@ from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.privacy import RandomizedResponse
@@ -25,8 +26,13 @@ from pairgossip.results.fields import (
     ITERATION,
     PER_TRIAL,
     ROW,
+    Fact,
     about,
+    at_end,
     collect,
+    curve,
+    has_faults,
+    loses_halves,
     parts_of,
 )
 from pairgossip.results.provenance import Fingerprint, as_fingerprint
@@ -89,6 +95,30 @@ class Result:
         ),
     )
     """By what observations were randomized before nodes used them; None if they were not."""
+    faults: str | None = field(
+        default=None,
+        metadata=about(
+            alike=True,
+            omitted=True,
+            decode=lambda text: printable(str(text)),
+            fact=Fact("faults", str),
+        ),
+    )
+    """What went wrong, as `Faults` writes it; None if nothing was to go wrong."""
+    honest: IntArray | None = field(default=None, metadata=about(dims=("honest",), alike=True))
+    """The nodes that neither lie nor crash; None without faults."""
+    trial_lost: IntArray | None = field(
+        default=None,
+        metadata=curve("lost", has_faults, Fact("exchanges that were lost", at_end, "lost")),
+    )
+    """How many exchanges rang and did not take place, shape (trials, checkpoints)."""
+    trial_half_lost: IntArray | None = field(
+        default=None,
+        metadata=curve(
+            "half_lost", loses_halves, Fact("exchanges that were half lost", at_end, "half_lost")
+        ),
+    )
+    """How many exchanges one of the two nodes did not learn of, shape (trials, checkpoints)."""
     rows_dropped: int = field(default=0, metadata=about(decode=int))
     """How many rows were left out because values were missing."""
     positive: str | None = field(
@@ -144,9 +174,28 @@ class Result:
     def messages(self) -> NDArray[Any]:
         """Messages sent over the network until each checkpoint, mean over the trials.
 
-        Two per exchange between sites, three where rows are collected, one along a tree.
+        Two per exchange between sites, three where rows are collected, one along a tree, and one
+        for every exchange that was lost.
         """
         return _common(self.traffic.messages)
+
+    @property
+    def has_dishonest(self) -> bool:
+        """Whether some nodes lie or crash."""
+        return self.honest is not None and len(self.honest) < self.nodes
+
+    @property
+    def lost(self) -> FloatArray | None:
+        """Exchanges that rang and did not take place, mean over the trials; None without faults.
+
+        Each cost one message.
+        """
+        return None if self.trial_lost is None else self.trial_lost.mean(axis=0)
+
+    @property
+    def half_lost(self) -> FloatArray | None:
+        """Exchanges that one of the two nodes did not learn of, mean over the trials."""
+        return None if self.trial_half_lost is None else self.trial_half_lost.mean(axis=0)
 
     @property
     def trial_bytes(self) -> IntArray:
@@ -222,8 +271,14 @@ def collect_fields(
         "traffic": Traffic(*np.moveaxis(noted, 2, 0)),
         "groups": groups,
         "construction": construction,
+        **_describe_faults(getattr(setup, "faulty", None)),
         **collect(kind, setup, records, at),
     }
+
+
+def _describe_faults(network: FaultyNetwork | None) -> dict[str, Any]:
+    """Return what went wrong, and with whom it did not."""
+    return {} if network is None else {"faults": str(network.faults), "honest": network.honest}
 
 
 def groups_of(graph: Graph, site_of: IntArray | None) -> tuple[IntArray | None, str | None]:

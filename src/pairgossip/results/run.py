@@ -10,7 +10,7 @@ import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray, IntArray, mean_of_defined, root_mean_square
-from pairgossip.engine.estimation.trial import Setup, TrialRecord
+from pairgossip.engine.estimation.trial import Setup, TrialRecord, unknown_to_theory
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer, Law, interval, intervals
@@ -25,8 +25,10 @@ from pairgossip.results.fields import (
     TRIAL,
     Fact,
     about,
+    at_end,
     curve,
     has_ends,
+    has_faults,
     has_null_errors,
     has_site_errors,
     is_private,
@@ -106,6 +108,13 @@ class Run(Result):
     """Standard deviation over nodes of estimate minus target, shape (trials, checkpoints)."""
     trial_error: FloatArray = field(metadata=curve("error"))
     """Root mean square over nodes of estimate minus target, shape (trials, checkpoints)."""
+    trial_honest_error: FloatArray | None = field(
+        default=None,
+        metadata=curve(
+            "honest_error", has_faults, Fact("RMS error of honest nodes", at_end, "honest_error")
+        ),
+    )
+    """The same over the nodes that neither lie nor crash; None without faults."""
     estimates: FloatArray = field(metadata=per_node("estimates"))
     """Final estimates, shape (trials, nodes)."""
     history: FloatArray | None = field(
@@ -330,9 +339,12 @@ class Run(Result):
     @property
     def error(self) -> FloatArray:
         """Root mean square error to the target over nodes and trials, shape (checkpoints,)."""
-        # Squares of very large or small errors would leave the floating range.
-        largest = np.nanmax(self.trial_error, initial=0.0) or 1.0
-        return largest * np.sqrt(mean_of_defined((self.trial_error / largest) ** 2))
+        return _over_trials(self.trial_error)
+
+    @property
+    def honest_error(self) -> FloatArray | None:
+        """The same over the nodes that neither lie nor crash; None without faults."""
+        return None if self.trial_honest_error is None else _over_trials(self.trial_honest_error)
 
     @property
     def bias(self) -> FloatArray:
@@ -362,6 +374,8 @@ class Run(Result):
         """
         if self._theory is None:
             if self._setup is None:
+                if self.faults is not None:
+                    raise unknown_to_theory(self.faults)
                 method = METHODS.get(self.method)
                 if method is not None:
                     check_known(method, self.clock, self.schedule)
@@ -432,11 +446,21 @@ class Run(Result):
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
         interval = "no interval" if self.level is None else "interval: sampling error"
+        error = f"error {self.error[-1]:.2g}"
+        if self.has_dishonest and self.honest_error is not None:
+            error = f"error of honest nodes {self.honest_error[-1]:.2g} ({self.faults})"
         p = "" if self.null_error is None else f"p: {self.p_law}, {interval}, "
         return (
             f"<Run {what_ran(self)} on {self._extent}, target {target}, "
-            f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {p}{self.status}>"
+            f"mean {self.mean[-1]:.6g}, {error}, {p}{self.status}>"
         )
+
+
+def _over_trials(errors: FloatArray) -> FloatArray:
+    """Return the root mean square over trials of errors, shape (trials, checkpoints)."""
+    # Squares of very large or small errors would leave the floating range.
+    largest = np.nanmax(errors, initial=0.0) or 1.0
+    return largest * np.sqrt(mean_of_defined((errors / largest) ** 2))
 
 
 def _describe_errors(setup: Setup) -> dict[str, Any]:

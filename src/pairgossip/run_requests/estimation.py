@@ -15,6 +15,7 @@ from pairgossip.checks import WHOLE_SETS
 from pairgossip.engine.estimation.trial import LARGEST_COLLECTION, Setup, check_engine
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.inference.answer import Law, check_level
@@ -29,6 +30,7 @@ from pairgossip.progress import in_steps, progress_bar
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
+from pairgossip.run_requests import faults as faulty
 from pairgossip.run_requests.request import Request
 from pairgossip.sketches.problem import SketchedPairs
 
@@ -60,6 +62,11 @@ class EstimationRequest(EstimateArguments, Request):
         self._method.check_schedule(self.schedule)
         self._check_statistic()
         self._check_interval()
+        if self.asked_faults is not None:
+            how = self._method, self.clock, self.schedule, self.engine
+            faulty.check_method(self.asked_faults, *how)
+            if self.interval is not None:
+                faulty.check_errors(self.asked_faults)
 
     def execute(self) -> Run:
         """Run the trials, and warn the caller of what the run lacks."""
@@ -90,6 +97,7 @@ class EstimationRequest(EstimateArguments, Request):
         law = self.settle_law(graph)
         timetable = self._timetable(graph, law, problem)
         grid = self.grid(problem.n, timetable.length)
+        self._check_faults(problem, graph, int(grid[-1]))
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
             keep_history = self.record == "nodes"
@@ -99,8 +107,9 @@ class EstimationRequest(EstimateArguments, Request):
         freedom = float(problem.n - 1) if by_site else rows.freedom
         if self.interval is not None:
             self._check_errors(rows, by_site, target, freedom)
+        network = self._find_faulty(problem, graph, target)
         return Setup(
-            problem=problem,
+            problem=self._as_told(problem, site_of, network),
             graph=graph,
             method=self._method,
             clock=self.clock,
@@ -117,7 +126,37 @@ class EstimationRequest(EstimateArguments, Request):
             tests=self.tests,
             sampling_law=self._law(rows, problem, freedom),
             exact_error=self._exact_error(rows),
+            faulty=network,
         )
+
+    def _check_faults(self, problem: Problem, graph: Graph, iterations: int) -> None:
+        """Raise `InputError` unless the nodes of this network can have the faults."""
+        if self.asked_faults is not None:
+            faulty.check_problem(self.asked_faults, self._method, problem, graph)
+            faulty.check_length(self.asked_faults, iterations)
+
+    def _find_faulty(
+        self, problem: Problem, graph: Graph, target: float | FloatArray
+    ) -> FaultyNetwork | None:
+        """Return the faults on the network; None if nothing goes wrong."""
+        faults = self.asked_faults
+        if faults is None:
+            return None
+        lies = np.ones(problem.components)
+        if faults.liars and faults.lie is None and not self._method.collects:
+            lies = faulty.lies_about(problem, target, self.root)
+        return faulty.find_faulty(faults, graph, self.root, lies)
+
+    def _as_told(
+        self, problem: Problem, site_of: IntArray | None, network: FaultyNetwork | None
+    ) -> Problem:
+        """Return the problem as nodes tell it: where rows are collected, liars give false ones."""
+        if network is None or not network.faults.liars or not self._method.collects:
+            return problem
+        lies = network.network.is_liar
+        liars = np.flatnonzero(lies if site_of is None else lies[site_of])
+        self.data = faulty.with_false_rows(self.data, liars, network.faults)
+        return self._problem(self._rows(), site_of)
 
     def _find_method(self, nodes: int | None = None) -> Method:
         """Return the method; raise `InputError` unless it works on this number of nodes."""

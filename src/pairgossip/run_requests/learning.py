@@ -21,6 +21,7 @@ from pairgossip.engine.descent.judge import default_judged
 from pairgossip.engine.descent.trial import DescentSetup, Origin
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.graphs.laws import NamedOrGiven
@@ -40,6 +41,7 @@ from pairgossip.results.loading import load
 from pairgossip.results.notices import warn_if_short, warn_if_slow
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
+from pairgossip.run_requests.faults import check_descent, check_length, find_faulty
 from pairgossip.run_requests.request import Request
 from pairgossip.run_requests.sketched import LARGEST_JUDGED
 
@@ -79,7 +81,11 @@ class LearningRequest(MinimizeArguments, Request):
         judged = whole(
             "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
         )
+        network = self._find_faulty(graph, int(grid[-1]))
         nodes = self.spread_nodes(problem.n, judged)
+        if network is not None:
+            honest = network.honest
+            nodes = honest[self.spread_nodes(len(honest), judged)]
         return DescentSetup(
             descent=descent,
             graph=graph,
@@ -90,7 +96,17 @@ class LearningRequest(MinimizeArguments, Request):
             engine=self.engine,
             origin=self.starting_point.origin,
             privacy=self.privacy,
+            faulty=network,
         )
+
+    def _find_faulty(self, graph: Graph, iterations: int) -> FaultyNetwork | None:
+        """Return the faults on the network; None if nothing goes wrong."""
+        faults = self.asked_faults
+        if faults is None:
+            return None
+        check_descent(faults, self.clock, graph)
+        check_length(faults, iterations)
+        return find_faulty(faults, graph, self.root, np.ones(1))
 
     def _rows(self) -> LearningProblem:
         """Return the problem of the rows, whose nodes see reports only if it is private."""
@@ -182,6 +198,12 @@ class _Start:
         law = self._fit.law
         if law != setup.law:
             raise InputError(f"The start has another law ({law}) than this run ({setup.law}).")
+        faults = None if setup.faulty is None else str(setup.faulty.faults)
+        if self._fit.faults != faults:
+            raise InputError(
+                f"The start had other faults ({self._fit.faults or 'none'}) than this run "
+                f"({faults or 'none'}): give the same to go on from it."
+            )
         step = step_mark(setup.descent, self.origin.iterations)
         differing = difference(self._fit.fingerprint, {**fingerprint, "step": step})
         if differing is not None:

@@ -17,6 +17,7 @@ from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
 from pairgossip.errors import InputError, InterruptedRun, MissingExtra, notify
+from pairgossip.faults import Faults
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.graphs.laws import NamedOrGiven, as_law, settle_law
@@ -45,6 +46,7 @@ class Request(RunArguments):
     def __post_init__(self) -> None:
         check_declared(self)
         self.law = as_law(self.law)
+        self.asked_faults = Faults.check(self.faults)
         self.trial_numbers = trial_numbers(self.trials)
         check_jobs(self.n_jobs)
         self.root = root_seed(self.seed)

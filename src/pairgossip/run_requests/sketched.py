@@ -56,6 +56,15 @@ class SketchedRequest(MinimizeArguments, Request):
     )
     engine: str = vary(MinimizeArguments, "engine", choices=("auto", "plain"))
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.asked_faults is not None:
+            raise InputError(
+                "Method 'sketch' averages to the last digit in every round, which no network with "
+                "faults does: leave {argument} out, or use method 'dual-averaging'.",
+                "faults",
+            )
+
     def execute(self) -> Fit:
         """Run the trials, and warn the caller of what the run lacks."""
         setup = self.setup()

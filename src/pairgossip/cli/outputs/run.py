@@ -82,6 +82,7 @@ def print_run(run: Run, summary: Facts, columns: str) -> None:
     percent = summary["relative_error"] * 100
     relaxed = "" if run.relaxation is None else f", relaxation {run.relaxation:.3g}"
     rows = (
+        *_honest_rows(run),
         (f"exact value ({kinds[run.target_kind]})", format_value(summary["exact"], 8)),
         ("mean estimate", format_value(summary["estimate"], 8)),
         *privacy_rows(summary["privacy"]),
@@ -107,6 +108,17 @@ def print_run(run: Run, summary: Facts, columns: str) -> None:
     for line in _error_lines(run, summary):
         write_line(line)
     write_guarantee(summary["privacy"], run.seed)
+
+
+def _honest_rows(run: Run) -> list[tuple[str, str]]:
+    """Return the lines of a table that come first where nodes lie or crash."""
+    if run.honest is None or not run.has_dishonest:
+        return []
+    estimate = float(run.estimates[:, run.honest].mean())
+    return [
+        ("honest nodes", f"{len(run.honest):,} of {run.nodes:,}"),
+        ("mean estimate of honest nodes", format_value(estimate, 8)),
+    ]
 
 
 def _error_lines(run: Run, summary: Facts) -> Iterator[str]:

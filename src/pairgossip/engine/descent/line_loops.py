@@ -158,8 +158,9 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
     """Carry out a block of iterations; return the number of active nodes.
 
     ``pairs`` are features, weights and offsets of the new pair of each node of each exchange;
-    features have shape (2, block, p). ``steps`` are the step sizes, starting with that of the
-    iteration before the block, and their prefix sums from the block's first iteration on.
+    features have shape (2, block, p). A node that meets itself keeps its pair. ``steps`` are the
+    step sizes, starting with that of the iteration before the block, and their prefix sums from
+    the block's first iteration on.
     """
     features, weights, offsets = pairs
     gammas, sums = steps
@@ -173,7 +174,10 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
     moves = np.empty(2)
     for s in range(exchanges.shape[0]):
         gamma = gammas[s + 1]
-        for side in range(2):
+        i = exchanges[s, 0]
+        j = exchanges[s, 1]
+        sides = 2 if i != j else 0
+        for side in range(sides):
             k = exchanges[s, side]
             if slot[k] == IDLE:
                 kappas[side] = min(gammas[s], _cap_of(z, k, radius))
@@ -181,9 +185,7 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
             else:
                 kappas[side] = _leave_line(lines, count, k)
                 count -= 1
-        i = exchanges[s, 0]
-        j = exchanges[s, 1]
-        for side in range(2):
+        for side in range(sides):
             k = exchanges[s, side]
             if weights[side, s] != 0:
                 product = 0.0
@@ -192,13 +194,14 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
                     product += z[k, c] * a[k, c]
                 margin = offsets[side, s] - kappas[side] * product
                 moves[side] = weights[side, s] * slope(phi, margin)
-        for c in range(p):
-            average_at(z, i, j, c)
+        if sides:
+            for c in range(p):
+                average_at(z, i, j, c)
         _step_active(
             u, norm2, along, length2, kappa, c1, c2, weight, offset, margin_of, polynomial,
             lines.scale_bits, lines.scale, count, phi, gamma, radius,
         )  # fmt: skip
-        for side in range(2):
+        for side in range(sides):
             k = exchanges[s, side]
             if weights[side, s] == 0:
                 last[k] = s  # its models from this iteration on are still to be added

@@ -18,9 +18,11 @@ from pairgossip.engine.descent.engines import (
     check_descent_engine,
 )
 from pairgossip.engine.descent.judge import build_judge
-from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child
+from pairgossip.engine.faulty_schedule import FaultySchedule
+from pairgossip.engine.schedule import TRIAL_FAULTS, TRIAL_PROBLEM, Schedule, child
 from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.kernels.data import column_count
@@ -57,11 +59,26 @@ class DescentSetup:
     """What was done before."""
     privacy: RandomizedResponse | None = None
     """The mechanism that randomizes observations before nodes use them."""
+    faulty: FaultyNetwork | None = None
+    """What goes wrong, and whom it concerns; None if nothing does."""
 
     @property
     def iterations(self) -> int:
         """How many iterations a trial makes."""
         return int(self.checkpoints[-1]) - self.origin.iterations
+
+    def schedule(self, seed: SeedSequence) -> Schedule:
+        """Return the exchanges of a trial that take place."""
+        schedule = Schedule(self.graph, self.law, seed)
+        if self.faulty is None or not self.faulty.faults.filters:
+            return schedule
+        return FaultySchedule(
+            schedule,
+            self.faulty,
+            child(seed, TRIAL_FAULTS),
+            keeps_iterations=self.descent.clock == "sync",
+            compiled=self.engine != "plain",
+        )
 
     def start(self, seed: SeedSequence) -> DescentTrial:
         """Return a trial that has not begun yet, or one that goes on from where it stopped."""
@@ -114,13 +131,13 @@ class DescentTrial(Trial[DescentRecord]):
         self._descent = setup.descent._replace(problem=problem)
         self._engine = build_descent(setup.engine, self._descent)
         self._before: Snapshot | None = None
-        record, schedule = DescentRecord(setup), Schedule(setup.graph, setup.law, seed)
+        record, schedule = DescentRecord(setup), setup.schedule(seed)
         record.reports = problem.reports
         timed = setup.descent.clock == "async"
         super().__init__(setup.checkpoints, schedule, meter, record, timed=timed)
         if origin.states:  # pass over the exchanges made before, and take up the state after them
             for exchanges in schedule.skip(origin.iterations):
-                meter.count(exchanges)
+                meter.count(*schedule.account(exchanges))
             self._engine.restore(origin.states[number], origin.iterations)
             self.done = origin.iterations
 
@@ -152,7 +169,10 @@ class DescentTrial(Trial[DescentRecord]):
         objectives = self.objectives(now.mean[self._setup.judged])
         with np.errstate(over="ignore", invalid="ignore"):
             record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
-            record.disagreement[at] = disagreement(now.mean)
+            faulty = self._setup.faulty
+            record.disagreement[at] = disagreement(
+                now.mean if faulty is None else now.mean[faulty.honest]
+            )
         if self._before is not None:
             self._measure_bias(at, self._before, now)
         record.state = now

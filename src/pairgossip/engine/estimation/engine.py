@@ -129,7 +129,8 @@ class Flooding(Engine):
         used = 0
         if not self.is_over:
             used = self._flood(exchanges[0])
-            self.exchanges += used
+            one, other = exchanges[0][:used].T
+            self.exchanges += int(np.count_nonzero(one != other))
         return self._engine.advance((exchanges[0][used:],))
 
     def _flood(self, exchanges: PairArray) -> int:

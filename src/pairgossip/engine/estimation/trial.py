@@ -12,7 +12,7 @@ from numpy.random import SeedSequence
 from pairgossip.algorithms import row_products, weighted_gosta
 from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray, mean, root_mean_square
-from pairgossip.checks import TREE
+from pairgossip.checks import CONTINUIZED, TREE
 from pairgossip.engine.estimation.engine import (
     Engine,
     Flooding,
@@ -23,10 +23,18 @@ from pairgossip.engine.estimation.engine import (
 )
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
 from pairgossip.engine.exchanges.engine import ExchangeEngine
-from pairgossip.engine.schedule import TRIAL_MARKS, TRIAL_PROBLEM, child
+from pairgossip.engine.faulty_schedule import FaultySchedule
+from pairgossip.engine.schedule import (
+    TRIAL_FAULTS,
+    TRIAL_MARKS,
+    TRIAL_PROBLEM,
+    Schedule,
+    child,
+)
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
 from pairgossip.errors import InputError, needed_for_speed
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Course
@@ -43,6 +51,11 @@ ENOUGH = 0.1
 """Gossip to a smaller part of the sampling error is wasted messages."""
 BYTES_PER_NAME = 4
 """Which node an observation belongs to, where it is passed on by name."""
+
+
+def unknown_to_theory(faults: str) -> InputError:
+    """Build the error for theory of a network with faults."""
+    return InputError(f"No theory of a network with these faults is known ({faults}): measure it.")
 
 
 def check_engine(name: str, problem: Problem, method: Method, clock: str) -> None:
@@ -152,6 +165,8 @@ class Setup:
     """How nodes test a statistic of order by its law under the null."""
     timed: bool = True
     """Whether the record tells at what times checkpoints are, where clocks are asynchronous."""
+    faulty: FaultyNetwork | None = None
+    """What goes wrong, and whom it concerns; None if nothing does."""
 
     @property
     def iterations(self) -> int:
@@ -164,9 +179,29 @@ class Setup:
 
     @property
     def course(self) -> Course:
-        """What theory asks of the exchanges."""
+        """What theory asks of the exchanges; raise `InputError` if it does not know the faults."""
+        if self.faulty is not None:
+            raise unknown_to_theory(str(self.faulty.faults))
         table = self.timetable
         return Course(self.law, table.name, table.sweep, table.stride)
+
+    def schedule(self, seed: SeedSequence) -> Schedule:
+        """Return the exchanges of a trial that take place."""
+        walks = self.method.exchanges_per_iteration
+        schedule = self.timetable.start(self.graph, self.law, seed, walks)
+        if self.faulty is None or not self.faulty.faults.filters:
+            return schedule
+        return FaultySchedule(
+            schedule,
+            self.faulty,
+            child(seed, TRIAL_FAULTS),
+            keeps_iterations=(
+                walks > 1
+                or self.timetable.name == CONTINUIZED
+                or not self.method.acts_in_pairs(self.clock)
+            ),
+            compiled=self.engine != "plain",
+        )
 
     def meter(self) -> Meter:
         """Return a new meter of what a trial sends."""
@@ -228,7 +263,7 @@ class TrialRecord(Record):
     def __init__(self, setup: Setup) -> None:
         checkpoints, nodes = len(setup.checkpoints), setup.graph.n
         super().__init__(checkpoints)
-        self.mean, self.spread, self.error = np.full((3, checkpoints), np.nan)
+        self.mean, self.spread, self.error, self.honest_error = np.full((4, checkpoints), np.nan)
         self.private_value = np.nan
         """The statistic of the trial's reports, which its nodes agree on in the end."""
         self.estimates = np.full(nodes, np.nan)
@@ -265,10 +300,10 @@ class EstimationTrial(Trial[TrialRecord]):
         self._sites: RowErrors | None = None
         if setup.learns_rows:
             self._follow_rows(problem, child(seed, TRIAL_MARKS))
-        walks = method.exchanges_per_iteration
-        schedule = setup.timetable.start(setup.graph, setup.law, seed, walks)
         timed = setup.timed and setup.clock == "async"
-        super().__init__(setup.checkpoints, schedule, setup.meter(), record, timed=timed)
+        super().__init__(
+            setup.checkpoints, setup.schedule(seed), setup.meter(), record, timed=timed
+        )
 
     def _follow_rows(self, problem: Problem, seed: SeedSequence) -> None:
         """Follow what visiting rows tell of the sampling errors by row, and by site."""
@@ -305,7 +340,9 @@ class EstimationTrial(Trial[TrialRecord]):
 
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
         if self._visitors is not None:
-            for visits in self._visitors.follow(exchanges[0]):
+            one, other = exchanges[0].T
+            # On the synchronous clock a node meets itself where an exchange does not take place.
+            for visits in self._visitors.follow(exchanges[0][one != other]):
                 for errors in filter(None, (self._rows, self._sites)):
                     errors.add(visits)
         return self._engine.advance(exchanges)
@@ -342,6 +379,10 @@ class EstimationTrial(Trial[TrialRecord]):
             estimates, self._setup.target
         )
         record.estimates = estimates
+        if self._setup.faulty is not None:
+            honest, target = self._setup.faulty.honest, self._setup.target
+            own = target[honest] if isinstance(target, np.ndarray) else target
+            record.honest_error[at] = measure(estimates[honest], own).error
         if self._setup.level is not None:
             self._measure_errors(at, estimates)
         test = self._setup.node_test

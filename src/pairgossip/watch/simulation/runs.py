@@ -127,7 +127,8 @@ class WatchedRun(ABC):
     def _remember(self, _: int, exchanges: tuple[PairArray, ...]) -> None:
         if self.follower is not None:
             self.follower.advance(exchanges[0])
-        self._recent.append(np.concatenate([walk[-_RECENT:] for walk in exchanges]))
+        last = np.concatenate([walk[-_RECENT:] for walk in exchanges])
+        self._recent.append(last[last[:, 0] != last[:, 1]])  # others did not take place
         del self._recent[:-_RECENT]
 
     @abstractmethod
@@ -224,6 +225,7 @@ class WatchedEstimation(WatchedRun):
         if len(setup.problem.holders):
             return {"absent": "Theory does not know when all nodes know where the rows lie."}
         try:
+            course = setup.course
             curves = theory_curves(
                 setup.problem,
                 setup.graph,
@@ -231,7 +233,7 @@ class WatchedEstimation(WatchedRun):
                 method=setup.method,
                 clock=setup.clock,
                 order=setup.order,
-                course=setup.course,
+                course=course,
             )
         except InputError as reason:
             return {"absent": str(reason)}

@@ -147,7 +147,8 @@ def _read_argument(fields: Fields, one: Argument) -> Any:
     if one.kind is int:
         return _whole(fields, one.name, int(one.least), int(min(one.most, _LARGEST_WHOLE)))
     number = _number(text) if one.kind is float else None
-    return one.check(text[:_LONGEST_QUOTE] if number is None else number)
+    shown = text[:_LONGEST_QUOTE] if one.choices or one.kind is not str else text
+    return one.check(shown if number is None else number)
 
 
 def read_speed(text: str) -> float:

@@ -1,0 +1,103 @@
+"""Which exchanges find both nodes there and free: churn, crashes and exchanges under way.
+
+Time is counted in exchanges that ring, from 1 on. `find_lost` is plain Python that numba compiles;
+all that it draws comes from an array, so that both forms find the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairArray
+from pairgossip.faults.network import FaultyNetwork
+
+_FORGOTTEN = 40.0
+"""After this many times the shorter mean duration, whether a node was there tells nothing of now:
+the difference is e^-40."""
+
+
+class Presence(NamedTuple):
+    """Who is there; arrays are over sites, or nodes where each is its own."""
+
+    site_of: IntArray
+    last: FloatArray
+    """The time of the crash; infinite without one."""
+    is_up: BoolArray
+    changes: FloatArray
+    """When each comes or goes next; infinite without churn."""
+    busy_until: IntArray
+    """The last exchange that each node, not site, misses since it is busy."""
+    up: float
+    down: float
+    """The mean durations."""
+    duration: int
+    """How many exchanges ring while one is under way."""
+
+
+def start_presence(network: FaultyNetwork, draws: Generator) -> Presence:
+    """Return who is there at the start: with churn, each as likely as at any time."""
+    n, churn = network.n, network.faults.churn
+    site_of = np.arange(n) if network.site_of is None else network.site_of
+    sites = int(site_of.max()) + 1
+    last = np.full(sites, np.inf)
+    last[site_of] = network.crash_times * n
+    is_up, changes = np.ones(sites, dtype=np.bool_), np.full(sites, np.inf)
+    up = down = math.inf
+    if churn is not None:
+        up, down = churn.up * n, churn.down * n
+        is_up = draws.random(sites) < churn.share_up
+        changes = draws.standard_exponential(sites) * np.where(is_up, up, down)
+    busy_until = np.zeros(n, dtype=np.int64)
+    return Presence(
+        site_of, last, is_up, changes, busy_until, up, down, round(network.faults.delay * n)
+    )
+
+
+def find_lost(
+    exchanges: PairArray,
+    per_iteration: int,
+    first: int,
+    begin: int,
+    lost: BoolArray,
+    state: Presence,
+    gaps: FloatArray,
+) -> tuple[int, int]:
+    """Mark the exchanges that do not take place, besides those that are marked.
+
+    ``first`` is the time of the first exchange, and ``gaps`` are exponential numbers for times
+    between coming and going. Begin at a place; return that at which gaps ran out, or the end, and
+    how many gaps were used. Between two nodes of one site nothing is lost, unless it crashed.
+    """
+    site_of, last, is_up, changes, busy_until, up, down, duration = state
+    used = 0
+    for at in range(begin, exchanges.shape[0]):
+        now = first + at // per_iteration
+        i, j = exchanges[at, 0], exchanges[at, 1]
+        here, there = site_of[i], site_of[j]
+        if here == there or now > last[here] or now > last[there]:
+            lost[at] = now > last[here] or now > last[there]
+            continue
+        if lost[at]:
+            continue
+        for site in (here, there):
+            while changes[site] < now:
+                if used + 2 > gaps.shape[0]:
+                    return at, used
+                if now - changes[site] > _FORGOTTEN * min(up, down):
+                    is_up[site] = math.exp(-gaps[used]) * (up + down) < up
+                    changes[site] = now
+                    used += 1
+                else:
+                    is_up[site] = not is_up[site]
+                changes[site] += gaps[used] * (up if is_up[site] else down)
+                used += 1
+        if not (is_up[here] and is_up[there]) or now <= busy_until[i] or now <= busy_until[j]:
+            lost[at] = True
+        elif duration > 0:
+            busy_until[i] = now + duration
+            busy_until[j] = now + duration
+    return exchanges.shape[0], used
