@@ -73,7 +73,10 @@ OTHERS: list[Fields] = [
 """Ways that no command is tried for: schedules, and methods at sites."""
 
 
-OTHER_VALUES = {"iterations": "700", "law": "node-clocks", "target": "u"}
+OTHER_VALUES = {
+    **{"iterations": "700", "law": "node-clocks", "target": "u"},
+    "faults": "loss=0.25,churn=100/10",
+}
 
 
 @pytest.mark.parametrize(

@@ -324,7 +324,7 @@ def _describe_arguments(*, is_loss: bool) -> list[dict[str, Any]]:
             "choices": _name_choices(one.choices),
             "default": one.default,
             "placeholder": one.placeholder,
-            "step": 1 if one.kind is int else "any",
+            "step": {int: 1, float: "any"}.get(one.kind),
             "least": one.least if math.isfinite(one.least) else None,
             "method": one.belongs_to or None,
         }

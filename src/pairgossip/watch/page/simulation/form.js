@@ -110,11 +110,15 @@ export class SettingsForm {
   }
 
   number(name, bounds) {
+    return this.text(name, { type: "number", ...bounds });
+  }
+
+  text(name, attributes) {
     return make("input", {
       id: name,
-      type: "number",
+      type: "text",
       value: this.fields[name] ?? "",
-      ...bounds,
+      ...attributes,
       onchange: (event) => this.update(name, event.target.value),
     });
   }
@@ -258,10 +262,9 @@ export class SettingsForm {
 
   // A field for an argument as the server declares it.
   drawArgument({ name, label, choices, default: usual, step, least, placeholder }) {
-    const control = choices
-      ? this.select(name, choices, this.fields[name] ?? usual)
-      : this.number(name, { step, placeholder, ...(least === null ? {} : { min: least }) });
-    return makeField(label, control);
+    const bounds = { step, placeholder, ...(least === null ? {} : { min: least }) };
+    if (choices) return makeField(label, this.select(name, choices, this.fields[name] ?? usual));
+    return makeField(label, step ? this.number(name, bounds) : this.text(name, { placeholder }));
   }
 
   drawLearning(isFixed) {
