@@ -324,6 +324,8 @@ class EstimationTrial(Trial[TrialRecord]):
         problem = self._problem
         if self._floods or (self.done == 0 and not self._setup.method.averages):
             return np.full(problem.n, np.nan)
+        if self._setup.method.collects and self.done == self._schedule.lost:
+            return np.full(problem.n, np.nan)  # nobody has met yet
         values = self._engine.estimates()
         # Only the ratio of two kernels may be undefined, while its denominator is still zero.
         if not np.isfinite(values).all():
