@@ -1,9 +1,10 @@
-"""The array types used throughout, named for what they hold, and the size of an array."""
+"""The array types used throughout, named for what they hold, sizes of arrays, and BLAS threads."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,16 @@ def mean_of_defined(values: FloatArray) -> FloatArray:
     count = is_defined.sum(axis=0)
     total = np.where(is_defined, values, 0.0).sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def few_threads(is_small: bool) -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread where matrices are small: many take longer to meet than to compute.
+
+    Where nothing can tell it to, it is as it was.
+    """
+    if is_small:
+        with suppress(ImportError):
+            import threadpoolctl  # type: ignore[import-untyped]
+
+            return threadpoolctl.threadpool_limits(1, user_api="blas")
+    return nullcontext()

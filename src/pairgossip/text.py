@@ -124,3 +124,10 @@ def format_alike(numbers: Sequence[float], error: float) -> list[str]:
     is_plain = places <= _MOST_DIGITS and largest < 10**_MOST_DIGITS
     form = f".{places}f" if is_plain else ".3e"
     return [format(number, form) for number in numbers]
+
+
+def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of equal columns: the first to the left, the others to the right."""
+    first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
+    form = "  ".join([f"{{:<{first}}}", *(f"{{:>{width}}}" for width in others)])
+    return [form.format(*line) for line in lines]

@@ -27,7 +27,7 @@ from pairgossip.engine.relaxations import best_relaxation, bound_gap, spectral_r
 from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule
 from pairgossip.errors import InputError, SlowSchedule, notify
 from pairgossip.graphs import Graph, GroupedGraph
-from pairgossip.graphs.distances import effective_resistances
+from pairgossip.graphs.distances import bottleneck
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import (
     Sweep,
@@ -222,7 +222,6 @@ def _continuized(graph: Graph, law: NamedOrGiven) -> Timetable:
             ORDERED,
         )
     slowness = 1 / graph.normalized_gap(law)
-    used = graph.edge_probabilities(law) > 0
-    bottleneck = float(effective_resistances(graph, law)[used].max()) / 2
-    rate = 1 / (2 * math.sqrt(slowness * bottleneck))
-    return Timetable(CONTINUIZED, rate=rate, gain=math.sqrt(slowness / bottleneck) / 2)
+    resistance = bottleneck(graph, law)
+    rate = 1 / (2 * math.sqrt(slowness * resistance))
+    return Timetable(CONTINUIZED, rate=rate, gain=math.sqrt(slowness / resistance) / 2)

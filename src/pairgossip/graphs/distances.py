@@ -130,6 +130,12 @@ def effective_resistances(graph: Graph, law: LawLike = UNIFORM_EDGES) -> FloatAr
     return np.asarray(inverse[i, i] + inverse[j, j] - 2 * inverse[i, j])
 
 
+def bottleneck(graph: Graph, law: LawLike = UNIFORM_EDGES) -> float:
+    """Return half the largest resistance of an edge in use: chi_2 of continuized averaging."""
+    used = graph.edge_probabilities(law) > 0
+    return float(effective_resistances(graph, law)[used].max()) / 2
+
+
 _LARGEST_EXACT = 3_000
 """The exact total variation takes all eigenvectors: n^3 operations, several n^2 of memory."""
 

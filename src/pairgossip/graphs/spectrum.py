@@ -244,6 +244,8 @@ def _rayleigh(matrix: Any, unit: FloatArray) -> tuple[float, float]:
 
 LARGEST_DENSE = 600
 """Up to this many nodes all eigenvalues are computed; above, only the one that is needed."""
+_LARGEST_DENSE_LAW = 4_000
+"""The same for given laws: the best ones have many equal eigenvalues, where iterations stall."""
 
 
 def spectral_gap(graph: Graph) -> float:
@@ -323,14 +325,25 @@ def _weighted_degrees(graph: Graph, weights: FloatArray) -> FloatArray:
 
 
 def _second_smallest(graph: Graph, law: laws.LawLike | None) -> float:
-    if graph.n <= LARGEST_DENSE:
+    is_given = law is not None and not isinstance(law, str)
+    if graph.n <= (_LARGEST_DENSE_LAW if is_given else LARGEST_DENSE):
         return float(np.linalg.eigvalsh(laplacian_dense(graph, law))[1])
-    weights = _weights(graph, law)
-    matrix = laplacian(graph, law) / float(weights.mean())
+    weights, vector = _weights(graph, law), _sparse_fiedler(graph, law)
     one, other = graph.edges.T
-    degrees = matrix.diagonal()
-    bound = float((degrees[one] + degrees[other]).max())
-    vector = fiedler_vector(Problem(matrix, bound))
     # The Rayleigh quotient has twice the digits of the vector, and as a sum of squares it keeps
     # them all even where the gap is tiny.
     return float(weights @ (vector[one] - vector[other]) ** 2 / (vector @ vector))
+
+
+def _sparse_fiedler(graph: Graph, law: laws.LawLike | None) -> FloatArray:
+    matrix = laplacian(graph, law) / float(_weights(graph, law).mean())
+    one, other = graph.edges.T
+    degrees = matrix.diagonal()
+    return fiedler_vector(Problem(matrix, float((degrees[one] + degrees[other]).max())))
+
+
+def slowest_mode(graph: Graph) -> FloatArray:
+    """Return a unit eigenvector of the second smallest eigenvalue of L (a Fiedler vector)."""
+    if graph.n <= LARGEST_DENSE:
+        return np.asarray(np.linalg.eigh(laplacian_dense(graph))[1][:, 1])
+    return _sparse_fiedler(graph, None)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import PairFunction
+from pairgossip.arrays import PairFunction, few_threads
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
@@ -109,7 +108,7 @@ def plan(
     law = request.settle_law(network)
     case = Case(shared, network, law, request.root, sketch, exact, float(error))
     ways = list_ways()
-    with progress_bar("plan", len(ways), progress) as advance, _one_thread(network.n):
+    with progress_bar("plan", len(ways), progress) as advance, few_threads(network.n <= _SMALL):
         rows = []
         for way in ways:
             rows.append(predict(case, way))
@@ -118,19 +117,6 @@ def plan(
     rows.sort(key=lambda row: (row.messages is None, row.messages, row.bytes))
     bounds = Bounds(fewest_calls(network), fewest_messages(network.n), _fewest_pairs(pairs, case))
     return Plan(tuple(rows), float(error), exact, bounds, _title(pairs, network, error))
-
-
-def _one_thread(nodes: int) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread where matrices are small: many take longer to meet than to compute.
-
-    Where nothing can tell it to, it is as it was.
-    """
-    if nodes <= _SMALL:
-        with suppress(ImportError):
-            import threadpoolctl  # type: ignore[import-untyped]
-
-            return threadpoolctl.threadpool_limits(1, user_api="blas")
-    return nullcontext()
 
 
 def _check_error(error: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.errors import InputError, Notice, needed_for
-from pairgossip.text import format_bytes, format_count, join_names
+from pairgossip.text import align_columns, format_bytes, format_count, join_names
 
 if TYPE_CHECKING:
     import pandas
@@ -172,7 +172,7 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        table = _align_columns([COLUMNS, *self.cells()])
+        table = align_columns([COLUMNS, *self.cells()])
         reasons = [f"Not {names}: {why}" for names, why in self.reasons()]
         sights = [f"{names}: shows {what}." for names, what in self.sights()]
         return "\n".join([self.title, *table, self.summary, *reasons, *sights])
@@ -183,13 +183,6 @@ COLUMNS = ("method", "exchanges", "messages", "bytes", "known by", "error that s
 
 def _format(number: Any, form: Callable[[Any], str]) -> str:
     return "-" if number is None else form(number)
-
-
-def _align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of equal columns: the first to the left, the others to the right."""
-    first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
-    form = "  ".join([f"{{:<{first}}}", *(f"{{:>{width}}}" for width in others)])
-    return [form.format(*line) for line in lines]
 
 
 def _format_part(part: float) -> str:

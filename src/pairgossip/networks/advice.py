@@ -1,0 +1,181 @@
+"""Advice on a network: how fast averaging is on it now, and what would make it faster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from pairgossip.checks import NODE_CLOCKS, UNIFORM_EDGES, whole
+from pairgossip.errors import InputError, needed_for
+from pairgossip.graphs import Graph
+from pairgossip.graphs.distances import bottleneck
+from pairgossip.graphs.laws import NamedOrGiven
+from pairgossip.networks.best_law import best_law, check_network
+from pairgossip.networks.links import EXPONENTIAL, RANDOM_REGULAR, best_links, overlay
+from pairgossip.progress import Show, progress_bar
+from pairgossip.text import align_columns, format_count
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+_MORE_LINKS = 0.02
+"""How many links are added unless the user says it, as a part of all edges."""
+COLUMNS = ("network", "edges", "gap", "gain", "exchanges per e-fold", "continuized")
+
+
+@dataclass(frozen=True)
+class NetworkOption:
+    """One network and law, and how fast values average on it."""
+
+    name: str
+    edges: int
+    gap: float
+    """The second smallest eigenvalue of L_q, as of `Graph.normalized_gap`."""
+    gain: float
+    """The gap over that of the network as it is, with uniform edges."""
+    efold: float
+    """Exchanges that shrink the root mean square disagreement of averaging by e, at most: 4 / gap.
+    """
+    continuized_efold: float
+    """The same for ``schedule="continuized"``, by its guarantee."""
+    bound: float | None = None
+    """The largest gain that any law can have; None for what is not a law's."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return its line of the table, as text; the columns are `COLUMNS`."""
+        limit = "" if self.bound is None else f" (at most {self.bound:.4g})"
+        return (
+            self.name,
+            f"{self.edges:,}",
+            f"{self.gap:.3g}",
+            f"{self.gain:.4g}{limit}",
+            f"{self.efold:,.0f}",
+            f"{self.continuized_efold:,.0f}",
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Advice:
+    """What `advise` returns: the network as it is, and what would make averaging faster."""
+
+    options: tuple[NetworkOption, ...]
+    """The network as it is first."""
+    title: str
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the options as a table."""
+        with needed_for("Advice.to_pandas"):
+            import pandas
+        return pandas.DataFrame([asdict(option) for option in self.options])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many exchanges an e-fold takes with every option; return matplotlib's axes."""
+        from pairgossip.networks.figure import draw_advice
+
+        return draw_advice(self, ax)
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table as text; its columns are `COLUMNS`."""
+        return [option.cells() for option in self.options]
+
+    @property
+    def remarks(self) -> str:
+        """What the numbers mean, and where they do not apply."""
+        return (
+            "Exchanges per e-fold are those of averaging (sketches, averages). Where rows travel, "
+            "nodes that a law calls seldom learn late from their own pairs. Overlays need that any "
+            "two nodes can talk."
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *align_columns([COLUMNS, *self.cells()]), self.remarks])
+
+
+def advise(
+    graph: Graph, *, links: int | None = None, degree: int | None = None, seed: int = 0,
+    progress: Show = None,
+) -> Advice:  # fmt: skip
+    """Compare a network as it is with better laws, more links, and overlays.
+
+    Parameters
+    ----------
+    graph
+        The network, of at most 3,000 nodes.
+    links
+        How many links to add, by default 2 % of the edges.
+    degree
+        Neighbors of every node of the overlays, by default as many as the network's nodes have on
+        average, and at least 3.
+    seed
+        Of the random overlay.
+    progress
+        Show a progress bar; by default when standard error is a terminal. Or a function, called
+        with 1 after every option.
+
+    Returns
+    -------
+    Advice
+        Prints as a table; ``advice.options``, ``to_pandas()`` and ``plot()``.
+
+    Examples
+    --------
+    >>> from pairgossip.graphs import path
+    >>> [option.name for option in advise(path(30)).options][:4]
+    ['as it is', 'law: node-clocks', 'law: best', '1 more link']
+    """
+    check_network(graph)
+    if graph.n < 3:
+        raise InputError("Two nodes have one link: there is nothing to advise.")
+    options: list[NetworkOption] = []
+    with progress_bar("advice", _COUNT, progress) as advance:
+        for name, network, law in _candidates(graph, links, degree, seed):
+            options.append(_judge(name, network, law, options[0].gap if options else None))
+            if advance is not None:
+                advance(1)
+    title = f"{graph.family or 'network'}, {format_count(graph.n, 'node')}"
+    return Advice(tuple(options), title)
+
+
+_COUNT = 6
+"""How many options there are at most."""
+
+
+def _candidates(
+    graph: Graph, links: int | None, degree: int | None, seed: int
+) -> Iterator[tuple[str, Graph, NamedOrGiven]]:
+    """Yield the name, the network and the law of every option, the most expensive one by one."""
+    yield "as it is", graph, UNIFORM_EDGES
+    if not graph.is_regular:
+        yield f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS
+    yield "law: best", graph, best_law(graph, progress=False)
+    missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
+    wanted = max(1, round(_MORE_LINKS * graph.edge_count))
+    count = min(wanted, missing) if links is None else whole("The number of links", links)
+    if count:
+        more = best_links(graph, count)
+        yield f"{format_count(count, 'more link')}", more, UNIFORM_EDGES
+    neighbors = round(2 * graph.edge_count / graph.n) if degree is None else degree
+    regular = min(max(neighbors, 3), graph.n - 1)
+    if degree is None and graph.n * regular % 2:
+        regular = min(regular + 1, graph.n - 1)
+    if graph.n * regular % 2 == 0:
+        name = f"overlay: {RANDOM_REGULAR}, degree {regular}"
+        yield name, overlay(graph.n, regular, RANDOM_REGULAR, seed), UNIFORM_EDGES
+    jumps = overlay(graph.n, kind=EXPONENTIAL)
+    yield f"overlay: {EXPONENTIAL}, degree {jumps.degrees[0]}", jumps, UNIFORM_EDGES
+
+
+def _judge(name: str, graph: Graph, law: NamedOrGiven, now: float | None) -> NetworkOption:
+    gap = graph.normalized_gap(law)
+    return NetworkOption(
+        name,
+        graph.edge_count,
+        gap,
+        1.0 if now is None else gap / now,
+        4 / gap,
+        2 * math.sqrt(bottleneck(graph, law) / gap),
+        getattr(law, "bound", None),
+    )
