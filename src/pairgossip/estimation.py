@@ -94,7 +94,9 @@ def estimate(
         as printed (``"update-first"``, the default) or after it as in the proofs
         (``"exchange-first"``). ``"sketch"`` averages features of the rows from which the statistic
         is read, ``"tracking"`` the changes of every node's own mean, and ``"collect"`` passes all
-        rows on; `plan` compares them.
+        rows on; `plan` compares them. Where nodes may lie: ``"clipped-gosta"``, which doubts
+        rows far from all others too, ``"clipped-sketch"`` and ``"clipped-averaging"``
+        (``"async"`` only). `pairgossip methods` lists what each method tolerates.
     law
         Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
         neighbor), or the probability of every edge, in the order of ``graph.edges``.

@@ -25,7 +25,7 @@ def test_names_are_forgiving() -> None:
     [
         (
             ("boyd",),
-            r"^Unknown method 'boyd': choose one of averaging, collect, gosta, sketch, ",
+            r"^Unknown method 'boyd': choose one of averaging, clipped-averaging, clipped-gosta, ",
         ),
         (("gosta", "asynch"), r"^Unknown clock 'asynch': did you mean 'async'\?$"),
         (("u2", "async"), r"^Method 'u2' has no asynchronous form"),

@@ -38,14 +38,16 @@ def test_json_is_what_describe_says(cli: CommandLine) -> None:
     assert without == {"energy-distance", "metric-learning-risk", "mmd"}
 
 
-def test_methods_are_listed_with_what_they_show(cli: CommandLine) -> None:
+def test_methods_are_listed_with_what_they_show_and_tolerate(cli: CommandLine) -> None:
     answer, found = cli("methods"), cli("methods", "--json").json()
     assert answer.code == 0
     assert list(found) == list(METHODS)
     assert all(name in answer.out for name in METHODS)
     assert found["u2"]["clocks"] == ["sync"] and found["u2"]["schedules"] == ["random"]
     assert found["collect"]["shows"] == {"random": "all rows to all nodes"}
-    assert all(method["shows"] for method in found.values())
+    assert all(method["shows"] and method["tolerates"] for method in found.values())
+    assert "one liar moves all" in found["gosta"]["tolerates"]
+    assert "not lies just inside the clip" in found["clipped-gosta"]["tolerates"]
 
 
 def test_losses_are_listed_with_whether_they_can_be_sketched(cli: CommandLine) -> None:

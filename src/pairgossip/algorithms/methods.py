@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pairgossip.algorithms import (
     averaging,
+    clipped_averaging,
+    clipped_gosta,
     collect,
     gosta_async,
     gosta_sync,
@@ -64,14 +66,14 @@ class InPlace(NamedTuple):
     (``relaxation``, ``weights``) is given to ``init`` by name.
 
     Faults on one side of an exchange need that ``exchange`` touches no node but i and j, and lies
-    that nodes send ``state.z``. ``clip(state, k, l)`` is the largest difference z_l - z_k that
-    still moves node k, for attacks that know it; None without protection.
+    that nodes send ``state.z``. ``clip(state, k, l)`` is the difference z_l - z_k that moves node k
+    most, with ``vectors`` one for each value, for attacks that know it; None without protection.
     """
 
     init: Callable[..., Any]
     exchange: Callable[..., None]
     read: Callable[[Any], FloatArray] = operator.attrgetter("z")
-    clip: Callable[[Any, int, int], float] | None = None
+    clip: Callable[[Any, int, int], Any] | None = None
     vectors: bool = False
 
 
@@ -146,6 +148,8 @@ class Method:
         What theory knows it by, on each clock on which its expected estimates are known.
     shows
         Who sees what of the rows, by schedule; ``"random"`` stands for those not named.
+    tolerates
+        Which faults and lies it withstands, and which it does not.
     planned
         The schedules that plans compare, on each clock; plans leave a method without any out.
     color
@@ -171,6 +175,7 @@ class Method:
     twins: Mapping[str, Twin] = field(default_factory=dict)
     expectations: Mapping[str, Expectation] = field(default_factory=dict)
     shows: Mapping[str, str] = field(default_factory=dict)
+    tolerates: str = ""
     planned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     color: int = 6
 
@@ -337,12 +342,21 @@ def _on_both_clocks(entry: _T) -> dict[str, _T]:
 
 _AVERAGING = Plain(averaging.init, averaging.step)
 _AVERAGING_IN_PLACE = InPlace(averaging.start, averaging.exchange, vectors=True)
+_CLIPPED_AVERAGING = InPlace(
+    clipped_averaging.start, clipped_averaging.exchange, clip=clipped_averaging.clip, vectors=True
+)
 _FASTER_AVERAGING = {
     CONTINUIZED: Plain(averaging.start_two_registers, averaging.step_two_registers),
     TREE: Plain(averaging.start_tree, averaging.step_tree, averaging.read_tree),
 }
 
 _TO_STRANGERS = {RANDOM: "rows to strangers: in time every row to many nodes"}
+_LOST = "lost exchanges and nodes that come and go"
+_KEPT = f"{_LOST}; half-lost exchanges and lies stay in the sum for good, and one liar moves all"
+_CLIPPED = (
+    f"{_LOST}, and a few liars while most partners of every node are honest; not lies just inside "
+    "the clip"
+)
 
 BUILT_IN = (
     Method(
@@ -359,6 +373,7 @@ BUILT_IN = (
         twins={"sync": Twin.ONE_WALK, "async": Twin.OWN_PICKS},
         expectations={"sync": Expectation.GOSTA},
         shows=_TO_STRANGERS,
+        tolerates=f"{_LOST}; half-lost exchanges add up, and one liar moves all: see clipped-gosta",
         planned={"async": (RANDOM,), "sync": (RANDOM,)},
         color=1,
     ),
@@ -374,6 +389,19 @@ BUILT_IN = (
         weighs_by_picks=True,
         twins={"async": Twin.WEIGHTED_PICKS},
         shows=_TO_STRANGERS,
+        tolerates=f"{_LOST}, and restarts; half-lost exchanges add up, and one liar moves all",
+    ),
+    Method(
+        name="clipped-gosta",
+        description="GoSta whose nodes bend the moves others ask for: liars move it little",
+        in_place={
+            "async": InPlace(clipped_gosta.start, clipped_gosta.exchange, clip=clipped_gosta.clip)
+        },
+        estimates="statistic",
+        averaged_numbers=2,
+        weighs_by_picks=True,
+        shows=_TO_STRANGERS,
+        tolerates=f"{_CLIPPED}; rows far from all others are doubted too",
     ),
     Method(
         name="u1",
@@ -387,6 +415,7 @@ BUILT_IN = (
         twins={"sync": Twin.ONE_WALK, "async": Twin.OWN_MEANS},
         expectations={"sync": Expectation.U1},
         shows=_TO_STRANGERS,
+        tolerates=f"{_LOST}; nodes send rows only, so that nothing is averaged that could be a lie",
     ),
     Method(
         name="u2",
@@ -403,6 +432,7 @@ BUILT_IN = (
         twins={"sync": Twin.TWO_WALKS},
         expectations={"sync": Expectation.U2},
         shows=_TO_STRANGERS,
+        tolerates=f"{_LOST}; nodes send rows only, so that nothing is averaged that could be a lie",
     ),
     Method(
         name="sketch",
@@ -420,8 +450,21 @@ BUILT_IN = (
             RANDOM: "a row's features to its node's first partner, then means of several rows",
             TREE: "sums of subtrees to the parent, a leaf's own features among them",
         },
+        tolerates=f"{_KEPT}: see clipped-sketch",
         planned={"async": (TREE, ORDERED, CONTINUIZED, RANDOM)},
         color=0,
+    ),
+    Method(
+        name="clipped-sketch",
+        description="sketch whose nodes bend the moves others ask for: liars move it little",
+        in_place={"async": _CLIPPED_AVERAGING},
+        estimates="statistic",
+        averaged_numbers=1,
+        weighs_by_picks=True,
+        swaps=False,
+        sketches=True,
+        shows={RANDOM: "a row's features to its node's neighbors, then means of several rows"},
+        tolerates=f"{_CLIPPED}, nor those about the ends of bins",
     ),
     Method(
         name="tracking",
@@ -433,6 +476,7 @@ BUILT_IN = (
         relaxes=True,
         twins=_on_both_clocks(Twin.TRACKING),
         shows=_TO_STRANGERS,
+        tolerates=f"{_KEPT}: see clipped-gosta",
         planned={"async": (ORDERED, RANDOM)},
         color=4,
     ),
@@ -445,6 +489,7 @@ BUILT_IN = (
         swaps=False,
         twins=_on_both_clocks(Twin.COLLECT),
         shows={RANDOM: "all rows to all nodes"},
+        tolerates=f"{_LOST}; a liar spoils only its own row, as signed ones cannot be changed",
         planned={"async": (ORDERED, RANDOM)},
         color=2,
     ),
@@ -461,6 +506,18 @@ BUILT_IN = (
         twins=_on_both_clocks(Twin.AVERAGING),
         expectations=_on_both_clocks(Expectation.AVERAGING),
         shows={RANDOM: "a node's value to its first partner, then means of several values"},
+        tolerates=f"{_KEPT}: see clipped-averaging",
+    ),
+    Method(
+        name="clipped-averaging",
+        description="averaging whose nodes bend the moves others ask for: liars move it little",
+        in_place={"async": _CLIPPED_AVERAGING},
+        estimates="mean",
+        averaged_numbers=1,
+        weighs_by_picks=True,
+        swaps=False,
+        shows={RANDOM: "a node's value to its neighbors, then means of several values"},
+        tolerates=_CLIPPED,
     ),
 )
 """The one place where an algorithm of this folder becomes a method."""

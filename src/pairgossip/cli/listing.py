@@ -81,7 +81,7 @@ def _column(name: str) -> str:
 
 
 def methods_command(*, json: Json = False) -> None:
-    """List the methods of estimation: what each does, how it runs, and who sees what of the rows.
+    """List the methods of estimation: how each runs, who sees what of the rows, what it tolerates.
 
     From Python a method of your own is entered with `register`, and listed here too.
 
@@ -99,19 +99,23 @@ def methods_command(*, json: Json = False) -> None:
                     "clocks": method.clocks,
                     "schedules": method.known_schedules,
                     "shows": method.shows,
+                    "tolerates": method.tolerates,
                 }
                 for method in METHODS.values()
             }
         )
         return
-    table = new_table(("method", "clocks", "schedules", "what it does, and shows"), numbers=False)
+    table = new_table(
+        ("method", "clocks", "schedules", "what it does, shows and tolerates"), numbers=False
+    )
     for method in METHODS.values():
         shown = dict.fromkeys(map(method.shows_along, method.known_schedules))
+        tolerated = f"tolerates {method.tolerates}" if method.tolerates else ""
         table.add_row(
             method.name,
             "\n".join(method.clocks),
             "\n".join(method.known_schedules),
-            "\n".join(filter(None, (method.description, *shown))),
+            "\n".join(filter(None, (method.description, *shown, tolerated))),
             end_section=True,
         )
     write_table(table)

@@ -68,8 +68,8 @@ def plan_command(
     Row k of a CSV file is the observation of node k of a network, or with --group-by, or with a
     file for each, a node is a site that holds several rows. What is known from theory is
     exact or counted, the rest simulated, or fitted to a short run and extrapolated. It also says
-    who gets to see what of the rows, and ends with the options of `pairgossip estimate` for the
-    method with the fewest messages.
+    who gets to see what of the rows and which faults a method tolerates, and ends with the options
+    of `pairgossip estimate` for the method with the fewest messages.
 
     For example:
 
@@ -127,6 +127,7 @@ def _print(plan: Plan, sketch: SketchOptions, law: str) -> None:
 
     write_rows(COLUMNS, plan.cells(), plan.title)
     write_rows(("method", "who sees what"), plan.sights(), numbers=False)
+    write_rows(("method", "what it tolerates"), plan.tolerances(), numbers=False)
     for names, why in plan.reasons():
         write_line(f"Not {names}: {with_options(why)}")
     write_line(plan.summary)

@@ -147,7 +147,8 @@ class Case:
 
 def predict(case: Case, way: Way) -> PlannedMethod:
     """Predict what a method needs to reach the error, or say why it does not."""
-    row = PlannedMethod(*way, shows=METHODS[way.method].shows_along(RANDOM))
+    method = METHODS[way.method]
+    row = PlannedMethod(*way, shows=method.shows_along(RANDOM), tolerates=method.tolerates)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SlowSchedule)

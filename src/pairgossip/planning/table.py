@@ -36,6 +36,8 @@ class PlannedMethod:
     """The error that stays however long it runs, the sketch's, as a part of the exact value."""
     shows: str = ""
     """Who sees what of the rows."""
+    tolerates: str = ""
+    """Which faults and lies it withstands, and which it does not."""
     refusal: Notice | None = field(default=None, repr=False, compare=False)
     """The reason why the error is not reached, if it is not."""
 
@@ -137,6 +139,12 @@ class Plan:
         """Return the names of methods that show the same to the same, and what it is."""
         return self._name_groups([row.shows if row.refusal is None else None for row in self.rows])
 
+    def tolerances(self) -> list[tuple[str, str]]:
+        """Return the names of methods that withstand the same faults, and which."""
+        return self._name_groups(
+            [row.tolerates or None if row.refusal is None else None for row in self.rows]
+        )
+
     def reasons(self) -> list[tuple[str, Notice]]:
         """Return the names of methods that fail for the same reason, and the reason."""
         notices = {row.why_not: row.refusal for row in self.rows if row.refusal is not None}
@@ -175,7 +183,8 @@ class Plan:
         table = align_columns([COLUMNS, *self.cells()])
         reasons = [f"Not {names}: {why}" for names, why in self.reasons()]
         sights = [f"{names}: shows {what}." for names, what in self.sights()]
-        return "\n".join([self.title, *table, self.summary, *reasons, *sights])
+        tolerances = [f"{names}: tolerates {what}." for names, what in self.tolerances()]
+        return "\n".join([self.title, *table, self.summary, *reasons, *sights, *tolerances])
 
 
 COLUMNS = ("method", "exchanges", "messages", "bytes", "known by", "error that stays")

@@ -1,0 +1,170 @@
+"""Clipped GoSta and clipped averaging against transcriptions that share no code with them."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.algorithms import clipped_averaging, clipped_gosta
+from pairgossip.algorithms.clipping import bend
+from pairgossip.algorithms.methods import METHODS, find_method
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.engine import Procedure
+from pairgossip.engine.estimation.trial import build_engine
+from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.problem import Means
+from tests.engine.test_twins import PROBLEMS, weights_for
+from tests.problems import SMALL_GRAPHS, rows
+
+EXCHANGES = 400
+
+
+def run_method(name: str, engine: str, problem: Any, graph: Graph) -> FloatArray:
+    method = find_method(name, "async")
+    weights = weights_for(method, graph, "uniform-edges")
+    network = build_engine(engine, problem, Procedure(method, "async", weights=weights))
+    network.advance(Schedule(graph, "uniform-edges", root_seed(3)).draw(EXCHANGES))
+    return network.estimates()
+
+
+def drawn(graph: Graph) -> list[list[int]]:
+    pairs: list[list[int]] = (
+        Schedule(graph, "uniform-edges", root_seed(3)).draw(EXCHANGES)[0].tolist()
+    )
+    return pairs
+
+
+def bent(move: float, clip: float) -> float:
+    return 0.0 if move == 0 or clip == 0 else move / (1 + move**2 / clip**2)
+
+
+def transcribe_gosta(table: FloatArray, graph: Graph) -> tuple[list[float], int]:
+    """Clipped GoSta with all that a node has seen in a list; how often a median was taken, too."""
+    n, degrees = len(table), np.bincount(graph.edges.ravel())
+    held, z = list(range(n)), [0.0] * n
+    seen: list[list[float]] = [[] for _ in range(n)]
+    doubted: list[list[float]] = [[] for _ in range(n)]
+    medians = 0
+    for i, j in drawn(graph):
+        held[i], held[j] = held[j], held[i]
+        clips = []
+        for k, other in ((i, j), (j, i)):
+            seen[k].append((table[k, held[k]] + table[held[k], k]) / 2)
+            pull = np.sqrt(np.mean((np.array(seen[k]) - z[k]) ** 2)) if len(seen[k]) > 1 else 0.0
+            picks = len(seen[k]) * min(1, degrees[other] / degrees[k])
+            clips.append(16 * pull / picks)
+        before = dict(zip((i, j), (z[i], z[j]), strict=True))
+        for k, other in ((i, j), (j, i)):
+            move, clip = (before[other] - before[k]) / 2, min(clips)
+            start = before[k] + bent(move, clip)
+            if abs(move) > clip:
+                doubted[k].append(before[other])
+            elif doubted[k]:
+                doubted[k].pop()
+            if len(doubted[k]) == 7:
+                start, doubted[k] = median(doubted[k]), []
+                medians += 1
+            z[k] = start + (seen[k][-1] - start) / len(seen[k])
+    return z, medians
+
+
+@pytest.mark.parametrize("graph", ["star", "watts-strogatz", "complete"])
+@pytest.mark.parametrize("problem", ["gini", "auc", "user's"])
+def test_clipped_gosta_equals_its_transcription(problem: str, graph: str) -> None:
+    kernel, make = PROBLEMS[problem]
+    network = SMALL_GRAPHS[graph]
+    pairs = Pairs(make(network.n), kernel)
+    for part in range(pairs.components):
+        expected, _ = transcribe_gosta(pairs.matrix(part), network)
+        for engine in ("auto", "plain"):
+            found = run_method("clipped-gosta", engine, pairs, network)[:, part]
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_row_far_from_all_others_is_doubted_and_comes_back() -> None:
+    graph, data = SMALL_GRAPHS["watts-strogatz"], np.array(rows(12))
+    data[3] = 1e6
+    pairs = Pairs(data, "gini")
+    expected, medians = transcribe_gosta(pairs.matrix(0), graph)
+    assert medians > 0
+    np.testing.assert_allclose(
+        run_method("clipped-gosta", "auto", pairs, graph)[:, 0], expected, rtol=1e-9
+    )
+
+
+def transcribe_averaging(values: FloatArray, graph: Graph) -> FloatArray:
+    degrees = np.bincount(graph.edges.ravel())
+    width = values.max(axis=0) - values.min(axis=0)
+    scaled = (values - values.mean(axis=0)) / np.where(width > 0, width, 1.0)
+    distances = np.linalg.norm(scaled, axis=1)
+    first = max(10 * np.sqrt(np.mean(distances**2)), 10 / 3 * distances.max())
+    z, picks = values.copy(), np.zeros(len(values))
+    for i, j in drawn(graph):
+        picks[[i, j]] += 1
+        clips = [
+            first / (picks[k] * min(1, degrees[other] / degrees[k]))
+            for k, other in ((i, j), (j, i))
+        ]
+        move = (z[j] - z[i]) / 2
+        length = float(np.linalg.norm(move / np.where(width > 0, width, 1.0)))
+        if length > 0:
+            move = move * bent(length, min(clips)) / length
+        for k, sign in ((i, 1), (j, -1)):
+            z[k] = (1 - 1 / picks[k]) * (z[k] + sign * move) + values[k] / picks[k]
+    return z
+
+
+@pytest.mark.parametrize("graph", ["star", "watts-strogatz"])
+@pytest.mark.parametrize("features", [1, 3])
+def test_clipped_averaging_equals_its_transcription(features: int, graph: str) -> None:
+    network = SMALL_GRAPHS[graph]
+    values = np.array(rows(network.n, features)).reshape(network.n, features)
+    if features > 1:
+        values[:, 1] = 5.0  # all alike
+    problem = Means(rows(network.n))
+    problem.average(values)
+    expected = transcribe_averaging(values, network)
+    for engine in ("auto", "plain"):
+        found = run_method("clipped-averaging", engine, problem, network)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_move_is_bent_whatever_its_size() -> None:
+    assert bend(1.0, 1.0) == 0.5
+    assert bend(0.0, 0.0) == bend(1.0, 0.0) == 0.0
+    assert bend(1e-9, 1.0) == 1.0
+    assert bend(1e200, 1.0) == 0.0
+    for move in (0.2, 3.0):
+        assert bend(move, 0.7) == pytest.approx(1 / (1 + (move / 0.7) ** 2))
+
+
+def test_the_clip_is_the_difference_that_moves_a_node_most() -> None:
+    graph = SMALL_GRAPHS["watts-strogatz"]
+    weights = weights_for(find_method("clipped-gosta", "async"), graph, "uniform-edges")
+    assert weights is not None
+    gini = Pairs(rows(12), "gini").matrix(0)
+    state = clipped_gosta.start(12, weights)
+    values = clipped_averaging.start(rows(12, 2), weights)
+    assert clipped_gosta.clip(state, 0, 1) == 0
+    assert not clipped_averaging.clip(values, 0, 1).any()
+    for i, j in drawn(graph):
+        clipped_gosta.exchange(state, i, j, lambda k, other: gini[k, other])
+        clipped_averaging.exchange(values, i, j)
+    clip = clipped_gosta.clip(state, i, j)
+    moves = [
+        difference / 2 * bend(difference / 2, clip / 2)
+        for difference in (0.5 * clip, clip, 2 * clip)
+    ]
+    assert max(moves) == moves[1] == pytest.approx(clip / 4)
+    differences = clipped_averaging.clip(values, i, j)
+    length = float(np.linalg.norm(differences / values.unit[0])) / 2
+    assert length == pytest.approx(clipped_averaging.own_clip(values, i, j))
+
+
+def test_every_method_says_what_it_tolerates() -> None:
+    assert all(method.tolerates for method in METHODS.values())
