@@ -65,15 +65,17 @@ class InPlace(NamedTuple):
     ``init(values)`` takes shape (n, r), and ``read`` returns it. What steps take besides
     (``relaxation``, ``weights``) is given to ``init`` by name.
 
-    Faults on one side of an exchange need that ``exchange`` touches no node but i and j, and lies
-    that nodes send ``state.z``. ``clip(state, k, l)`` is the difference z_l - z_k that moves node k
-    most, with ``vectors`` one for each value, for attacks that know it; None without protection.
+    Faults on one side of an exchange need that ``exchange`` touches no node but i and j.
+    ``clip(state, k, l)`` is the difference z_l - z_k that moves node k most, with ``vectors`` one
+    for each value, for attacks that know it; None without protection. ``forge(state, k, value)``
+    lets node k send a lie; by default it sets ``state.z[k]``.
     """
 
     init: Callable[..., Any]
     exchange: Callable[..., None]
     read: Callable[[Any], FloatArray] = operator.attrgetter("z")
     clip: Callable[[Any, int, int], Any] | None = None
+    forge: Callable[[Any, int, Any], None] | None = None
     vectors: bool = False
 
 

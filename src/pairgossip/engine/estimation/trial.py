@@ -23,6 +23,7 @@ from pairgossip.engine.estimation.engine import (
 )
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
 from pairgossip.engine.exchanges.engine import ExchangeEngine
+from pairgossip.engine.exchanges.spoil import Spoil
 from pairgossip.engine.faulty_schedule import FaultySchedule
 from pairgossip.engine.schedule import (
     TRIAL_FAULTS,
@@ -73,20 +74,21 @@ def check_engine(name: str, problem: Problem, method: Method, clock: str) -> Non
         raise InputError(f"{problem.why_not_fused}: use {{argument}}.", "engine", "tokens")
 
 
-def build_engine(name: str, problem: Problem, how: Procedure) -> Engine:
+def build_engine(name: str, problem: Problem, how: Procedure, spoil: Spoil | None = None) -> Engine:
     """Build the engine of this name; "auto" takes the fastest that can run method and problem.
 
     ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
     whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
-    reference algorithms one exchange at a time and needs numpy only.
+    reference algorithms one exchange at a time and needs numpy only. ``spoil`` are faults on one
+    side of an exchange.
     """
     method = how.method
     check_engine(name, problem, method, how.clock)
     if problem.n == 1:
         return LoneNode(problem)
     assert (how.weights is not None) == method.weighs_by_picks
-    if runs_in_place(name, how):
-        engine = ExchangeEngine(problem, how, compiled=name != "plain")
+    if spoil is not None or runs_in_place(name, how):
+        engine = ExchangeEngine(problem, how, spoil, compiled=name != "plain")
         return _flooding_first(engine, problem, how, is_plain=name == "plain")
     is_plain = name == "plain" or how.clock not in method.twins
     if is_plain or method.averages:

@@ -126,9 +126,9 @@ def _look_up(data, k, other):  # type: ignore[no-untyped-def]
     return data[0][k, other]
 
 
-def compiled_values(problem: Problem, states: int) -> list[Values | None]:
-    """Return the kernel as compiled code calls it, for each state; None where there is none."""
-    if problem.kernel is None or not problem.step_arguments:
+def kernel_values(problem: Problem, states: int) -> list[Values | None]:
+    """Return the kernel ``h(k, l)`` of two nodes, for each state; None where there is none."""
+    if not problem.step_arguments:
         return [None] * states
     if problem.fusible and all(part.formula.number in COMPILED for part in problem.parts):
         return [_built_in(problem, component) for component in range(states)]

@@ -1,0 +1,130 @@
+"""A method's functions compiled, once for each, whoever wrote them and wherever.
+
+Functions of scripts and notebooks are not kept on disk. numba takes what a function reads from
+around it for constants, so a function is compiled anew when these change.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core.dispatcher import Dispatcher
+
+from pairgossip.arrays import PairArray
+from pairgossip.engine.exchanges import spoil, written
+from pairgossip.engine.exchanges.values import kernel_values
+
+__all__ = ["kernel_values", "prepare", "prepare_exchange", "run", "run_spoiled"]
+
+_inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+_called = njit(nogil=True, error_model="numpy")
+_prepared: dict[Any, Dispatcher] = {}
+_preparing = threading.RLock()
+
+
+def prepare(function: Any) -> Dispatcher:
+    """Return what compiles a function when it is called, the same one for the same function.
+
+    Functions that it calls are compiled with it.
+    """
+    function = written.prepare(function)
+    with _preparing:
+        key = _key(function, ())
+        if key not in _prepared:
+            _prepared[key] = _inlined(_with_compiled_helpers(function))
+        return _prepared[key]
+
+
+def prepare_exchange(exchange: Any, *, takes_values: bool) -> Dispatcher:
+    """Return an exchange as a function of the state, two nodes and the kernel."""
+    exchange = prepare(exchange)
+    return exchange if takes_values else prepare(written.without_values(exchange))
+
+
+def _read_names(code: CodeType) -> set[str]:
+    """Return the names that a function, or one inside it, may read from its module."""
+    inner = [const for const in code.co_consts if isinstance(const, CodeType)]
+    return set(code.co_names).union(*map(_read_names, inner))
+
+
+def _constants(function: FunctionType) -> dict[str, Any]:
+    """Return what a function reads from around it, by name."""
+    module, names = function.__globals__, _read_names(function.__code__)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: module[name] for name in names & module.keys()} | {
+        name: cell.cell_contents for name, cell in cells
+    }
+
+
+def _key(function: FunctionType, callers: tuple[CodeType, ...]) -> Any:
+    """Return what tells a function from others: its code, and the constants that it reads."""
+    code = function.__code__
+    if code in callers:  # it calls itself
+        return code
+    entries = [
+        (name, _constant_key(value, (*callers, code)))
+        for name, value in sorted(_constants(function).items())
+    ]
+    return code, code.co_filename, repr(function.__defaults__), tuple(entries)
+
+
+def _constant_key(value: Any, callers: tuple[CodeType, ...]) -> Any:
+    if isinstance(value, Dispatcher):
+        value = value.py_func
+    if isinstance(value, FunctionType):
+        return _key(value, callers)
+    if isinstance(value, np.ndarray):
+        return value.shape, str(value.dtype), value.tobytes()
+    if isinstance(value, bool | int | float | complex | str | tuple):
+        return type(value), repr(value)
+    return id(value)
+
+
+def _with_compiled_helpers(function: FunctionType) -> FunctionType:
+    """Return the function with the functions that it calls compiled: numba calls no others."""
+    helpers = {
+        name: prepare(value)
+        for name, value in _constants(function).items()
+        if isinstance(value, FunctionType) and value is not function and _is_users(value)
+    }
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closure = tuple(CellType(helpers[name]) if name in helpers else cell for name, cell in cells)
+    module = function.__globals__ | helpers
+    copy = FunctionType(
+        function.__code__, module, function.__name__, function.__defaults__, closure
+    )
+    copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
+    return copy
+
+
+def _is_users(function: FunctionType) -> bool:
+    """Whether numba does not know a function by itself, as it does those of numpy."""
+    return (function.__module__ or "").partition(".")[0] not in ("numpy", "numba")
+
+
+@_called
+def _run(exchange, state, h, block):  # type: ignore[no-untyped-def]
+    """Carry out a block of exchanges."""
+    for s in range(block.shape[0]):
+        # Numbers of nodes need no test for negative ones, and users may calculate with them.
+        i = np.intp(np.uint32(block[s, 0]))
+        j = np.intp(np.uint32(block[s, 1]))
+        exchange(state, i, j, h)
+
+
+_copy_row, _lie_to_partner = _called(spoil.copy_row), _called(spoil.lie_to_partner)
+_run_spoiled = _called(spoil.run_spoiled)
+
+
+def run(exchange: Dispatcher, state: Any, h: Any, block: PairArray) -> None:
+    """Carry out a block of exchanges."""
+    _run(exchange, state, h, block)
+
+
+def run_spoiled(*arguments: Any) -> None:
+    """Carry out a block of exchanges with faults."""
+    _run_spoiled(_copy_row, _lie_to_partner, *arguments)

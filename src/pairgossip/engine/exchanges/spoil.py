@@ -1,0 +1,172 @@
+"""Faults on one side of an exchange: half of it lost, and partners who lie.
+
+The functions at the end are compiled or run as they are written, with the method's own exchange
+between them. A liar does honestly what the method says, so that it goes on to know what it may
+lie about; its partner makes the same exchange with what the liar sends. Where two liars meet,
+they do not lie. Of an exchange that is half lost, one node keeps what it had before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SFC64, Generator, SeedSequence
+
+from pairgossip.algorithms.methods import InPlace
+from pairgossip.arrays import PairArray
+from pairgossip.engine.schedule import child
+from pairgossip.errors import InputError
+from pairgossip.faults.attacks import FUNCTIONS, Network, usual_distance
+from pairgossip.faults.gaps import HalfLosses
+from pairgossip.faults.network import FaultyNetwork
+
+LARGEST_LIE = 1e100
+"""Larger lies are cut, so that nodes who believe them stay within the floating range."""
+_OF_ONE_COMPONENT = (FUNCTIONS["constant"], FUNCTIONS["sign"])
+"""Attacks that would leave a ratio as it is, or at 1, if they were made on both of its parts."""
+
+
+class Spoil(NamedTuple):
+    """The faults of a trial, and where its chances come from."""
+
+    faulty: FaultyNetwork
+    seed: SeedSequence
+
+    def half_losses(self) -> HalfLosses:
+        """Draw which exchanges are half lost."""
+        places, sides = (Generator(SFC64(child(self.seed, number))) for number in range(2))
+        faulty = self.faulty
+        return HalfLosses(faulty.faults.half_loss, places, sides, faulty.site_of)
+
+
+class Actions(NamedTuple):
+    """What happens in an exchange that goes wrong, compiled or not."""
+
+    exchange: Any
+    see: Any
+    """``see(state)``: all nodes' values."""
+    clip: Any
+    """``clip(state, z, partner, liar, network)``: how far a lie may go."""
+    attack: Any
+    forge: Any
+    """``forge(state, liar, lie)``: let a liar hold its lie."""
+
+
+def choose_actions(
+    form: InPlace, exchange: Any, attack: Callable[..., Any], prepare: Callable[..., Any]
+) -> Actions:
+    """Return what happens in exchanges that go wrong; ``prepare`` compiles functions, or not."""
+    reads_values = form.read is InPlace._field_defaults["read"]
+    return Actions(
+        exchange,
+        prepare(_see_values if reads_values else form.read),
+        prepare(_usual_clip if form.clip is None else _as_clip(prepare(form.clip))),
+        prepare(attack),
+        prepare(_forge_values if form.forge is None else form.forge),
+    )
+
+
+def network_of(faulty: FaultyNetwork, component: int, components: int, *, vectors: bool) -> Network:
+    """Return what attacks on one component know; of several, some attacks leave out all but one."""
+    network = faulty.network
+    if vectors:
+        return network
+    if component > 0 and faulty.attack in _OF_ONE_COMPONENT:
+        network = network._replace(is_liar=np.zeros_like(network.is_liar))
+    return network._replace(lie=float(np.broadcast_to(network.lie, components)[component]))
+
+
+def check_liars(method: str, form: InPlace, state: Any) -> None:
+    """Raise `InputError` unless nodes send something that liars can replace."""
+    if form.forge is None and "z" not in state._fields:
+        raise InputError(
+            f"Method '{method}' does not say what its liars could send: call what nodes send z in "
+            "its state, or give InPlace a function forge(state, k, value)."
+        )
+
+
+def rows_of(state: Any, n: int) -> tuple[Any, ...]:
+    """Return the bytes of each node in every array of its own, shape (n, bytes)."""
+    return tuple(
+        array.reshape(n, -1).view(np.uint8).reshape(n, -1) for array in state if len(array) == n
+    )
+
+
+def spare_of(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return room for three rows: of either node before, and of a liar after an exchange."""
+    return tuple(np.empty((3, array.shape[1]), dtype=np.uint8) for array in rows)
+
+
+# What follows is compiled as well, so it is written for numba.
+
+
+def _see_values(state: Any) -> Any:
+    return state.z
+
+
+def _forge_values(state: Any, k: int, value: Any) -> None:
+    state.z[k] = value
+
+
+def _usual_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
+    return usual_distance(z, partner, network)
+
+
+def _as_clip(clip: Any) -> Callable[..., Any]:
+    def find_clip(state, z, partner, liar, network):  # type: ignore[no-untyped-def]
+        return clip(state, partner, liar)
+
+    return find_clip
+
+
+def copy_row(source: Any, at: int, target: Any, to: int) -> None:
+    """Copy one node's row of every array."""
+    for number in range(len(source)):
+        for byte in range(source[number].shape[1]):
+            target[number][to, byte] = source[number][at, byte]
+
+
+def lie_to_partner(
+    copy: Any, actions: Any, state: Any, h: Any, i: int, j: int, side: int, rows: Any, spare: Any,
+    network: Any,
+) -> None:  # fmt: skip
+    """Make an exchange in which the node of one side lies; spare rows hold those before it."""
+    liar = i if side == 0 else j
+    partner = j if side == 0 else i
+    z = actions.see(state)
+    clip = actions.clip(state, z, partner, liar, network)
+    lie = actions.attack(z, liar, partner, clip, network)
+    actions.exchange(state, i, j, h)
+    copy(rows, liar, spare, 2)
+    copy(spare, 0, rows, i)
+    copy(spare, 1, rows, j)
+    actions.forge(state, liar, np.minimum(np.maximum(lie, -LARGEST_LIE), LARGEST_LIE))
+    actions.exchange(state, i, j, h)
+    copy(spare, 2, rows, liar)
+
+
+def run_spoiled(
+    copy: Any, lie: Any, actions: Any, state: Any, h: Any, block: PairArray, places: Any,
+    sides: Any, rows: Any, spare: Any, network: Any,
+) -> None:  # fmt: skip
+    """Carry out a block of exchanges, of which those at ``places`` are lost on one side."""
+    is_liar = network.is_liar
+    lost = 0
+    for s in range(block.shape[0]):
+        i = np.intp(np.uint32(block[s, 0]))
+        j = np.intp(np.uint32(block[s, 1]))
+        is_lost = lost < len(places) and places[lost] == s
+        if not is_lost and is_liar[i] == is_liar[j]:
+            actions.exchange(state, i, j, h)
+            continue
+        copy(rows, i, spare, 0)
+        copy(rows, j, spare, 1)
+        if is_liar[i] == is_liar[j]:
+            actions.exchange(state, i, j, h)
+        else:
+            lie(copy, actions, state, h, i, j, 0 if is_liar[i] else 1, rows, spare, network)
+        if is_lost:
+            copy(spare, sides[lost], rows, i if sides[lost] == 0 else j)
+            lost += 1

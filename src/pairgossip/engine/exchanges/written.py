@@ -1,0 +1,59 @@
+"""A method's functions as they are written, needing numpy only; `compiled` has the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import PairArray
+from pairgossip.engine.exchanges import spoil
+from pairgossip.kernels import Problem
+
+
+def prepare(function: Any) -> Any:
+    """Return a function as it is written, though its author may have compiled it."""
+    return getattr(function, "py_func", function)
+
+
+def prepare_exchange(exchange: Any, *, takes_values: bool) -> Any:
+    """Return an exchange as a function of the state, two nodes and the kernel."""
+    return prepare(exchange) if takes_values else without_values(prepare(exchange))
+
+
+def without_values(exchange: Any) -> Any:
+    """Return an exchange that takes no kernel as one that is given it, and leaves it aside."""
+
+    def meet(state, i, j, h):  # type: ignore[no-untyped-def]
+        exchange(state, i, j)
+
+    return meet
+
+
+def kernel_values(problem: Problem, states: int) -> list[Any]:
+    """Return the kernel ``h(k, l)`` of two nodes, for each state; None where there is none."""
+    if not problem.step_arguments:
+        return [None] * states
+    return [_kernel_value(problem, component) for component in range(states)]
+
+
+def _kernel_value(problem: Problem, component: int) -> Callable[[int, int], np.float64]:
+    def value(k: int, other: int) -> np.float64:
+        added: np.float64 = problem.values(np.array([k]), np.array([other]))[0, component]
+        return added
+
+    return value
+
+
+def run(exchange: Any, state: Any, h: Any, block: PairArray) -> None:
+    """Carry out a block of exchanges."""
+    with np.errstate(all="ignore"):  # as compiled code does
+        for i, j in block.tolist():
+            exchange(state, i, j, h)
+
+
+def run_spoiled(*arguments: Any) -> None:
+    """Carry out a block of exchanges with faults."""
+    with np.errstate(all="ignore"):
+        spoil.run_spoiled(spoil.copy_row, spoil.lie_to_partner, *arguments)
