@@ -94,8 +94,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("engine", ["auto", "plain"])
-@pytest.mark.parametrize("faults", CASES, ids=str)
-@pytest.mark.parametrize("kernel", ["gini", lambda a, b: a - b**2])
+@pytest.mark.parametrize(
+    ("kernel", "faults"),
+    [*(("gini", faults) for faults in CASES), (lambda a, b: a - b**2, CASES[0])],
+    ids=str,
+)
 def test_gosta_with_faults(kernel: Any, faults: Faults, engine: str) -> None:
     pairs = Pairs(rows(N), kernel)
     expected = transcription(pairs.matrix(), faults, 100, averages=False)
@@ -106,7 +109,7 @@ def test_gosta_with_faults(kernel: Any, faults: Faults, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["auto", "plain"])
-@pytest.mark.parametrize("faults", CASES, ids=str)
+@pytest.mark.parametrize("faults", CASES[::2], ids=str)
 def test_averaging_with_faults(faults: Faults, engine: str) -> None:
     problem = Means(rows(N))
     expected = transcription(problem.features, faults, 100, averages=True)
@@ -120,7 +123,7 @@ def test_compiled_faults_equal_written_ones(name: str) -> None:
     faults = Faults(half_loss=0.2, liars=3, attack="dissensus")
     weights = np.linspace(0.5, 1, N) if name == "weighted-gosta" else None
     how = Procedure(find_method(name, "async"), "async", weights=weights)
-    pairs = Pairs(rows(N), "gini-coefficient")
+    pairs = Pairs(rows(N), "gini")
     compiled, written = (spoiled(e, pairs, how, faults).estimates() for e in ("auto", "plain"))
     np.testing.assert_allclose(compiled, written, rtol=1e-11)
     assert np.abs(compiled).max() > 100
@@ -139,7 +142,7 @@ def test_of_a_ratio_some_attacks_change_one_part() -> None:
     how = Procedure(find_method("gosta"), "async")
     honest = build_engine("plain", pairs, how)
     honest.advance(Schedule(SMALL_WORLD, "uniform-edges", root_seed(7)).draw(100))
-    for attack, changed in (("sign", 1), ("constant", 1), ("dissensus", 2)):
+    for attack, changed in (("sign", 1), ("dissensus", 2)):
         lied = spoiled("auto", pairs, how, Faults(liars=2, attack=attack)).estimates()
         differs = np.abs(lied - honest.estimates()).max(axis=0) > 1e-6
         assert differs.tolist() == [True, changed == 2]

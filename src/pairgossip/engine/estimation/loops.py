@@ -262,11 +262,11 @@ def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-de
 
 
 @inlined
-def plain_value(formula, rows, k):  # type: ignore[no-untyped-def]
-    """The kernels on one column."""
+def number_value(formula, first, second):  # type: ignore[no-untyped-def]
+    """The kernels of two numbers."""
     if formula == MIDPOINT:
-        return (rows[k, 0] + rows[k, 1]) / 2
-    step = rows[k, 0] - rows[k, 1]
+        return (first + second) / 2
+    step = first - second
     return 0.5 * step * step if formula == VARIANCE else abs(step)
 
 
@@ -283,7 +283,7 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
             rows[node, last] = start + s
             for c in range(len(formulas)):
                 if columns is None:
-                    value = plain_value(formulas[c], rows, node)
+                    value = number_value(formulas[c], rows[node, 0], rows[node, 1])
                 else:
                     value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 rows[node, 2 * d + c] += elapsed * value
@@ -309,7 +309,7 @@ def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  #
             rows[node, last] = start + s
             for c in range(len(formulas)):
                 if columns is None:
-                    value = plain_value(formulas[c], rows, node)
+                    value = number_value(formulas[c], rows[node, 0], rows[node, 1])
                 else:
                     value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 rows[node, 2 * d + c] += elapsed * value
@@ -335,7 +335,7 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
             mean = (rows[i, z] + rows[j, z]) / 2
             for node in (i, j):
                 if columns is None:
-                    value = plain_value(formulas[c], rows, node)
+                    value = number_value(formulas[c], rows[node, 0], rows[node, 1])
                 else:
                     value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 share = 1 / rows[node, picks]
@@ -357,7 +357,7 @@ def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # typ
             own = picks + 1 + c
             for node in (i, j):
                 if columns is None:
-                    value = plain_value(formulas[c], rows, node)
+                    value = number_value(formulas[c], rows[node, 0], rows[node, 1])
                 else:
                     value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 change = (value - rows[node, own]) / rows[node, picks]
@@ -383,7 +383,7 @@ def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ign
             mean = (rows[i, z] + rows[j, z]) / 2
             for node in (i, j):
                 if columns is None:
-                    value = plain_value(formulas[c], rows, node)
+                    value = number_value(formulas[c], rows[node, 0], rows[node, 1])
                 else:
                     value = labeled_value(formulas[c], parameters[c], rows, node, columns)
                 rows[node, z] = mean + rows[node, total + 1] * value
@@ -397,7 +397,7 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
         elapsed = now - rows[k, 2 * d + len(formulas)]
         for c in range(len(formulas)):
             if columns is None:
-                value = plain_value(formulas[c], rows, k)
+                value = number_value(formulas[c], rows[k, 0], rows[k, 1])
             else:
                 value = labeled_value(formulas[c], parameters[c], rows, k, columns)
             sums[k, c] = rows[k, 2 * d + c] + elapsed * value

@@ -7,21 +7,26 @@ around it for constants, so a function is compiled anew when these change.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof
 from numba.core.dispatcher import Dispatcher
 
-from pairgossip.arrays import PairArray
+from pairgossip.arrays import IntArray, PairArray
 from pairgossip.engine.exchanges import spoil, written
 from pairgossip.engine.exchanges.values import kernel_values
 
-__all__ = ["kernel_values", "prepare", "prepare_exchange", "run", "run_spoiled"]
+__all__ = ["bind_run", "bind_spoiled_run", "kernel_values", "prepare", "prepare_exchange"]
 
-_inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+# What Python never calls needs no form that it could.
+_INNER: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _called = njit(nogil=True, error_model="numpy")
+_inner = njit(nogil=True, error_model="numpy", **_INNER)
+_inlined = njit(nogil=True, error_model="numpy", forceinline=True, **_INNER)
 _prepared: dict[Any, Dispatcher] = {}
 _preparing = threading.RLock()
 
@@ -107,24 +112,42 @@ def _is_users(function: FunctionType) -> bool:
 
 
 @_called
-def _run(exchange, state, h, block):  # type: ignore[no-untyped-def]
-    """Carry out a block of exchanges."""
-    for s in range(block.shape[0]):
+def _run(exchange, state, h, block, start, stop):  # type: ignore[no-untyped-def]
+    """Carry out a part of a block of exchanges."""
+    for s in range(start, stop):
         # Numbers of nodes need no test for negative ones, and users may calculate with them.
         i = np.intp(np.uint32(block[s, 0]))
         j = np.intp(np.uint32(block[s, 1]))
         exchange(state, i, j, h)
 
 
-_copy_row, _lie_to_partner = _called(spoil.copy_row), _called(spoil.lie_to_partner)
+_TOOLS = spoil.Tools(_run, _inner(spoil.first_lie), _inner(spoil.copy_row))
 _run_spoiled = _called(spoil.run_spoiled)
+_BLOCK, _PLACES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 
 
-def run(exchange: Dispatcher, state: Any, h: Any, block: PairArray) -> None:
-    """Carry out a block of exchanges."""
-    _run(exchange, state, h, block)
+def _bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
+    """Compile a function for its first arguments and others like these; return it with the first.
+
+    Whoever calls it skips numba's look at the types of the arguments, which takes longer than a
+    block of exchanges.
+    """
+    kinds = tuple(map(typeof, (*arguments, *others)))
+    function.compile(kinds)
+    compiled: Any = function.overloads[kinds]
+    return partial(compiled.entry_point, *arguments)
 
 
-def run_spoiled(*arguments: Any) -> None:
-    """Carry out a block of exchanges with faults."""
-    _run_spoiled(_copy_row, _lie_to_partner, *arguments)
+def bind_run(exchange: Dispatcher, state: Any, h: Any) -> Callable[[PairArray], None]:
+    """Return what carries out blocks of exchanges."""
+    run = _bind(_run, (exchange, state, h), _BLOCK, 0, 0)
+    return lambda block: run(block, 0, len(block))
+
+
+def bind_spoiled_run(
+    actions: spoil.Actions, state: Any, h: Any, *others: Any
+) -> Callable[[PairArray, IntArray, IntArray], None]:
+    """Return what carries out blocks of exchanges with faults."""
+    run: Callable[[PairArray, IntArray, IntArray], None]
+    run = _bind(_run_spoiled, (_TOOLS, actions, state, h, *others), _BLOCK, _PLACES, _PLACES)
+    return run

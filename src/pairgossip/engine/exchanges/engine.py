@@ -41,43 +41,39 @@ class ExchangeEngine(Engine):
                 from pairgossip.engine.exchanges import compiled as code
             self._code = code
         self.states = start_states(problem, how)
-        self._values = self._code.kernel_values(problem, len(self.states))
-        self._exchange = self._code.prepare_exchange(
-            form.exchange, takes_values=not method.averages
-        )
+        takes_values = not method.averages
+        exchange = self._code.prepare_exchange(form.exchange, takes_values=takes_values)
+        values = self._code.kernel_values(problem, len(self.states))
         self.half_lost = 0
         """How many exchanges were lost on one side until now."""
-        self._spoil = spoil
-        if spoil is not None:
-            self._prepare_faults(spoil)
-
-    def _prepare_faults(self, spoil: Spoil) -> None:
-        form, count, faulty = self._form, len(self.states), spoil.faulty
-        if faulty.network.is_liar.any():
-            check_liars(self._name, form, self.states[0])
-        self._half_losses = spoil.half_losses()
-        self._actions = choose_actions(form, self._exchange, faulty.attack, self._code.prepare)
-        self._networks = [
-            network_of(faulty, component, count, vectors=form.vectors) for component in range(count)
+        self._half_losses = None if spoil is None else spoil.half_losses()
+        self._runs = [
+            self._code.bind_run(exchange, *one)
+            if spoil is None
+            else self._bind_spoiled(spoil, exchange, number, *one)
+            for number, one in enumerate(zip(self.states, values, strict=True))
         ]
-        self._rows = [rows_of(state, self._shape[0]) for state in self.states]
-        self._spare = spare_of(self._rows[0])
+
+    def _bind_spoiled(self, spoil: Spoil, exchange: Any, number: int, state: Any, h: Any) -> Any:
+        """Return what carries out blocks of exchanges with faults, of one state."""
+        form, faulty = self._form, spoil.faulty
+        if faulty.network.is_liar.any():
+            check_liars(self._name, form, state)
+        actions = choose_actions(form, exchange, faulty, self._code.prepare)
+        rows = rows_of(state, self._shape[0])
+        network = network_of(faulty, number, len(self.states), vectors=form.vectors)
+        return self._code.bind_spoiled_run(actions, state, h, rows, spare_of(rows), network)
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of exchanges."""
         # Compiled code is made for one kind of array.
         block = np.require(exchanges[0], np.int32, ("C", "W"))
-        if self._spoil is None:
-            for state, values in zip(self.states, self._values, strict=True):
-                self._code.run(self._exchange, state, values, block)
-            return
-        places, sides = self._half_losses.take(block)
-        self.half_lost += len(places)
-        each = zip(self.states, self._values, self._rows, self._networks, strict=True)
-        for state, values, rows, network in each:
-            self._code.run_spoiled(
-                self._actions, state, values, block, places, sides, rows, self._spare, network
-            )
+        faults: tuple[Any, ...] = ()
+        if self._half_losses is not None:
+            faults = self._half_losses.take(block)
+            self.half_lost += len(faults[0])
+        for run in self._runs:
+            run(block, *faults)
 
     def estimates(self) -> FloatArray:
         """Read every node's estimates, shape (n, components)."""

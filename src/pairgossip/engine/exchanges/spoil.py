@@ -41,10 +41,21 @@ class Spoil(NamedTuple):
         return HalfLosses(faulty.faults.half_loss, places, sides, faulty.site_of)
 
 
+class Tools(NamedTuple):
+    """What all faulty runs share, compiled or not."""
+
+    run: Any
+    """``run(exchange, state, h, block, start, stop)`` carries out a part of a block."""
+    first_lie: Any
+    copy_row: Any
+
+
 class Actions(NamedTuple):
-    """What happens in an exchange that goes wrong, compiled or not."""
+    """What happens in the exchanges of a method, compiled or not."""
 
     exchange: Any
+    lie: Any
+    """`lie_to_partner`, which calls the others."""
     see: Any
     """``see(state)``: all nodes' values."""
     clip: Any
@@ -55,16 +66,21 @@ class Actions(NamedTuple):
 
 
 def choose_actions(
-    form: InPlace, exchange: Any, attack: Callable[..., Any], prepare: Callable[..., Any]
+    form: InPlace, exchange: Any, faulty: FaultyNetwork, prepare: Callable[..., Any]
 ) -> Actions:
-    """Return what happens in exchanges that go wrong; ``prepare`` compiles functions, or not."""
+    """Return what happens in the exchanges of a method; ``prepare`` compiles functions, or not."""
+    if not faulty.network.is_liar.any():
+        never = prepare(_never)
+        return Actions(exchange, never, never, never, never, never)
     reads_values = form.read is InPlace._field_defaults["read"]
+    forge = _forge_vectors if form.vectors else _forge_values
     return Actions(
         exchange,
+        prepare(lie_to_partner),
         prepare(_see_values if reads_values else form.read),
         prepare(_usual_clip if form.clip is None else _as_clip(prepare(form.clip))),
-        prepare(attack),
-        prepare(_forge_values if form.forge is None else form.forge),
+        prepare(faulty.attack),
+        prepare(forge if form.forge is None else form.forge),
     )
 
 
@@ -88,18 +104,22 @@ def check_liars(method: str, form: InPlace, state: Any) -> None:
 
 
 def rows_of(state: Any, n: int) -> tuple[Any, ...]:
-    """Return the bytes of each node in every array of its own, shape (n, bytes)."""
-    return tuple(
-        array.reshape(n, -1).view(np.uint8).reshape(n, -1) for array in state if len(array) == n
-    )
+    """Return the memory of each node in every array of its own, shape (n, words)."""
+    arrays = [array.reshape(n, -1).view(np.uint8) for array in state if len(array) == n]
+    is_whole = all(array.shape[1] % 8 == 0 for array in arrays)
+    return tuple(array.view(np.uint64 if is_whole else np.uint8) for array in arrays)
 
 
 def spare_of(rows: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return room for three rows: of either node before, and of a liar after an exchange."""
-    return tuple(np.empty((3, array.shape[1]), dtype=np.uint8) for array in rows)
+    return tuple(np.empty((3, array.shape[1]), dtype=array.dtype) for array in rows)
 
 
 # What follows is compiled as well, so it is written for numba.
+
+
+def _never(*arguments: Any) -> None:
+    """Stand for what does not happen without liars."""
 
 
 def _see_values(state: Any) -> Any:
@@ -108,6 +128,11 @@ def _see_values(state: Any) -> Any:
 
 def _forge_values(state: Any, k: int, value: Any) -> None:
     state.z[k] = value
+
+
+def _forge_vectors(state: Any, k: int, values: Any) -> None:
+    for c in range(len(values)):
+        state.z[k, c] = values[c]
 
 
 def _usual_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
@@ -124,49 +149,58 @@ def _as_clip(clip: Any) -> Callable[..., Any]:
 def copy_row(source: Any, at: int, target: Any, to: int) -> None:
     """Copy one node's row of every array."""
     for number in range(len(source)):
-        for byte in range(source[number].shape[1]):
-            target[number][to, byte] = source[number][at, byte]
+        for word in range(source[number].shape[1]):
+            target[number][to, word] = source[number][at, word]
 
 
 def lie_to_partner(
-    copy: Any, actions: Any, state: Any, h: Any, i: int, j: int, side: int, rows: Any, spare: Any,
-    network: Any,
+    tools: Any, actions: Any, state: Any, h: Any, block: PairArray, s: int, side: int,
+    rows: Any, spare: Any, network: Any,
 ) -> None:  # fmt: skip
     """Make an exchange in which the node of one side lies; spare rows hold those before it."""
-    liar = i if side == 0 else j
-    partner = j if side == 0 else i
+    liar, partner = np.intp(block[s, side]), np.intp(block[s, 1 - side])
     z = actions.see(state)
     clip = actions.clip(state, z, partner, liar, network)
     lie = actions.attack(z, liar, partner, clip, network)
-    actions.exchange(state, i, j, h)
-    copy(rows, liar, spare, 2)
-    copy(spare, 0, rows, i)
-    copy(spare, 1, rows, j)
+    tools.run(actions.exchange, state, h, block, s, s + 1)
+    tools.copy_row(rows, liar, spare, 2)
+    tools.copy_row(spare, side, rows, liar)
+    tools.copy_row(spare, 1 - side, rows, partner)
     actions.forge(state, liar, np.minimum(np.maximum(lie, -LARGEST_LIE), LARGEST_LIE))
-    actions.exchange(state, i, j, h)
-    copy(spare, 2, rows, liar)
+    tools.run(actions.exchange, state, h, block, s, s + 1)
+    tools.copy_row(spare, 2, rows, liar)
+
+
+def first_lie(is_liar: Any, block: PairArray, start: int, stop: int) -> int:
+    """Return the first exchange from ``start`` on in which one of two lies, or ``stop``."""
+    for s in range(start, stop):
+        if is_liar[np.uint32(block[s, 0])] != is_liar[np.uint32(block[s, 1])]:
+            return s
+    return stop
 
 
 def run_spoiled(
-    copy: Any, lie: Any, actions: Any, state: Any, h: Any, block: PairArray, places: Any,
-    sides: Any, rows: Any, spare: Any, network: Any,
+    tools: Any, actions: Any, state: Any, h: Any, rows: Any, spare: Any, network: Any,
+    block: PairArray, places: Any, sides: Any,
 ) -> None:  # fmt: skip
     """Carry out a block of exchanges, of which those at ``places`` are lost on one side."""
-    is_liar = network.is_liar
-    lost = 0
-    for s in range(block.shape[0]):
-        i = np.intp(np.uint32(block[s, 0]))
-        j = np.intp(np.uint32(block[s, 1]))
-        is_lost = lost < len(places) and places[lost] == s
-        if not is_lost and is_liar[i] == is_liar[j]:
-            actions.exchange(state, i, j, h)
-            continue
-        copy(rows, i, spare, 0)
-        copy(rows, j, spare, 1)
+    is_liar, has_liars = network.is_liar, network.is_liar.any()
+    start, lost = 0, 0
+    while start < len(block):
+        stop = places[lost] if lost < len(places) else len(block)
+        fault = tools.first_lie(is_liar, block, start, stop) if has_liars else stop
+        tools.run(actions.exchange, state, h, block, start, fault)
+        start = fault + 1
+        if fault == len(block):
+            break
+        i, j = np.intp(block[fault, 0]), np.intp(block[fault, 1])
+        tools.copy_row(rows, i, spare, 0)
+        tools.copy_row(rows, j, spare, 1)
         if is_liar[i] == is_liar[j]:
-            actions.exchange(state, i, j, h)
+            tools.run(actions.exchange, state, h, block, fault, start)
         else:
-            lie(copy, actions, state, h, i, j, 0 if is_liar[i] else 1, rows, spare, network)
-        if is_lost:
-            copy(spare, sides[lost], rows, i if sides[lost] == 0 else j)
+            side = 0 if is_liar[i] else 1
+            actions.lie(tools, actions, state, h, block, fault, side, rows, spare, network)
+        if lost < len(places) and places[lost] == fault:
+            tools.copy_row(spare, sides[lost], rows, i if sides[lost] == 0 else j)
             lost += 1

@@ -8,13 +8,14 @@ l)``, which LLVM inlines.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import typeof, types
+from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.typing.templates import signature
 from numba.extending import (
@@ -27,8 +28,7 @@ from numba.extending import (
 )
 
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.estimation.loops import COMPILED, labeled_value, plain_value
-from pairgossip.engine.loops import inlined_by_llvm
+from pairgossip.engine.estimation.loops import COMPILED, VARIANCE, labeled_value, number_value
 from pairgossip.kernels import Problem
 
 LARGEST_TABLE = 4_000
@@ -97,30 +97,38 @@ def _call_values(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return call(builder, (held.data, args[1], args[2]))
 
 
-# The functions. ``pair`` is one row with both observations, as compiled kernels take them.
+# The functions. Those of built-in kernels are compiled for each formula, without its tests.
+
+_compile = njit(nogil=True, error_model="numpy", forceinline=True)
 
 
-@inlined_by_llvm
-def _of_numbers(data, k, other):  # type: ignore[no-untyped-def]
-    """A built-in kernel on one column."""
-    rows, pair, formula, _, scale = data
-    pair[0, 0] = rows[k]
-    pair[0, 1] = rows[other]
-    return scale * plain_value(formula, pair, 0)
+@cache
+def _of_numbers(formula: int) -> Any:
+    """Return a built-in kernel on one column."""
+
+    @_compile
+    def value(data, k, other):  # type: ignore[no-untyped-def]
+        return number_value(formula, data[0][k], data[0][other])
+
+    return value
 
 
-@inlined_by_llvm
-def _of_rows(data, k, other):  # type: ignore[no-untyped-def]
-    """A built-in kernel on several columns."""
-    rows, pair, formula, parameter, scale = data
-    d = rows.shape[1]
-    for c in range(d):
-        pair[0, c] = rows[k, c]
-        pair[0, d + c] = rows[other, c]
-    return scale * labeled_value(formula, parameter, pair, 0, d)
+@cache
+def _of_rows(formula: int, d: int) -> Any:
+    """Return a built-in kernel on several columns; it takes both observations in one row."""
+
+    @_compile
+    def value(data, k, other):  # type: ignore[no-untyped-def]
+        rows, pair, parameter, scale = data
+        for c in range(d):
+            pair[0, c] = rows[k, c]
+            pair[0, d + c] = rows[other, c]
+        return scale * labeled_value(formula, parameter, pair, 0, d)
+
+    return value
 
 
-@inlined_by_llvm
+@_compile
 def _look_up(data, k, other):  # type: ignore[no-untyped-def]
     """Any kernel, of all pairs beforehand."""
     return data[0][k, other]
@@ -141,12 +149,16 @@ def has_compiled_values(problem: Problem) -> bool:
 
 
 def _built_in(problem: Problem, component: int) -> Values:
-    part, data = problem.parts[component], problem.data
-    call: Callable[..., Any] = _of_numbers if data.ndim == 1 else _of_rows
-    # Every trial writes to a pair of its own.
-    pair = np.zeros((1, 2 * problem.dimension))
+    part, data, d = problem.parts[component], problem.data, problem.dimension
+    number = part.formula.number
+    if data.ndim == 1:
+        # Scaled numbers give scaled values, which saves a product for each.
+        unit = math.sqrt(problem.scale) if number == VARIANCE else problem.scale
+        return Values(_of_numbers(number), unit * data)
     rows = np.require(data, np.float64, ("C", "W"))
-    return Values(call, rows, pair, part.formula.number, float(part.parameter), problem.scale)
+    # Every trial writes to a pair of its own.
+    pair = np.zeros((1, 2 * d))
+    return Values(_of_rows(number, d), rows, pair, float(part.parameter), problem.scale)
 
 
 _tables: WeakKeyDictionary[Problem, dict[int, FloatArray]] = WeakKeyDictionary()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import PairArray
+from pairgossip.arrays import IntArray, PairArray
 from pairgossip.engine.exchanges import spoil
 from pairgossip.kernels import Problem
 
@@ -46,14 +46,32 @@ def _kernel_value(problem: Problem, component: int) -> Callable[[int, int], np.f
     return value
 
 
-def run(exchange: Any, state: Any, h: Any, block: PairArray) -> None:
-    """Carry out a block of exchanges."""
-    with np.errstate(all="ignore"):  # as compiled code does
-        for i, j in block.tolist():
-            exchange(state, i, j, h)
+def _run(exchange: Any, state: Any, h: Any, block: PairArray, start: int, stop: int) -> None:
+    for i, j in block[start:stop].tolist():
+        exchange(state, i, j, h)
 
 
-def run_spoiled(*arguments: Any) -> None:
-    """Carry out a block of exchanges with faults."""
-    with np.errstate(all="ignore"):
-        spoil.run_spoiled(spoil.copy_row, spoil.lie_to_partner, *arguments)
+_TOOLS = spoil.Tools(_run, spoil.first_lie, spoil.copy_row)
+
+
+def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
+    """Return what carries out blocks of exchanges."""
+
+    def run(block: PairArray) -> None:
+        with np.errstate(all="ignore"):  # as compiled code does
+            _run(exchange, state, h, block, 0, len(block))
+
+    return run
+
+
+def bind_spoiled_run(
+    actions: spoil.Actions, state: Any, h: Any, *others: Any
+) -> Callable[[PairArray, IntArray, IntArray], None]:
+    """Return what carries out blocks of exchanges with faults."""
+    spoiled: Any = spoil.run_spoiled
+
+    def run(block: PairArray, places: IntArray, sides: IntArray) -> None:
+        with np.errstate(all="ignore"):
+            spoiled(_TOOLS, actions, state, h, *others, block, places, sides)
+
+    return run
