@@ -154,3 +154,38 @@ def test_values_that_are_there_from_the_start() -> None:
         network = advanced(engine, problem, Procedure(pushing, "async"))
         expected = np.divide(totals, weights)[:, None]
         np.testing.assert_allclose(network.estimates(), expected, rtol=1e-12)
+
+
+class Named(NamedTuple):
+    """A state with a field that is called like a function."""
+
+    z: FloatArray
+    clip: FloatArray
+
+
+def own_clip(state: Named, k: int) -> float:
+    return float(state.clip[k])
+
+
+def clip(state: Named, k: int, other: int) -> float:
+    return own_clip(state, k) + SHARE * (own_clip(state, other))
+
+
+def meet(state: Named, i: int, j: int, h: Any) -> None:
+    state.clip[i] += h(i, j)
+    state.z[j] += clip(state, i, j)
+
+
+SHARE = 0.5
+
+
+def test_helpers_and_constants_of_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = Pairs(rows(12), "gini")
+    how = Procedure(method(init=lambda n: Named(np.zeros(n), np.ones(n)), exchange=meet), "async")
+    found = []
+    for share in (0.5, 2.0, 0.5):
+        monkeypatch.setitem(globals(), "SHARE", share)
+        compiled, plain = (advanced(engine, pairs, how).estimates() for engine in ENGINES)
+        np.testing.assert_allclose(compiled, plain, rtol=1e-12)
+        found.append(compiled)
+    assert (found[0] == found[2]).all() and np.abs(found[0] - found[1]).max() > 0.1

@@ -6,6 +6,7 @@ around it for constants, so a function is compiled anew when these change.
 
 from __future__ import annotations
 
+import dis
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -36,12 +37,15 @@ def prepare(function: Any) -> Dispatcher:
 
     Functions that it calls are compiled with it.
     """
-    function = written.prepare(function)
     with _preparing:
-        key = _key(function, ())
-        if key not in _prepared:
-            _prepared[key] = _inlined(_with_compiled_helpers(function))
-        return _prepared[key]
+        return _prepare(written.prepare(function), ())
+
+
+def _prepare(function: FunctionType, callers: tuple[CodeType, ...]) -> Dispatcher:
+    key = _key(function, ())
+    if key not in _prepared:
+        _prepared[key] = _inlined(_with_compiled_helpers(function, callers))
+    return _prepared[key]
 
 
 def prepare_exchange(exchange: Any, *, takes_values: bool) -> Dispatcher:
@@ -51,9 +55,10 @@ def prepare_exchange(exchange: Any, *, takes_values: bool) -> Dispatcher:
 
 
 def _read_names(code: CodeType) -> set[str]:
-    """Return the names that a function, or one inside it, may read from its module."""
+    """Return the names that a function, or one inside it, reads from its module."""
     inner = [const for const in code.co_consts if isinstance(const, CodeType)]
-    return set(code.co_names).union(*map(_read_names, inner))
+    own = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    return own.union(*map(_read_names, inner))
 
 
 def _constants(function: FunctionType) -> dict[str, Any]:
@@ -89,12 +94,13 @@ def _constant_key(value: Any, callers: tuple[CodeType, ...]) -> Any:
     return id(value)
 
 
-def _with_compiled_helpers(function: FunctionType) -> FunctionType:
+def _with_compiled_helpers(function: FunctionType, callers: tuple[CodeType, ...]) -> FunctionType:
     """Return the function with the functions that it calls compiled: numba calls no others."""
+    callers = (*callers, function.__code__)
     helpers = {
-        name: prepare(value)
+        name: _prepare(value, callers)
         for name, value in _constants(function).items()
-        if isinstance(value, FunctionType) and value is not function and _is_users(value)
+        if isinstance(value, FunctionType) and value.__code__ not in callers and _is_users(value)
     }
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     closure = tuple(CellType(helpers[name]) if name in helpers else cell for name, cell in cells)
