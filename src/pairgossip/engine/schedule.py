@@ -15,7 +15,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 from pairgossip.arrays import BoolArray, FloatArray, PairArray
 from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
-from pairgossip.graphs import Graph, edge_law
+from pairgossip.graphs import Changing, Graph, edge_law
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Sweep
 
@@ -146,6 +146,39 @@ class Schedule:
     def time_of(self, exchange: int) -> float:
         """Return the time of the exchange with this number on Poisson clocks."""
         return self._clock.time_of(exchange)
+
+
+class ChangingSchedule(Schedule):
+    """Random edges of one graph after the other, all drawn from the same streams."""
+
+    def __init__(
+        self, graph: Changing, law: NamedOrGiven, seed: SeedSequence, exchanges_per_iteration: int
+    ) -> None:
+        self._graph, self._made = graph, 0
+        self._laws = {id(each): edge_law(each, law) for each in graph.graphs}
+        widest = max(graph.graphs, key=lambda each: self._laws[id(each)].stream_count)
+        super().__init__(widest, law, seed, exchanges_per_iteration)
+
+    def draw(self, iterations: int) -> tuple[PairArray, ...]:
+        """Return the next exchanges."""
+        parts: list[list[PairArray]] = [[np.empty((0, 2), dtype=np.int32)] for _ in self._walks]
+        last = self._made + iterations
+        while self._made < last:
+            serving, left = self._graph.serving(self._made)
+            count, law = min(left, last - self._made), self._laws[id(serving)]
+            for part, streams in zip(parts, self._walks, strict=True):
+                part.append(law.draw(streams, count))
+            self._made += count
+        return tuple(np.concatenate(part) for part in parts)
+
+
+def random_schedule(
+    graph: Graph, law: NamedOrGiven, seed: SeedSequence, exchanges_per_iteration: int = 1
+) -> Schedule:
+    """Return exchanges along random edges of a network, which may change."""
+    if isinstance(graph, Changing):
+        return ChangingSchedule(graph, law, seed, exchanges_per_iteration)
+    return Schedule(graph, law, seed, exchanges_per_iteration)
 
 
 class OrderedSchedule(Schedule):

@@ -24,9 +24,9 @@ from pairgossip.checks import (
     is_number,
 )
 from pairgossip.engine.relaxations import best_relaxation, bound_gap, spectral_radius
-from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule
+from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule, random_schedule
 from pairgossip.errors import InputError, SlowSchedule, notify
-from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs import Changing, Graph, GroupedGraph
 from pairgossip.graphs.distances import bottleneck
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import (
@@ -92,7 +92,7 @@ class Timetable:
             return OrderedSchedule(graph, self.sweep, self.missed, seed)
         if self.messages is not None:
             return TreeSchedule(graph, self.messages, seed)
-        return Schedule(graph, law, seed, walks)
+        return random_schedule(graph, law, seed, walks)
 
     def options(self) -> dict[str, Any]:
         """Return the arguments that steps take on this schedule."""
@@ -122,6 +122,12 @@ def settle_timetable(
         return Timetable(name)
     if name == RANDOM:
         return Timetable(relaxation=relaxation)
+    if isinstance(graph, Changing):
+        raise InputError(
+            f"Schedule '{name}' needs one network, and this one changes: use {{argument}}.",
+            "schedule",
+            RANDOM,
+        )
     if isinstance(graph, GroupedGraph):
         # Sites have no sets to swap where nodes only average.
         remedy = "" if method.averages else "construction 'whole-sets', or "

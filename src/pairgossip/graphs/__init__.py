@@ -3,6 +3,7 @@
 from pairgossip.checks import LAWS
 from pairgossip.families import FAMILIES, Family, FamilyParameter, register
 from pairgossip.graphs.catalog import build, restore_graph
+from pairgossip.graphs.changing import Changing
 from pairgossip.graphs.distances import DeltaTilde
 from pairgossip.graphs.fixed_families import complete, cycle, grid, path, star, torus
 from pairgossip.graphs.graph import Graph
@@ -20,6 +21,7 @@ from pairgossip.graphs.random_families import (
 __all__ = [
     "FAMILIES",
     "LAWS",
+    "Changing",
     "DeltaTilde",
     "EdgeLaw",
     "Family",

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import PairFunction, few_threads
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
-from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs import Changing, Graph, GroupedGraph
 from pairgossip.graphs.laws import LawLike
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.rows import prepare_rows
@@ -102,6 +102,8 @@ def plan(
             )
         network = network.sites
         _check_size(network.n)
+    if isinstance(network, Changing):
+        raise InputError("A plan is made for one network, and this one changes: plan for each.")
     exact = pairs.exact()
     _check_exact(exact, pairs)
     shared = {**prepared, "kernel": kernel, "target": request.target}

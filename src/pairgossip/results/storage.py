@@ -18,7 +18,7 @@ import numpy as np
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
 from pairgossip.files import interrupts_later, replacing, unreadable
-from pairgossip.graphs import GivenLaw, Graph, GroupedGraph, restore_graph
+from pairgossip.graphs import Changing, GivenLaw, Graph, GroupedGraph, restore_graph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.results.fields import saved_fields
 from pairgossip.results.provenance import machine, versions
@@ -117,17 +117,41 @@ def graph_of(archive: Archive) -> Graph:
     # In bytes: entries of no width, or of one byte, would promise nodes that cost far more.
     if about["n"] > max(array.nbytes for array in archive.arrays.values()) // 8:
         raise ValueError("no array has a number for every node")
-    sites = restore_graph(
+    sites: Graph
+    if "every" in about:
+        parts = [_restore(about | part, archive, k) for k, part in enumerate(about["graphs"])]
+        sites = Changing(parts, about["every"])
+    else:
+        sites = _restore(about, archive)
+    if construction is None or construction == WHOLE_SETS:
+        return sites
+    return GroupedGraph(sites, archive.arrays["groups"], construction)
+
+
+def _restore(about: dict[str, Any], archive: Archive, number: int | None = None) -> Graph:
+    """Restore one graph: the only one, or that with this number of those that take turns."""
+    return restore_graph(
         about["n"],
-        None if about["complete"] else archive.arrays["graph_edges"],
+        None if about["complete"] else archive.arrays[_edges_name(number)],
         about["family"],
         about["parameters"],
         about["names"],
         archive.arrays.get("graph_positions"),
     )
-    if construction is None or construction == WHOLE_SETS:
-        return sites
-    return GroupedGraph(sites, archive.arrays["groups"], construction)
+
+
+def _edges_name(number: int | None = None) -> str:
+    """Return what files call the edges of a graph."""
+    return "graph_edges" if number is None else f"graph_{number}_edges"
+
+
+def _describe(graph: Graph) -> dict[str, Any]:
+    """Return what the header holds of a graph besides its nodes."""
+    return {
+        "complete": graph.is_complete,
+        "family": graph.family,
+        "parameters": graph.parameters,
+    }
 
 
 def law_of(archive: Archive) -> NamedOrGiven:
@@ -155,21 +179,22 @@ def save_result(result: Result, path: Path) -> None:
     graph = result.sites
     header |= {
         "format": _FORMAT,
-        "graph": {
-            "n": graph.n,
-            "complete": graph.is_complete,
-            "family": graph.family,
-            "parameters": graph.parameters,
-            "names": graph.names,
-        },
+        "graph": {"n": graph.n, **_describe(graph), "names": graph.names},
         "versions": versions(),
         "machine": machine(),
     }
     arrays |= {
-        "graph_edges": None if graph.is_complete else graph.edges,
+        _edges_name(): None if graph.is_complete else graph.edges,
         "graph_positions": graph.positions,
         _LAW: result.law.probabilities if isinstance(result.law, GivenLaw) else None,
     }
+    if isinstance(graph, Changing):
+        turns = [_describe(each) for each in graph.graphs]
+        header["graph"] |= {"every": graph.every, "graphs": turns}
+        arrays |= {
+            _edges_name(number): None if each.is_complete else each.edges
+            for number, each in enumerate(graph.graphs)
+        }
     present = {name: array for name, array in arrays.items() if array is not None}
     text = json.dumps(header, default=plain_value).encode()
     with replacing(path) as file:

@@ -10,7 +10,8 @@ from pairgossip.algorithms.methods import Expectation, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError
-from pairgossip.graphs import Graph
+from pairgossip.graphs import Changing, Graph
+from pairgossip.graphs.laws import LawLike
 from pairgossip.graphs.orders import RANDOM_COURSE, Course
 from pairgossip.kernels import Combination, Problem
 from pairgossip.theory import bounds
@@ -54,6 +55,8 @@ def theory_curves(
         raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
     check_known(method, clock, course.schedule)
     unknown = np.full(len(iterations), np.nan)
+    if isinstance(graph, Changing):
+        return _changing_curves(problem, graph, iterations, method, course)
     if method.averages and (
         method.sketches or course.schedule != RANDOM or course.relaxation != 0.5
     ):
@@ -92,6 +95,46 @@ def theory_curves(
     return TheoryCurves(
         mean + bias.mean(axis=1), size, expectation / root_n, deviation / root_n, error, sampling
     )
+
+
+def _changing_curves(
+    problem: Problem, graph: Changing, iterations: IntArray, method: Method, course: Course
+) -> TheoryCurves:
+    """Return what averages are expected to be: products of the graphs' expected exchanges."""
+    if not method.averages or method.sketches or course.relaxation != 0.5:
+        raise InputError(
+            "On a network that changes theory knows what plain averages are expected to be, and "
+            "nothing of other methods: measure those."
+        )
+    values, mean = problem.features[:, 0], problem.exact()
+    bias = expected_averages(values - values.mean(), graph, iterations, course.law)
+    unknown = np.full(len(iterations), np.nan)
+    size = np.sqrt(np.mean(bias**2, axis=1))
+    return TheoryCurves(mean + bias.mean(axis=1), size, unknown, unknown, unknown, unknown)
+
+
+def expected_averages(
+    values: FloatArray, graph: Changing, iterations: IntArray, law: LawLike
+) -> FloatArray:
+    """Return E z(t) of averaging on a network that changes, shape (len(iterations), n)."""
+    spectra = [gossip_spectrum(each, law) for each in graph.graphs]
+
+    def serve(z: FloatArray, number: int, times: int) -> FloatArray:
+        vectors, _, average = spectra[number % len(spectra)]
+        return np.asarray(vectors @ ((average**times)[:, None] * (vectors.T @ z)))
+
+    turn = np.eye(graph.n)
+    for number in range(len(spectra)):
+        turn = serve(turn, number, graph.every)
+    expected = []
+    for t in np.asarray(iterations).tolist():
+        turns, rest = divmod(t, graph.every * len(spectra))
+        z = np.linalg.matrix_power(turn, turns) @ values[:, None]
+        whole, left = divmod(rest, graph.every)
+        for number in range(whole):
+            z = serve(z, number, graph.every)
+        expected.append(serve(z, whole, left)[:, 0])
+    return np.array(expected)
 
 
 def check_known(method: Method, clock: str, schedule: str) -> None:

@@ -19,7 +19,7 @@ from pairgossip.engine.descent.engines import (
 )
 from pairgossip.engine.descent.judge import build_judge
 from pairgossip.engine.faulty_schedule import FaultySchedule
-from pairgossip.engine.schedule import TRIAL_FAULTS, TRIAL_PROBLEM, Schedule, child
+from pairgossip.engine.schedule import TRIAL_FAULTS, TRIAL_PROBLEM, Schedule, child, random_schedule
 from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
 from pairgossip.faults.network import FaultyNetwork
@@ -69,7 +69,7 @@ class DescentSetup:
 
     def schedule(self, seed: SeedSequence) -> Schedule:
         """Return the exchanges of a trial that take place."""
-        schedule = Schedule(self.graph, self.law, seed)
+        schedule = random_schedule(self.graph, self.law, seed)
         if self.faulty is None or not self.faulty.faults.filters:
             return schedule
         return FaultySchedule(

@@ -14,11 +14,13 @@ from pairgossip.checks import (
     BLOW_UP,
     LEXICOGRAPHIC,
     ROW_CONSTRUCTIONS,
+    WHOLE_SETS,
     choice,
     whole,
 )
 from pairgossip.errors import InputError
 from pairgossip.graphs import checks
+from pairgossip.graphs.changing import Changing
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped import laws as grouped_laws
 from pairgossip.graphs.grouped import spectrum
@@ -300,6 +302,13 @@ def check_sites(sites: object) -> None:
     """Raise `InputError` unless the network of sites is a graph."""
     if not isinstance(sites, Graph):
         raise InputError(f"The sites must be a Graph, not {type(sites).__name__}.")
+    if isinstance(sites, Changing):
+        raise InputError(
+            "Rows at sites exchange on one network, and this one changes: use {argument}, where "
+            "sites exchange.",
+            "construction",
+            WHOLE_SETS,
+        )
 
 
 def refuse_empty_sites(site_of: IntArray, sites: Graph) -> None:

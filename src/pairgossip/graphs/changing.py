@@ -1,0 +1,144 @@
+"""A network that changes: several graphs on the same nodes, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import UNIFORM_EDGES, whole
+from pairgossip.errors import InputError
+from pairgossip.graphs.checks import edge_keys, ordered_rows
+from pairgossip.graphs.graph import Graph
+from pairgossip.graphs.laws import GivenLaw, LawLike
+from pairgossip.text import format_count
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Changing(Graph):
+    """Several graphs on the same nodes in turn; after the last comes the first again.
+
+    Runs take it wherever they take a graph, with laws by name and random exchanges. Its edges are
+    those of all its graphs, and probabilities are means over a whole turn. Gaps, sweeps, trees,
+    plans and rows at sites need one network, so they are refused; theory knows what averages are
+    expected to be, and all else is measured.
+
+    Parameters
+    ----------
+    graphs
+        Two graphs or more, each connected, all with the same number of nodes.
+    every
+        How many iterations each graph serves before the next one.
+
+    Examples
+    --------
+    >>> from pairgossip.graphs import cycle, star
+    >>> Changing([cycle(20), star(20)], every=500)
+    <Changing: 20 nodes, 2 graphs in turn every 500 iterations, 37 edges>
+    """
+
+    graphs: tuple[Graph, ...]
+    """The graphs, in the order in which they serve."""
+    every: int
+    """How many iterations each serves."""
+
+    def __init__(self, graphs: Sequence[Graph], every: int = 1000) -> None:
+        chosen = _check_graphs(graphs)
+        listed = np.unique(np.concatenate([graph.edges for graph in chosen]), axis=0)
+        first = chosen[0]
+        n = first.n
+        self._fill(n, None, None, None, first.names, first.positions)
+        vars(self).update(
+            graphs=chosen,
+            every=whole("The number of iterations", every),
+            edge_count=len(listed),
+            is_complete=False,
+            _edges=ordered_rows(listed),
+        )
+
+    def serving(self, iteration: int) -> tuple[Graph, int]:
+        """Return the graph that serves after so many iterations, and for how many more."""
+        turn, made = divmod(iteration, self.every)
+        return self.graphs[turn % len(self.graphs)], self.every - made
+
+    def edge_probabilities(self, law: LawLike = UNIFORM_EDGES) -> FloatArray:
+        """Return how often every edge is drawn, over a whole turn."""
+        keys, chances = edge_keys(self.n, self.edges), np.zeros(self.edge_count)
+        for graph in self.graphs:
+            places = np.searchsorted(keys, edge_keys(self.n, graph.edges))
+            chances[places] += graph.edge_probabilities(law) / len(self.graphs)
+        return chances
+
+    def pick_probabilities(self, law: LawLike = UNIFORM_EDGES) -> FloatArray:
+        """Return how often every node takes part in an exchange, over a whole turn."""
+        picks: FloatArray = np.mean(
+            [graph.pick_probabilities(law) for graph in self.graphs], axis=0
+        )
+        return picks
+
+    def _law(self, name: str) -> NoReturn:
+        raise self._refusal()
+
+    def _check_given(self, law: GivenLaw) -> NoReturn:
+        raise InputError(
+            "A network that changes takes its law by name, uniform-edges or node-clocks: "
+            "probabilities are of one graph's edges."
+        )
+
+    def spectral_gap(self) -> float:
+        """Raise `InputError`."""
+        raise self._refusal()
+
+    def normalized_gap(self, law: LawLike = UNIFORM_EDGES) -> float:
+        """Raise `InputError`."""
+        raise self._refusal()
+
+    def laplacian(self, law: LawLike | None = None) -> Any:
+        """Return L = D - A of all edges; raise `InputError` for a law."""
+        if law is not None:
+            raise self._refusal()
+        return super().laplacian()
+
+    def laplacian_dense(self, law: LawLike | None = None) -> FloatArray:
+        """Return L = D - A of all edges as an array; raise `InputError` for a law."""
+        if law is not None:
+            raise self._refusal()
+        return super().laplacian_dense()
+
+    def _refusal(self) -> InputError:
+        return InputError(
+            "A network that changes has no single gap or matrix: measure how fast it is, or ask "
+            "each of its graphs."
+        )
+
+    def __repr__(self) -> str:
+        turns = f"{len(self.graphs)} graphs in turn every {format_count(self.every, 'iteration')}"
+        return f"<Changing: {format_count(self.n, 'node')}, {turns}, {self.edge_count:,} edges>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return (
+            isinstance(other, Changing) and (self.graphs, self.every) == (other.graphs, other.every)
+        )  # fmt: skip
+
+    __hash__ = Graph.__hash__
+
+
+def _check_graphs(graphs: Any) -> tuple[Graph, ...]:
+    try:
+        chosen = tuple(graphs)
+    except TypeError:
+        chosen = ()
+    if len(chosen) < 2 or any(type(graph) is not Graph for graph in chosen):
+        raise InputError("A network that changes takes a list of two plain graphs or more.")
+    sizes = sorted({graph.n for graph in chosen})
+    if len(sizes) > 1:
+        raise InputError(
+            f"The graphs of a network that changes have {sizes[0]:,} to {sizes[-1]:,} nodes: give "
+            "graphs on the same nodes."
+        )
+    return chosen
