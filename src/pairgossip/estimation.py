@@ -99,7 +99,8 @@ def estimate(
         (``"async"`` only). `pairgossip methods` lists what each method tolerates.
     law
         Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
-        neighbor), or the probability of every edge, in the order of ``graph.edges``.
+        neighbor), ``"best"``, which `pairgossip.networks.best_law` finds, or the probability of
+        every edge, in the order of ``graph.edges``.
     schedule, relaxation
         Which exchanges follow each other: ``"random"`` ones by the law; ``"ordered"`` sweeps over
         all edges, in which averaged numbers move ``relaxation`` of the way to each other (chosen

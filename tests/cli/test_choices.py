@@ -33,7 +33,7 @@ REGISTRIES: list[tuple[str, int, Iterable[str]]] = [
     ("method", 1, minimize.METHODS),
     ("clock", 0, checks.CLOCKS),
     ("order", 0, (*checks.ORDERS, "gosta")),
-    ("law", 0, checks.LAWS),
+    ("law", 0, (*checks.LAWS, checks.BEST_LAW)),
     ("schedule", 0, checks.SCHEDULES),
     ("schedule", 1, (*minimize.SCHEDULES, "sketch")),
     ("engine", 0, {*ENGINES, *minimize.DESCENT_ENGINES}),

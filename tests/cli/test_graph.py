@@ -111,3 +111,18 @@ def test_without_a_name_it_lists_the_families(cli: CommandLine) -> None:
 )
 def test_mistakes(cli: CommandLine, tokens: list[str], message: str) -> None:
     assert cli.error("graph", *tokens).startswith(message)
+
+
+def test_advice_compares_with_better_networks(cli: CommandLine, tmp_path: Path) -> None:
+    network = ("watts-strogatz", "--nodes", "30", "--seed", "1")
+    graph = pg.graphs.build("watts-strogatz", 30, seed=1)
+    out = tmp_path / "advice.png"
+    found = cli("graph", *network, "--advise", "--out", out, "--json").json()["advice"]
+    best = pg.networks.best_law(graph)
+    assert [option["name"] for option in found][:3] == ["as it is", "law: node-clocks", "law: best"]
+    assert found[2]["gain"] == pytest.approx(best.gain)
+    assert found[2]["bound"] == pytest.approx(best.bound)
+    assert out.read_bytes().startswith(b"\x89PNG")
+    text = cli("graph", *network, "--advise").out
+    assert "better networks" in text and "random-regular overlay (4)" in text
+    assert "add --advise" in cli.error("graph", *network, "--out", out)

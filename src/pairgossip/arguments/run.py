@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.arguments.argument import argument
 from pairgossip.checks import (
+    BEST_LAW,
     CLOCKS,
     CONSTRUCTIONS,
     LEXICOGRAPHIC,
@@ -77,9 +78,11 @@ class RunArguments:
         choices={
             UNIFORM_EDGES: "every edge equally often",
             NODE_CLOCKS: "a node calls a neighbor",
+            BEST_LAW: "so that averages settle fastest",
         },
         takes_others=True,
-        help="Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor).",
+        help="Which edge comes next: uniform-edges, node-clocks (a node calls a neighbor), or best "
+        "(so that averages settle fastest).",
         shown=UNIFORM_EDGES,
         label="which exchange comes next",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,16 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from pairgossip.checks import LAWS
-from pairgossip.cli.console import format_value, tell, working_on, write_json, write_rows
+from pairgossip.cli.console import (
+    format_value,
+    tell,
+    working_on,
+    write_json,
+    write_line,
+    write_rows,
+)
 from pairgossip.cli.network import FamilyParameters, build_family, load_graph, spell
 from pairgossip.cli.options import NETWORK, OUTPUT, Json, Seed, Whole, given_options
-from pairgossip.cli.outputs.files import check_outputs
+from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError, canonical
 from pairgossip.families import FAMILIES
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
+    from pairgossip.networks import Advice
 
 _MIXING_DISTANCE = 0.01
 """Total variation at which an observation counts as mixed."""
@@ -40,6 +48,8 @@ def graph_command(
     seed: Annotated[Seed, Parameter(group=NETWORK)] = 0,
     file: Annotated[Path | None, Parameter(group=NETWORK)] = None,
     parameters: FamilyParameters = FamilyParameters(),
+    advise: Annotated[bool, Parameter(group=OUTPUT, negative="")] = False,
+    out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     save_edges: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
@@ -53,7 +63,7 @@ def graph_command(
 
         pairgossip graph torus --rows 26 --cols 26
         pairgossip graph watts-strogatz --nodes 100 --save-edges net.graphml
-        pairgossip graph --file net.graphml
+        pairgossip graph --file net.graphml --advise
 
     Parameters
     ----------
@@ -65,6 +75,10 @@ def graph_command(
         Seed of a random family.
     file
         A network of your own instead: GraphML (.graphml, .xml) or an edge list.
+    advise
+        Compare the network with better laws of edges, a few more links, and overlays.
+    out
+        Draw that comparison: .png, .pdf or .svg.
     save_edges
         Write the network: GraphML if the name ends in .graphml or .xml, else an edge list.
     """
@@ -75,7 +89,10 @@ def graph_command(
             )
         _list_families(json)
         return
-    check_outputs([save_edges], [file])
+    if out is not None and not advise:
+        raise InputError("A figure is drawn of the comparison with better networks: add --advise.")
+    check_figures([out])
+    check_outputs([save_edges, out], [file])
     graph = _choose(family, nodes, file, parameters, seed)
     if save_edges is not None:
         is_graphml = save_edges.suffix.lower() in (".graphml", ".xml")
@@ -83,10 +100,33 @@ def graph_command(
         tell(f"Wrote {save_edges}")
     with working_on(f"Spectrum and distances of {graph.n:,} nodes"):
         facts = _facts_of(graph)
+    advice = _advise(graph, out) if advise else None
     if json:
-        write_json(_without_reasons(facts))
-    else:
-        _print_facts(facts)
+        more = {} if advice is None else {"advice": [asdict(one) for one in advice.options]}
+        write_json(_without_reasons(facts) | more)
+        return
+    _print_facts(facts)
+    if advice is not None:
+        from pairgossip.networks.advice import COLUMNS
+
+        write_rows(COLUMNS, advice.cells(), "better networks")
+        write_line(advice.remarks)
+
+
+def _advise(graph: Graph, out: Path | None) -> Advice:
+    """Compare the network with better ones, and draw it if that is asked for."""
+    from pairgossip.networks import advise
+    from pairgossip.networks.figure import figure_size
+
+    advice = advise(graph)
+    if out is not None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=figure_size(advice), layout="constrained")
+        advice.plot(figure.subplots())
+        write_figure(figure, out)
+        tell(f"Wrote {out}")
+    return advice
 
 
 def _choose(

@@ -81,8 +81,8 @@ def plan_command(
     group_by
         Column that says at which site each row is, as for `pairgossip estimate`.
     law
-        Which edge comes next where chance decides: uniform-edges, or node-clocks (a node calls a
-        neighbor).
+        Which edge comes next where chance decides: uniform-edges, node-clocks (a node calls a
+        neighbor), or best (so that averages settle fastest).
     seed
         Seed of what is simulated.
     out

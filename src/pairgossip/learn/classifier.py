@@ -59,8 +59,8 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         Of dual averaging. "auto" is the adaptive step, which needs no tuning; "paper" and
         functions of time are as for `minimize`; a number c means c/sqrt(t).
     law
-        Which edge comes next in random exchanges: "uniform-edges", "node-clocks", or the
-        probability of every edge of a graph that is given.
+        Which edge comes next in random exchanges: "uniform-edges", "node-clocks", "best", or
+        the probability of every edge of a graph that is given.
     iterations
         The most rounds of the sketch, by default 200, of which it seldom needs 20; or the number
         of exchanges of dual averaging, by default 500 per node, and at least 20,000.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MORE_LINKS = 0.02
 """How many links are added unless the user says it, as a part of all edges."""
-COLUMNS = ("network", "edges", "gap", "gain", "exchanges per e-fold", "continuized")
+COLUMNS = ("network", "edges", "gap", "gain", "at most", "e-fold", "continuized")
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class NetworkOption:
 
     def cells(self) -> tuple[str, ...]:
         """Return its line of the table, as text; the columns are `COLUMNS`."""
-        limit = "" if self.bound is None else f" (at most {self.bound:.4g})"
         return (
             self.name,
             f"{self.edges:,}",
             f"{self.gap:.3g}",
-            f"{self.gain:.4g}{limit}",
+            f"{self.gain:.4g}",
+            "" if self.bound is None else f"{self.bound:.4g}",
             f"{self.efold:,.0f}",
             f"{self.continuized_efold:,.0f}",
         )
@@ -85,9 +85,9 @@ class Advice:
     def remarks(self) -> str:
         """What the numbers mean, and where they do not apply."""
         return (
-            "Exchanges per e-fold are those of averaging (sketches, averages). Where rows travel, "
-            "nodes that a law calls seldom learn late from their own pairs. Overlays need that any "
-            "two nodes can talk."
+            "e-fold: exchanges in which averages come nearer to each other by a factor e, at most. "
+            "Where rows travel, nodes that a law calls seldom learn late from their own pairs. "
+            "Overlays have so many neighbors a node, and need that any two nodes can talk."
         )
 
     def __repr__(self) -> str:
@@ -162,10 +162,10 @@ def _candidates(
     if degree is None and graph.n * regular % 2:
         regular = min(regular + 1, graph.n - 1)
     if graph.n * regular % 2 == 0:
-        name = f"overlay: {RANDOM_REGULAR}, degree {regular}"
+        name = f"{RANDOM_REGULAR} overlay ({regular})"
         yield name, overlay(graph.n, regular, RANDOM_REGULAR, seed), UNIFORM_EDGES
     jumps = overlay(graph.n, kind=EXPONENTIAL)
-    yield f"overlay: {EXPONENTIAL}, degree {jumps.degrees[0]}", jumps, UNIFORM_EDGES
+    yield f"{EXPONENTIAL} overlay ({jumps.degrees[0]})", jumps, UNIFORM_EDGES
 
 
 def _judge(name: str, graph: Graph, law: NamedOrGiven, now: float | None) -> NetworkOption:

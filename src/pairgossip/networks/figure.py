@@ -22,8 +22,7 @@ def draw_advice(advice: Advice, ax: Axes | None = None) -> Axes:
     if ax is None:
         from matplotlib import pyplot
 
-        size = (7, 0.42 * len(options) + 1.3)
-        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        _, ax = pyplot.subplots(figsize=figure_size(advice), layout="constrained")
     places = range(len(options))
     least = min(min(option.efold, option.continuized_efold) for option in options)
     most = max(option.efold for option in options)
@@ -51,3 +50,8 @@ def draw_advice(advice: Advice, ax: Axes | None = None) -> Axes:
     ax.grid(axis="x", alpha=0.25)
     ax.set_axisbelow(True)
     return ax
+
+
+def figure_size(advice: Advice) -> tuple[float, float]:
+    """Return width and height in inches that suit an advice."""
+    return 7, 0.42 * len(advice.options) + 1.3

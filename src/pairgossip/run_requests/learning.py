@@ -190,6 +190,8 @@ class _Start:
         if self._fit is not None:
             request.root = root_seed(self._fit.seed)
             request.trial_numbers = self._fit.trial_numbers.tolist()
+            if request.law == str(self._fit.law):  # the best law as it was found, to the last bit
+                request.law = self._fit.law
 
     def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
         """Raise `InputError` unless the start minimized the same in the same way."""

@@ -12,7 +12,16 @@ import numpy as np
 from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.run import RunArguments
 from pairgossip.arrays import IntArray
-from pairgossip.checks import ITERATIONS_PER_NODE, check_jobs, checkpoint_grid, trial_numbers
+from pairgossip.checks import (
+    BEST_LAW,
+    ITERATIONS_PER_NODE,
+    ORDERED,
+    TREE,
+    UNIFORM_EDGES,
+    check_jobs,
+    checkpoint_grid,
+    trial_numbers,
+)
 from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
@@ -22,7 +31,8 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.graphs.laws import NamedOrGiven, as_law, settle_law
 from pairgossip.kernels.rows import check_classes, prepare_rows
-from pairgossip.progress import Advance, LateBar, progress_bar
+from pairgossip.networks.best_law import best_law
+from pairgossip.progress import Advance, LateBar, Show, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
 from pairgossip.text import format_count
@@ -45,7 +55,8 @@ class Request(RunArguments):
 
     def __post_init__(self) -> None:
         check_declared(self)
-        self.law = as_law(self.law)
+        if not isinstance(self.law, str):
+            self.law = as_law(self.law)
         self.asked_faults = Faults.check(self.faults)
         self.trial_numbers = trial_numbers(self.trials)
         check_jobs(self.n_jobs)
@@ -89,10 +100,23 @@ class Request(RunArguments):
         return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
 
     def settle_law(self, graph: Graph) -> NamedOrGiven:
-        """Return the law of edges; raise `InputError` unless it fits this network."""
-        law = settle_law(graph, self.law)
+        """Return the law of edges; raise `InputError` unless it fits this network.
+
+        The best one is found here, but not for schedules that refuse every law.
+        """
+        law = self.law
+        if isinstance(law, str) and law == BEST_LAW:
+            if self.schedule in (ORDERED, TREE):
+                return BEST_LAW
+            law = UNIFORM_EDGES if graph.n == 1 else best_law(graph, self._shown)
+        law = settle_law(graph, law)
         self.law = law
         return law
+
+    @property
+    def _shown(self) -> Show:
+        """Whether a bar is shown: a function is told of iterations, and of nothing else."""
+        return None if callable(self.progress) else self.progress
 
     def spread_nodes(self, nodes: int, count: int) -> IntArray:
         """Return evenly spaced nodes, up to a number of them."""
