@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,3 +172,106 @@ def averaging(x: Any, rings: list[Ring], h: Any = None) -> Any:
         if takes_place:
             z[i] = z[j] = (z[i] + z[j]) / 2
     return np.array(z)
+
+
+# Exchanges that take place and go wrong on one side.
+
+Node = dict[str, Any]
+Lie = Callable[[list[Node], int, int], Any]
+
+
+def half_losses(probability: float, seed: int, trial: int) -> Iterator[int | None]:
+    """Tell of one exchange that takes place after the other which side does not learn of it."""
+    places, sides = stream(seed, trial, 2, 0), stream(seed, trial, 2, 1)
+    for is_lost in _losses(probability, places):
+        yield (1 if sides.random() < 0.5 else 0) if is_lost else None
+
+
+def spoil(
+    rings: list[Ring],
+    nodes: list[Node],
+    meet: Callable[[Node, Node], None],
+    sides: Iterator[int | None],
+    liars: tuple[int, ...] = (),
+    lie: Lie = lambda nodes, liar, partner: 0.0,
+) -> int:
+    """Let nodes meet, with lies and half-lost exchanges; return how many were half lost."""
+    lost = 0
+    for i, j, takes_place in rings:
+        if not takes_place:
+            continue
+        before = deepcopy((nodes[i], nodes[j]))
+        if (i in liars) != (j in liars):
+            liar, partner = (i, j) if i in liars else (j, i)
+            told = lie(nodes, liar, partner)
+            meet(nodes[i], nodes[j])
+            honest = nodes[liar]
+            nodes[i], nodes[j] = deepcopy(before)
+            nodes[liar]["z"] = told
+            meet(nodes[i], nodes[j])
+            nodes[liar] = honest
+        else:
+            meet(nodes[i], nodes[j])
+        side = next(sides)
+        if side is not None:
+            nodes[(i, j)[side]] = before[side]
+            lost += 1
+    return lost
+
+
+def lies(
+    graph: pg.Graph, liars: tuple[int, ...], attack: str, number: float | Any, clip: Any = None
+) -> Lie:
+    """Return what liars say: the attacks as their descriptions say."""
+
+    def find(nodes: list[Node], liar: int, partner: int) -> Any:
+        theirs = nodes[partner]["z"]
+        around = [nodes[o]["z"] for o in graph.neighbors(partner).tolist() if o not in liars]
+        if attack == "constant":
+            return number
+        if attack == "sign":
+            return -nodes[liar]["z"]
+        if attack == "dissensus":
+            return theirs - 10 * sum(other - theirs for other in around)
+        usual = 1.5 * np.sqrt(sum((other - theirs) ** 2 for other in around) / max(len(around), 1))
+        return theirs + usual
+
+    return find
+
+
+def meet_gosta(x: Any, h: Callable[[Any, Any], float]) -> Callable[[Node, Node], None]:
+    """GoSta on Poisson clocks, for nodes with own row, held row, estimate and picks."""
+
+    def meet(one: Node, other: Node) -> None:
+        mean = (one["z"] + other["z"]) / 2
+        one["held"], other["held"] = other["held"], one["held"]
+        for node in (one, other):
+            node["picks"] += 1
+            node["z"] = mean + (h(x[node["own"]], x[node["held"]]) - mean) / node["picks"]
+
+    return meet
+
+
+def meet_tracking(x: Any, h: Callable[[Any, Any], float]) -> Callable[[Node, Node], None]:
+    """Tracking, for the same nodes with their own mean."""
+
+    def meet(one: Node, other: Node) -> None:
+        one["held"], other["held"] = other["held"], one["held"]
+        for node in (one, other):
+            node["picks"] += 1
+            change = (h(x[node["own"]], x[node["held"]]) - node["mean"]) / node["picks"]
+            node["mean"] += change
+            node["z"] += change
+        one["z"] = other["z"] = (one["z"] + other["z"]) / 2
+
+    return meet
+
+
+def meet_averaging(one: Node, other: Node) -> None:
+    """Gossip averaging, of numbers or rows."""
+    one["z"] = other["z"] = (one["z"] + other["z"]) / 2
+
+
+def start_nodes(n: int) -> list[Node]:
+    """Return nodes that hold their own row and have met nobody."""
+    return [{"own": k, "held": k, "z": 0.0, "picks": 0, "mean": 0.0} for k in range(n)]

@@ -31,7 +31,7 @@ def slope(theta: Any, k: int, other: int) -> Any:
     if not LABELS[k] > LABELS[other]:
         return np.zeros(3)
     apart = X[k] - X[other]
-    return -apart / (1 + np.exp(theta @ apart))
+    return -apart / (1 + np.exp(min(theta @ apart, 700.0)))
 
 
 def learn_sync(rings: list[naive.Ring]) -> Any:
@@ -62,6 +62,70 @@ def learn_async(rings: list[naive.Ring]) -> Any:
             theta[k] = -STEP / np.sqrt((len(models[k]) + 1) / picked[k]) * z[k]
             models[k].append(theta[k].copy())
     return np.array([np.mean(some, axis=0) if some else np.zeros(3) for some in models])
+
+
+def meet(one: naive.Node, other: naive.Node) -> None:
+    """Algorithm 3 as two nodes do it."""
+    mean = (one["z"] + other["z"]) / 2
+    one["held"], other["held"] = other["held"], one["held"]
+    for node in (one, other):
+        node["z"] = mean + slope(node["theta"], node["own"], node["held"]) / PICKED[node["own"]]
+        node["picks"] += 1
+        node["theta"] = -STEP / np.sqrt(node["picks"] / PICKED[node["own"]]) * node["z"]
+        node["mean"] = node["mean"] + (node["theta"] - node["mean"]) / node["picks"]
+
+
+PICKED = np.bincount(GRAPH.edges.ravel()) / GRAPH.edge_count
+SPOILED = {
+    "half lost": "half_loss=0.2",
+    "constant": "liars=[2, 9], lie=3",
+    "sign": "liars=[2, 9], attack=sign",
+    "inside": "liars=[2, 9], attack=inside-the-clip",
+    "dissensus": "liars=[2], attack=dissensus",
+    "all": "half_loss=0.1, loss=0.1, delay=0.1, liars=[2, 3], attack=sign",
+}
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain"])
+@pytest.mark.parametrize("text", SPOILED.values(), ids=list(SPOILED))
+def test_exchanges_that_go_wrong_on_one_side(text: str, engine: str) -> None:
+    faults = pg.Faults.from_text(text)
+    found = fit(faults, engine=engine, iterations=300)
+    rings = naive.ring(naive.exchanges_of(GRAPH, 3, 0, 300), faults, N, 3)
+    zero = np.zeros(3)
+    nodes = [node | {"z": zero, "theta": zero, "mean": zero} for node in naive.start_nodes(N)]
+    liars = () if isinstance(faults.liars, int) else tuple(faults.liars)
+    lie = naive.lies(GRAPH, liars, faults.attack_name, np.full(3, faults.lie or 0.0))
+    half = naive.half_losses(faults.half_loss, 3, 0)
+    lost = naive.spoil(rings, nodes, meet, half, liars, lie)
+    expected = np.array([node["mean"] for node in nodes])
+    np.testing.assert_allclose(found.models[0], expected, rtol=1e-7, atol=1e-12)
+    assert (found.half_lost is None) == (lost == 0)
+    assert found.half_lost is None or found.half_lost[-1] == lost
+
+
+def test_liars_do_harm_unless_told_otherwise() -> None:
+    honest = fit("loss=0.01", iterations=4000)
+    for attack in ("constant", "sign"):
+        lied_to = fit(f"liars=2, attack={attack}", iterations=4000)
+        assert lied_to.objective[-1] > honest.objective[-1] + 0.01
+
+
+def test_the_adaptive_step_with_liars_on_either_engine() -> None:
+    text = "half_loss=0.05, liars=[2], attack=dissensus"
+    one, other = (
+        fit(text, engine=engine, step=None, iterations=300) for engine in ("auto", "plain")
+    )
+    np.testing.assert_allclose(one.models, other.models, rtol=1e-6)
+
+
+def test_a_fit_with_halves_goes_on() -> None:
+    text = "half_loss=0.1, liars=[3], attack=sign"
+    whole, half = fit(text, checkpoints=[300]), fit(text, iterations=300)
+    later = fit(text, start=half, checkpoints=[300])
+    np.testing.assert_allclose(later.models, whole.models, rtol=1e-9)
+    assert later.half_lost is not None and whole.half_lost is not None
+    assert later.half_lost[-2:].tolist() == whole.half_lost.tolist()
 
 
 def fit(faults: Any, clock: str = "async", engine: str = "auto", **more: Any) -> pg.Fit:

@@ -13,7 +13,7 @@ from pairgossip.faults.gaps import Gaps
 from pairgossip.faults.network import FaultyNetwork
 
 _GAPS_AT_ONCE = 1 << 10
-_LOSS, _CHURN, SPOILT, _START = range(4)
+_LOSS, _CHURN, SPOILED, _START = range(4)
 """The numbers of the children that are drawn from; one is of exchanges that go wrong by half."""
 
 

@@ -222,8 +222,14 @@ class Trial(ABC, Generic[R]):
             self.record.time[at] = self._schedule.time_of(self.done)
         self.record.traffic[at] = self.traffic()
         self.record.lost[at] = self._schedule.lost
+        self.record.half_lost[at] = self.half_lost
         self._measure(at)
         self.record.written = at + 1
+
+    @property
+    def half_lost(self) -> int:
+        """How many exchanges one of the two nodes has not learned of until now."""
+        return 0
 
     def traffic(self) -> tuple[int, ...]:
         """Return what was sent until now."""

@@ -70,6 +70,8 @@ class Course(NamedTuple):
     schedule: str = RANDOM
     sweep: Sweep | None = None
     relaxation: float = 0.5
+    loss: float = 0.0
+    """The probability that an exchange does not take place."""
 
 
 RANDOM_COURSE = Course()

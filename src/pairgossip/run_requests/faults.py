@@ -16,6 +16,7 @@ from pairgossip.faults import Faults
 from pairgossip.faults.network import FaultyNetwork, choose_lies, resolve
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Problem
+from pairgossip.losses.learning import PairwiseLearning
 
 _WHO = 1 << 31
 """The number of the child of a run's seed by which it is drawn who lies and who crashes."""
@@ -124,15 +125,30 @@ def lies_about(problem: Problem, exact: float | FloatArray, root: SeedSequence) 
     return choose_lies(means, np.sqrt((values**2).mean(axis=0)))
 
 
+def lies_about_slopes(problem: PairwiseLearning, iterations: int, root: SeedSequence) -> FloatArray:
+    """Return what a constant attack on learning sends unless it is given.
+
+    It is minus ten times what gradients at the zero model add up to in all iterations.
+    """
+    trial = problem.for_trial(child(root, _WHO, _TRIAL))
+    nodes, held = _choose_pairs(trial.n, stream(root, _WHO, _PAIRS))
+    slopes = trial.gradient(np.zeros((len(nodes), trial.dimension)), nodes, held)
+    return -iterations * choose_lies(slopes.mean(axis=0), np.sqrt((slopes**2).mean(axis=0)))
+
+
 def _look_at(problem: Problem, draws: Generator) -> FloatArray:
     """Return numbers that nodes average, one column per component: features, or of some pairs."""
     if not problem.step_arguments:
         return problem.features
-    if problem.n**2 <= _PAIRS_LOOKED_AT:
-        nodes, held = np.divmod(np.arange(problem.n**2), problem.n)
-    else:
-        nodes, held = draws.integers(0, problem.n, (2, _PAIRS_LOOKED_AT))
-    return problem.values(nodes, held)
+    return problem.values(*_choose_pairs(problem.n, draws))
+
+
+def _choose_pairs(n: int, draws: Generator) -> tuple[IntArray, IntArray]:
+    """Return pairs of nodes: all, or some where there are many."""
+    if n**2 <= _PAIRS_LOOKED_AT:
+        return np.divmod(np.arange(n**2), n)
+    nodes, held = draws.integers(0, n, (2, _PAIRS_LOOKED_AT))
+    return nodes, held
 
 
 def with_false_rows(data: Any, liars: IntArray, faults: Faults) -> FloatArray:

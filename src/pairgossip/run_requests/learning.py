@@ -41,7 +41,12 @@ from pairgossip.results.loading import load
 from pairgossip.results.notices import warn_if_short, warn_if_slow
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
-from pairgossip.run_requests.faults import check_descent, check_length, find_faulty
+from pairgossip.run_requests.faults import (
+    check_descent,
+    check_length,
+    find_faulty,
+    lies_about_slopes,
+)
 from pairgossip.run_requests.request import Request
 from pairgossip.run_requests.sketched import LARGEST_JUDGED
 
@@ -81,7 +86,7 @@ class LearningRequest(MinimizeArguments, Request):
         judged = whole(
             "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
         )
-        network = self._find_faulty(graph, int(grid[-1]))
+        network = self._find_faulty(graph, problem, int(grid[-1]))
         nodes = self.spread_nodes(problem.n, judged)
         if network is not None:
             honest = network.honest
@@ -99,14 +104,19 @@ class LearningRequest(MinimizeArguments, Request):
             faulty=network,
         )
 
-    def _find_faulty(self, graph: Graph, iterations: int) -> FaultyNetwork | None:
+    def _find_faulty(
+        self, graph: Graph, problem: PairwiseLearning, iterations: int
+    ) -> FaultyNetwork | None:
         """Return the faults on the network; None if nothing goes wrong."""
         faults = self.asked_faults
         if faults is None:
             return None
         check_descent(faults, self.clock, graph)
         check_length(faults, iterations)
-        return find_faulty(faults, graph, self.root, np.ones(1))
+        lies = np.ones(problem.dimension)
+        if faults.liars and faults.lie is None:
+            lies = lies_about_slopes(problem, iterations, self.root)
+        return find_faulty(faults, graph, self.root, lies)
 
     def _rows(self) -> LearningProblem:
         """Return the problem of the rows, whose nodes see reports only if it is private."""

@@ -48,11 +48,13 @@ def averaging_error(
     exchanges: IntArray,
     law: LawLike = UNIFORM_EDGES,
     relaxation: float = 0.5,
+    loss: float = 0.0,
 ) -> FloatArray:
     """Return the root mean square over nodes and runs of value minus mean after these exchanges.
 
-    ``values`` is what the nodes start from, shape (n,). NaN from where on it would take too long
-    to compute, as after very many exchanges on a ring of thousands of nodes.
+    ``values`` is what the nodes start from, shape (n,), and ``loss`` the probability that an
+    exchange does not take place: that part of Phi is the identity. NaN from where on it would take
+    too long to compute, as after very many exchanges on a ring of thousands of nodes.
     """
     if graph.n > LARGEST_EXACT:
         raise InputError(
@@ -60,7 +62,7 @@ def averaging_error(
             f"{graph.n:,}."
         )
     deviations = values - values.mean()
-    steps, check_at = _Lanczos(graph, law, relaxation), _FIRST_CHECK
+    steps, check_at = _Lanczos(graph, law, relaxation, loss), _FIRST_CHECK
     last = max(int(np.max(exchanges, initial=1)), 2)
     looks = np.unique(np.rint(np.geomspace(1, last, _LOOKS)))
     for basis in steps:
@@ -105,7 +107,8 @@ class _Lanczos:
     ``seen`` is what the deviations of the values make of each matrix of the basis.
     """
 
-    def __init__(self, graph: Graph, law: LawLike, relaxation: float) -> None:
+    def __init__(self, graph: Graph, law: LawLike, relaxation: float, loss: float) -> None:
+        self._loss = loss
         self._laplacian, self._relaxation = relaxation * graph.laplacian(law), relaxation
         self._edges, self._chances = graph.edges, graph.edge_probabilities(law)
         self._n = graph.n
@@ -165,7 +168,8 @@ class _Lanczos:
         """Return the sum over nodes of expected square deviations, from so many steps or all."""
         seen = np.array(self.seen[:size])
         values, vectors = self._decompose(len(seen))
-        faded = np.clip(values, -1.0, 1.0) ** np.asarray(exchanges, dtype=np.float64)[:, None]
+        shares = self._loss + (1 - self._loss) * np.clip(values, -1.0, 1.0)
+        faded = shares ** np.asarray(exchanges, dtype=np.float64)[:, None]
         return np.asarray(np.maximum(self._size * (faded * vectors[0]) @ (vectors.T @ seen), 0.0))
 
     def _decompose(self, size: int) -> tuple[FloatArray, FloatArray]:

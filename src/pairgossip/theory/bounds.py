@@ -93,10 +93,12 @@ class GossipSpectrum(NamedTuple):
     average: FloatArray
 
 
-def gossip_spectrum(graph: Graph, law: LawLike = "uniform-edges") -> GossipSpectrum:
-    """Decompose the expected swap and average of one exchange."""
+def gossip_spectrum(
+    graph: Graph, law: LawLike = "uniform-edges", loss: float = 0.0
+) -> GossipSpectrum:
+    """Decompose the expected swap and average of one exchange, which may not take place."""
     check_size(graph.n)
-    values, vectors = np.linalg.eigh(graph.laplacian_dense(law))
+    values, vectors = np.linalg.eigh((1 - loss) * graph.laplacian_dense(law))
     # The constant mode is known exactly; its rounding errors would be raised to high powers.
     values[0], vectors[:, 0] = 0.0, 1 / np.sqrt(graph.n)
     return GossipSpectrum(vectors, 1 - values, 1 - values / 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -66,11 +67,12 @@ def theory_curves(
     known, law = known_expectation(method, clock), course.law
     deviation = error = sampling = unknown
     if method.averages:
-        values, mean, gap = problem.features[:, 0], problem.exact(), graph.normalized_gap(law)
+        values, mean = problem.features[:, 0], problem.exact()
+        gap = (1 - course.loss) * graph.normalized_gap(law)
         expectation = bounds.averaging_expectation_bound(values, gap, iterations)
         deviation = bounds.averaging_bound(values, gap, iterations)
         if graph.n <= LARGEST_EXACT:
-            error = averaging_error(values, graph, iterations, law)
+            error = averaging_error(values, graph, iterations, law, loss=course.loss)
     elif isinstance(problem.kernel, Combination):
         raise InputError(
             f"'{problem.kernel.name}' is a function of averages, such as a ratio: theory speaks of "
@@ -80,16 +82,17 @@ def theory_curves(
         values = problem.matrix()
         mean = values.mean()
         sizes = constants(values, graph, law)
+        sizes = replace(sizes, gap=(1 - course.loss) * sizes.gap)
         expectation = BOUNDS[known](sizes, iterations)
-        if known is Expectation.GOSTA and graph.n > 2:
+        if known is Expectation.GOSTA and graph.n > 2 and not course.loss:
             deviation = bounds.gosta_deviation_bound(sizes, iterations)
-        if method.estimates == "statistic":
+        if method.estimates == "statistic" and not course.loss:
             sampling = sampling_error(values, 2 * method.exchanges_per_iteration * iterations)
     # Estimates are linear in the values and exact for constants: no cancellation in the bias.
     axis = 1 if method.estimates == "row-mean" else None
     centered = values - values.mean(axis=axis, keepdims=True)
     centered -= centered.mean(axis=axis, keepdims=True)  # what rounding left
-    at = EXPECTED[known](centered, gossip_spectrum(graph, law), order)
+    at = EXPECTED[known](centered, gossip_spectrum(graph, law, course.loss), order)
     bias = np.array([at(t) for t in iterations.tolist()])
     size, root_n = np.sqrt(np.mean(bias**2, axis=1)), np.sqrt(graph.n)
     return TheoryCurves(
@@ -168,7 +171,8 @@ def _averaging_error(
         )
     values, floor = problem.linearized()
     if course.schedule == RANDOM:
-        error = averaging_error(values, graph, iterations, course.law, course.relaxation)
+        how = course.law, course.relaxation, course.loss
+        error = averaging_error(values, graph, iterations, *how)
     elif course.sweep is not None:
         if graph.n > _LARGEST_SWEPT:
             raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -77,6 +77,15 @@ def take_snapshot(
     return Snapshot(held.copy(), z, theta, mean, picks, metric)
 
 
+class NodeParts(NamedTuple):
+    """The state of an asynchronous network in place."""
+
+    z: FloatArray
+    """What nodes send, shape (n, p)."""
+    arrays: tuple[Any, ...]
+    """All arrays with an entry or row for each node; ``z`` is one of them, or a part of one."""
+
+
 class DescentEngine(Protocol):
     """A network in motion."""
 
@@ -122,6 +131,13 @@ class PlainDescent:
                 gamma = self._gamma(self._sync.models.t + 1)
                 self._sync = plain_sync.step(self._sync, pair, problem.gradient, prox, gamma)
 
+    def parts(self) -> NodeParts:
+        """Return the asynchronous state in place."""
+        held, z, theta, mean, picks = self._async
+        state = held.copy(), z.copy(), theta.copy(), mean.copy(), picks.copy()
+        self._async = plain_async.State(*state)  # the zeros of the start are one array
+        return NodeParts(self._async.z, self._async)
+
     def _gamma(self, t: float) -> float:
         return float(self._descent.sizes(np.array([t], dtype=np.float64))[0])
 
@@ -160,6 +176,11 @@ class PlainAdaptive:
                 self._state, pair, self._pull, descent.proximal.map_in_metric,
                 self._scale, descent.probabilities,
             )  # fmt: skip
+
+    def parts(self) -> NodeParts:
+        """Return the state in place."""
+        z = self._state.sums[:, : self._descent.problem.dimension]
+        return NodeParts(z, self._state)
 
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""

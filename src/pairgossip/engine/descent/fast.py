@@ -12,6 +12,7 @@ from pairgossip.engine.descent import adaptive_loops, line_loops
 from pairgossip.engine.descent import loops as descent_loops
 from pairgossip.engine.descent.engines import (
     Descent,
+    NodeParts,
     Snapshot,
     adaptive_snapshot,
     take_snapshot,
@@ -198,6 +199,11 @@ class AsyncDescent(_RowEngine):
         super().__init__(descent)
         self._probabilities = np.ascontiguousarray(descent.probabilities)
 
+    def parts(self) -> NodeParts:
+        """Return the state in place."""
+        z = self._rows[:, : self._problem.dimension]
+        return NodeParts(z, (self._rows, self._held, self._picks))
+
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         counts = np.empty(nodes.shape)
         descent_loops.count_picks(exchanges, self._picks, counts)
@@ -246,6 +252,10 @@ class AdaptiveAsync(_AdaptiveEngine):
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
         self._rows = np.zeros((descent.problem.n, 4 * descent.problem.dimension + 1))
+
+    def parts(self) -> NodeParts:
+        """Return the state in place."""
+        return NodeParts(self._rows[:, : self._problem.dimension], (self._rows, self._held))
 
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         adaptive_loops.asynchronous(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -18,7 +19,9 @@ from pairgossip.engine.descent.engines import (
     check_descent_engine,
 )
 from pairgossip.engine.descent.judge import build_judge
-from pairgossip.engine.faulty_schedule import FaultySchedule
+from pairgossip.engine.descent.spoiled import RowsEngine, SpoiledDescent
+from pairgossip.engine.exchanges.spoil import Spoil
+from pairgossip.engine.faulty_schedule import SPOILED, FaultySchedule
 from pairgossip.engine.schedule import TRIAL_FAULTS, TRIAL_PROBLEM, Schedule, child, random_schedule
 from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
@@ -130,6 +133,10 @@ class DescentTrial(Trial[DescentRecord]):
             problem = problem.for_trial(child(seed, TRIAL_PROBLEM))
         self._descent = setup.descent._replace(problem=problem)
         self._engine = build_descent(setup.engine, self._descent)
+        self._spoiled: SpoiledDescent | None = None
+        if setup.faulty is not None and setup.faulty.faults.spoils:
+            spoil = Spoil(setup.faulty, child(seed, TRIAL_FAULTS, SPOILED))
+            self._engine = self._spoiled = SpoiledDescent(cast(RowsEngine, self._engine), spoil)
         self._before: Snapshot | None = None
         record, schedule = DescentRecord(setup), setup.schedule(seed)
         record.reports = problem.reports
@@ -138,12 +145,19 @@ class DescentTrial(Trial[DescentRecord]):
         if origin.states:  # pass over the exchanges made before, and take up the state after them
             for exchanges in schedule.skip(origin.iterations):
                 meter.count(*schedule.account(exchanges))
+                if self._spoiled is not None:
+                    self._spoiled.skip(exchanges[0])
             self._engine.restore(origin.states[number], origin.iterations)
             self.done = origin.iterations
 
     def read(self) -> Snapshot:
         """Return the state of every node."""
         return self._engine.snapshot()
+
+    @property
+    def half_lost(self) -> int:
+        """How many exchanges were half lost until now."""
+        return 0 if self._spoiled is None else self._spoiled.half_lost
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return the objective of every model, penalty included; NaN where it diverged."""

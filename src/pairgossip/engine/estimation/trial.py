@@ -12,7 +12,7 @@ from numpy.random import SeedSequence
 from pairgossip.algorithms import row_products, weighted_gosta
 from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray, mean, root_mean_square
-from pairgossip.checks import CONTINUIZED, TREE
+from pairgossip.checks import CONTINUIZED, RANDOM, TREE
 from pairgossip.engine.estimation.engine import (
     Engine,
     Flooding,
@@ -35,6 +35,7 @@ from pairgossip.engine.schedule import (
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
 from pairgossip.errors import InputError, needed_for_speed
+from pairgossip.faults import Faults
 from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven
@@ -182,10 +183,13 @@ class Setup:
     @property
     def course(self) -> Course:
         """What theory asks of the exchanges; raise `InputError` if it does not know the faults."""
+        table, loss = self.timetable, 0.0
         if self.faulty is not None:
-            raise unknown_to_theory(str(self.faulty.faults))
-        table = self.timetable
-        return Course(self.law, table.name, table.sweep, table.stride)
+            faults, loss = self.faulty.faults, self.faulty.faults.loss
+            is_alike = table.name == RANDOM and not isinstance(self.graph, GroupedGraph)
+            if str(faults) != str(Faults(loss=loss)) or not is_alike:
+                raise unknown_to_theory(str(faults))
+        return Course(self.law, table.name, table.sweep, table.stride, loss)
 
     def schedule(self, seed: SeedSequence) -> Schedule:
         """Return the exchanges of a trial that take place."""
