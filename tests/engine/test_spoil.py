@@ -105,7 +105,7 @@ def test_gosta_with_faults(kernel: Any, faults: Faults, engine: str) -> None:
     how = Procedure(find_method("gosta"), "async")
     running = spoiled(engine, pairs, how, faults)
     np.testing.assert_allclose(running.estimates()[:, 0], expected, rtol=1e-11)
-    assert running.half_lost == len(lost_sides(faults, 100))  # type: ignore[attr-defined]
+    assert running.half_lost == len(lost_sides(faults, 100))
 
 
 @pytest.mark.parametrize("engine", ["auto", "plain"])

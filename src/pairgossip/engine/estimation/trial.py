@@ -24,7 +24,7 @@ from pairgossip.engine.estimation.engine import (
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
 from pairgossip.engine.exchanges.engine import ExchangeEngine
 from pairgossip.engine.exchanges.spoil import Spoil
-from pairgossip.engine.faulty_schedule import FaultySchedule
+from pairgossip.engine.faulty_schedule import SPOILED, FaultySchedule
 from pairgossip.engine.schedule import (
     TRIAL_FAULTS,
     TRIAL_MARKS,
@@ -37,7 +37,7 @@ from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, T
 from pairgossip.errors import InputError, needed_for_speed
 from pairgossip.faults import Faults
 from pairgossip.faults.network import FaultyNetwork
-from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs import Changing, Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Course
 from pairgossip.inference.answer import NORMAL, Law
@@ -186,7 +186,8 @@ class Setup:
         table, loss = self.timetable, 0.0
         if self.faulty is not None:
             faults, loss = self.faulty.faults, self.faulty.faults.loss
-            is_alike = table.name == RANDOM and not isinstance(self.graph, GroupedGraph)
+            is_fixed = not isinstance(self.graph, GroupedGraph | Changing)
+            is_alike = table.name == RANDOM and is_fixed
             if str(faults) != str(Faults(loss=loss)) or not is_alike:
                 raise unknown_to_theory(str(faults))
         return Course(self.law, table.name, table.sweep, table.stride, loss)
@@ -208,6 +209,12 @@ class Setup:
             ),
             compiled=self.engine != "plain",
         )
+
+    def spoil(self, seed: SeedSequence) -> Spoil | None:
+        """Return what goes wrong on one side of exchanges; liars' rows are false from the start."""
+        if self.faulty is None or not self.faulty.faults.spoils or self.method.collects:
+            return None
+        return Spoil(self.faulty, child(seed, TRIAL_FAULTS, SPOILED))
 
     def meter(self) -> Meter:
         """Return a new meter of what a trial sends."""
@@ -299,7 +306,7 @@ class EstimationTrial(Trial[TrialRecord]):
         if method.weighs_by_picks and setup.graph.n > 1:
             weights = weighted_gosta.weights(setup.graph.pick_probabilities(setup.law))
         how = Procedure(method, setup.clock, setup.order, weights, setup.timetable)
-        self._engine = build_engine(setup.engine, problem, how)
+        self._engine = build_engine(setup.engine, problem, how, setup.spoil(seed))
         self._seen = SeenErrors()
         self._visitors: Visitors | None = None
         self._rows: RowErrors | None = None
@@ -340,6 +347,11 @@ class EstimationTrial(Trial[TrialRecord]):
                 "value for some pair, or the data are so large that sums of them overflow."
             )
         return problem.read(values)
+
+    @property
+    def half_lost(self) -> int:
+        """How many exchanges one of the two nodes has not learned of until now."""
+        return self._engine.half_lost
 
     @property
     def _floods(self) -> bool:
