@@ -104,6 +104,10 @@ class SlowRun(Notice, UserWarning):
     """A run takes much longer than one that learns nearly the same; the message says which."""
 
 
+class NotCompiled(Notice, UserWarning):
+    """A method runs as it is written, many times slower; the message says what is in the way."""
+
+
 class SlowSchedule(Notice, UserWarning):
     """A schedule would be slower than random exchanges, which are made instead."""
 

@@ -13,6 +13,7 @@ from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.engine.estimation.trial import LARGEST_COLLECTION, Setup, check_engine
+from pairgossip.engine.exchanges.rehearsal import rehearse
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.faults.network import FaultyNetwork
@@ -108,7 +109,7 @@ class EstimationRequest(EstimateArguments, Request):
         if self.interval is not None:
             self._check_errors(rows, by_site, target, freedom)
         network = self._find_faulty(problem, graph, target)
-        return Setup(
+        setup = Setup(
             problem=self._as_told(problem, site_of, network),
             graph=graph,
             method=self._method,
@@ -128,6 +129,7 @@ class EstimationRequest(EstimateArguments, Request):
             exact_error=self._exact_error(rows),
             faulty=network,
         )
+        return rehearse(setup, self.root)
 
     def _check_faults(self, problem: Problem, graph: Graph, iterations: int) -> None:
         """Raise `InputError` unless the nodes of this network can have the faults."""

@@ -192,6 +192,14 @@ class Setup:
                 raise unknown_to_theory(str(faults))
         return Course(self.law, table.name, table.sweep, table.stride, loss)
 
+    @property
+    def procedure(self) -> Procedure:
+        """The method as it is carried out."""
+        weights = None
+        if self.method.weighs_by_picks and self.graph.n > 1:
+            weights = weighted_gosta.weights(self.graph.pick_probabilities(self.law))
+        return Procedure(self.method, self.clock, self.order, weights, self.timetable)
+
     def schedule(self, seed: SeedSequence) -> Schedule:
         """Return the exchanges of a trial that take place."""
         walks = self.method.exchanges_per_iteration
@@ -296,17 +304,13 @@ class EstimationTrial(Trial[TrialRecord]):
     """A network that estimates a statistic."""
 
     def __init__(self, setup: Setup, seed: SeedSequence) -> None:
-        method, record = setup.method, TrialRecord(setup)
+        record = TrialRecord(setup)
         problem = setup.problem.for_trial(child(seed, TRIAL_PROBLEM))
         if setup.privacy_error is not None:
             record.private_value = problem.exact()
         self._setup = setup
         self._problem = problem
-        weights = None
-        if method.weighs_by_picks and setup.graph.n > 1:
-            weights = weighted_gosta.weights(setup.graph.pick_probabilities(setup.law))
-        how = Procedure(method, setup.clock, setup.order, weights, setup.timetable)
-        self._engine = build_engine(setup.engine, problem, how, setup.spoil(seed))
+        self._engine = build_engine(setup.engine, problem, setup.procedure, setup.spoil(seed))
         self._seen = SeenErrors()
         self._visitors: Visitors | None = None
         self._rows: RowErrors | None = None

@@ -7,9 +7,11 @@ around it for constants, so a function is compiled anew when these change.
 from __future__ import annotations
 
 import dis
+import re
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -52,6 +54,30 @@ def prepare_exchange(exchange: Any, *, takes_values: bool) -> Dispatcher:
     """Return an exchange as a function of the state, two nodes and the kernel."""
     exchange = prepare(exchange)
     return exchange if takes_values else prepare(written.without_values(exchange))
+
+
+def explain_refusal(exchange: Any, state: Any, h: Any) -> str | None:
+    """Say which line of an exchange numba does not accept, and why; None if it accepts all."""
+    given: list[Any] = [state, 0, 0] if h is None else [state, 0, 0, h]
+    try:
+        prepare(exchange).compile(tuple(map(typeof, given)))
+    except Exception as refused:  # numba has many, and others happen inside it
+        return _explain(refused, written.prepare(exchange).__code__)
+    return None
+
+
+def _explain(refused: Exception, code: CodeType) -> str:
+    place, name = getattr(refused, "loc", None), Path(code.co_filename).name
+    line = code.co_firstlineno
+    if place is not None and Path(place.filename).name == name:
+        line = place.line
+    else:  # what numba does inside went wrong: of the lines that it lists, one is the function's
+        listed = re.findall(r'File "([^"]+)", line (\d+)', str(refused))
+        line = next((int(at) for file, at in listed if Path(file).name == name), line)
+    said = (text.strip() for text in str(refused).splitlines())
+    reasons = [text for text in said if text and not text.startswith("Failed in nopython mode")]
+    why = reasons[0].rstrip(".:") if reasons else type(refused).__name__
+    return f"line {line} of {name} ({why[:120]})"
 
 
 def _read_names(code: CodeType) -> set[str]:

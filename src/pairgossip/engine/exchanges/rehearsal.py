@@ -1,0 +1,138 @@
+"""Whether a method's own exchange can be compiled, tried before the trials of a run begin.
+
+Numbers may differ, too: a compiled function knows no variables outside its state that change, and
+other random numbers. So the first exchanges are made both ways and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.algorithms.methods import BUILT_IN
+from pairgossip.arrays import PairArray
+from pairgossip.engine.estimation.trial import Setup, runs_in_place
+from pairgossip.engine.exchanges import written
+from pairgossip.engine.exchanges.engine import ExchangeEngine, start_states
+from pairgossip.engine.schedule import TRIAL_PROBLEM, child
+from pairgossip.errors import InputError, NotCompiled, needed_for_speed, notify
+from pairgossip.kernels import Problem
+
+_COMPARED = 200
+"""Exchanges that are made both ways."""
+_ALONE = 20
+"""Exchanges of which it is checked that they touch two nodes only."""
+_ROUNDING = 1e-9
+"""The largest difference that is taken for rounding, relative to the largest number."""
+
+
+def rehearse(setup: Setup, root: SeedSequence) -> Setup:
+    """Return the setup with the engine that can run its method's own exchange, if it has one.
+
+    Warn with `NotCompiled` where that is the plain one against hopes.
+    """
+    seed = child(root, 0)
+    spoil = setup.spoil(seed) if setup.graph.n > 1 else None
+    in_place = spoil is not None or runs_in_place(setup.engine, setup.procedure)
+    if setup.graph.n == 1 or not in_place:
+        return setup
+    problem = setup.problem.for_trial(child(seed, TRIAL_PROBLEM))
+    (block,) = setup.schedule(seed).draw(_COMPARED)
+    is_ours = any(setup.method is method for method in BUILT_IN)
+    if spoil is not None and not is_ours:
+        _check_alone(setup, problem, block[:_ALONE])
+    if setup.engine == "plain":
+        return setup
+    trusts = is_ours and (spoil is None or isinstance(spoil.faulty.faults.attack, str))
+    why = _why_not_compiled(setup, problem, None if trusts else block, seed)
+    if why is None:
+        return setup
+    if setup.engine == "fused":
+        raise InputError(f"Method '{setup.method.name}' cannot be compiled: {why}.")
+    notice = NotCompiled(
+        f"Method '{setup.method.name}' runs as it is written, many times slower, since {why}; "
+        "{argument} asks for that.",
+        "engine",
+        "plain",
+    )
+    notify(notice)
+    return replace(setup, engine="plain")
+
+
+def _why_not_compiled(
+    setup: Setup, problem: Problem, block: PairArray | None, seed: SeedSequence
+) -> str | None:
+    """Say why the run cannot be compiled; without a block it is trusted to give the same."""
+    with needed_for_speed():
+        from pairgossip.engine.exchanges import compiled, values
+    averages = setup.method.averages
+    if not averages and not values.has_compiled_values(problem):
+        return (
+            f"kernel '{problem.name}' is not built in, and of others the values of all pairs are "
+            f"kept, which is done up to {values.LARGEST_TABLE:,} nodes"
+        )
+    if block is None:
+        return None
+    how, form = setup.procedure, setup.method.in_place[setup.clock]
+    as_written = ExchangeEngine(problem, how, setup.spoil(seed), compiled=False)
+    as_written.advance((block,))  # mistakes show here, with their line
+    h = None if averages else values.kernel_values(problem, 1)[0]
+    refusal = compiled.explain_refusal(form.exchange, as_written.states[0], h)
+    if refusal is not None:
+        return f"numba does not compile {refusal}"
+    try:
+        fast = ExchangeEngine(problem, how, setup.spoil(seed), compiled=True)
+    except InputError:
+        raise
+    except Exception as refused:  # of functions for faults
+        return f"numba does not compile what its faults need ({str(refused).splitlines()[0]})"
+    fast.advance((block,))
+    if all(map(_are_same, fast.states, as_written.states)):
+        return None
+    return (
+        f"compiled it gives other numbers within {_COMPARED} exchanges: its exchange must depend "
+        "on its state alone, and not on random numbers or variables that change"
+    )
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether all arrays of two states are the same but for rounding."""
+    for mine, theirs in zip(one, other, strict=True):
+        if mine.dtype.kind not in "biufc":
+            if not np.array_equal(mine, theirs):
+                return False
+            continue
+        a, b = mine.astype(np.complex128), theirs.astype(np.complex128)
+        size = np.abs(b[np.isfinite(b)]).max(initial=0.0)
+        if not np.allclose(a, b, rtol=_ROUNDING, atol=_ROUNDING * size, equal_nan=True):
+            return False
+    return True
+
+
+def _check_alone(setup: Setup, problem: Problem, block: PairArray) -> None:
+    """Raise `InputError` unless exchanges touch nothing but the two nodes that meet."""
+    how, form = setup.procedure, setup.method.in_place[setup.clock]
+    state = start_states(problem, how)[0]
+    takes_values = not setup.method.averages
+    exchange: Callable[..., None] = written.prepare_exchange(
+        form.exchange, takes_values=takes_values
+    )
+    h = written.kernel_values(problem, 1)[0]
+    for i, j in block.tolist():
+        before = [array.copy() for array in state]
+        exchange(state, i, j, h)
+        for name, array, old in zip(state._fields, state, before, strict=True):
+            others = np.ones(len(array), dtype=np.bool_)
+            if len(array) == problem.n:
+                others[[i, j]] = False
+            if array[others].tobytes() != old[others].tobytes():
+                raise InputError(
+                    f"Half-lost exchanges and liars need an exchange that changes the two nodes "
+                    f"that meet alone, and that of method '{setup.method.name}' changes more of "
+                    f"'{name}': leave {{argument}} out.",
+                    "faults",
+                )
