@@ -72,7 +72,7 @@ def _explain(refused: Exception, code: CodeType) -> str:
     if place is not None and Path(place.filename).name == name:
         line = place.line
     else:  # what numba does inside went wrong: of the lines that it lists, one is the function's
-        listed = re.findall(r'File "([^"]+)", line (\d+)', str(refused))
+        listed = re.findall(r" at (.+) \((\d+)\)$", str(refused), re.MULTILINE)
         line = next((int(at) for file, at in listed if Path(file).name == name), line)
     said = (text.strip() for text in str(refused).splitlines())
     reasons = [text for text in said if text and not text.startswith("Failed in nopython mode")]
