@@ -159,6 +159,12 @@ def test_links_ring_alike(cli: CommandLine, patients: Path, tmp_path: Path, comm
     )
 
 
+def test_links_of_members_have_no_nodes(cli: CommandLine, patients: Path, tmp_path: Path) -> None:
+    spec = written(tmp_path, SPEC + '\n[links]\n"ann bob" = 2\n')
+    said = cli.error("estimate", patients, "--spec", spec)
+    assert "has links by the names of members, and a simulation has nodes without" in said
+
+
 def test_the_other_command(cli: CommandLine, patients: Path, tmp_path: Path) -> None:
     spec, model = written(tmp_path, SPEC), ("--model", tmp_path / "m.json")
     assert cli.error("train", patients, "--spec", spec, *model) == (

@@ -2,7 +2,7 @@
 
 from pairgossip.networks.advice import Advice, NetworkOption, advise
 from pairgossip.networks.best_law import BestLaw, best_law
-from pairgossip.networks.links import OVERLAYS, best_links, overlay
+from pairgossip.networks.links import OVERLAYS, best_links, link_table, overlay
 
 __all__ = [
     "OVERLAYS",
@@ -12,5 +12,6 @@ __all__ = [
     "advise",
     "best_law",
     "best_links",
+    "link_table",
     "overlay",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError
-from pairgossip.graphs import Graph, random_regular
+from pairgossip.graphs import GivenLaw, Graph, random_regular
 from pairgossip.graphs.checks import node_count
 from pairgossip.graphs.spectrum import slowest_mode
 from pairgossip.networks.best_law import check_network
@@ -65,6 +65,29 @@ def _farthest(
                 widest, best = float(mode[high] - mode[low]), (low, high)
                 break
     return best
+
+
+def link_table(graph: Graph, law: GivenLaw) -> str:
+    """Return a law as the table of links of a specification, for peers that exchange rows.
+
+    A link of weight 2 rings twice as often as one of weight 1, the mean of all.
+
+    Examples
+    --------
+    >>> graph = Graph(3, [[0, 1], [1, 2]], names=["ann", "bob", "cy"])
+    >>> print(link_table(graph, GivenLaw([0.75, 0.25])))
+    [links]
+    "ann bob" = 1.5
+    "bob cy" = 0.5
+    """
+    if graph.names is None:
+        raise InputError("Links are told by the names of members: give the graph names.")
+    chances = graph.edge_probabilities(law)
+    lines = ["[links]"]
+    for (i, j), chance in zip(graph.edges.tolist(), chances.tolist(), strict=True):
+        pair = " ".join(sorted((graph.names[i], graph.names[j])))
+        lines.append(f'"{pair}" = {chance * graph.edge_count:.6g}')
+    return "\n".join(lines)
 
 
 def overlay(

@@ -44,6 +44,11 @@ class Specified(NamedTuple):
                 f"{path} is for peers, whose links all ring alike: leave --law out, or run "
                 "without --spec."
             )
+        if spec.links is not None:
+            raise InputError(
+                f"{path} has links by the names of members, and a simulation has nodes without: "
+                "leave links out of it here, and give the law to pg.estimate."
+            )
         if (spec.loss is not None) != learns:
             kind = "a kernel, which is estimated, not learned: use pairgossip estimate."
             other = "a loss, which is learned, not estimated: use pairgossip train."

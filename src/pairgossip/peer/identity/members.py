@@ -265,8 +265,15 @@ class PeerContext(Context):
     @cached_property
     def rule(self) -> Rule:
         """Weigh updates by the neighbors that are left; pairs are of all rows that there are."""
-        degree = sum(neighbor not in self.changes.evicted for neighbor in self.neighbors)
+        left = [one for one in self.neighbors if one not in self.changes.evicted]
+        degree = sum(map(self.link_weight, left))
         return rule_for(self.agreed, degree, len(self.own), self.rows_gone())
+
+    def link_weight(self, neighbor: str) -> float:
+        """Return how often the link to a neighbor rings beside others."""
+        if self.agreed.links is None:
+            return 1.0
+        return self.agreed.link_weight(self.identity.name, self.name_member(neighbor))
 
 
 def make_context(

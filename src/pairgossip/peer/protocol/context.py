@@ -84,6 +84,10 @@ class Context(ABC):
         """Return what people call a member."""
         return member
 
+    def link_weight(self, neighbor: str) -> float:
+        """Return how often the link to a neighbor rings beside others."""
+        return 1.0
+
     def make_program(self, generation: str = FIRST_GENERATION) -> Program:
         """Return what members compute of sums in this generation, from the beginning."""
         raise NotImplementedError

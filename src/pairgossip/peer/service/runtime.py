@@ -130,7 +130,7 @@ class ExchangeRuntime(Runtime[Exchange]):
     """Drives exchanges of rows: neighbors are drawn by a clock that rings at random."""
 
     rate: float
-    """Rings per second and neighbor; each side of a link rings half as often."""
+    """Rings per second and link of weight 1; each of its sides rings half as often."""
     is_ringing: bool = True
     rings_at: float = math.inf
     _links: int = 0
@@ -171,7 +171,20 @@ class ExchangeRuntime(Runtime[Exchange]):
             self._carry_out(self.protocol.repeat(to), now)
         if now >= self.rings_at:
             self._wind_clock(now)
-            self._ring(self.chance.choice(self.protocol.present), now)
+            self._ring(self._draw_neighbor(), now)
+
+    def _draw_neighbor(self) -> str:
+        """Draw a neighbor, by the weights of the links if these differ."""
+        present = self.protocol.present
+        weights = [self.protocol.context.link_weight(one) for one in present]
+        if all(weight == 1 for weight in weights):
+            return self.chance.choice(present)
+        return self.chance.choices(present, weights)[0]
+
+    @property
+    def _weight(self) -> float:
+        """The weights of all links together."""
+        return sum(map(self.protocol.context.link_weight, self.protocol.present))
 
     def _ring(self, to: str, now: float) -> None:
         """Let the clock ring for a neighbor, unless it is about to answer a hello."""
@@ -221,17 +234,17 @@ class ExchangeRuntime(Runtime[Exchange]):
             self._wind_clock(now)
 
     def _wind_clock(self, now: float) -> None:
-        """Draw when it rings next; each link has the same rate, however many there are."""
+        """Draw when it rings next; each link has its rate, however many there are."""
         self._links = len(self.protocol.present)
         self.rings_at = math.inf
         if self.is_ringing and self._links:
-            mean = 2.0 / (self.rate * self._links)
+            mean = 2.0 / (self.rate * self._weight)
             self.rings_at = now + self.chance.expovariate(1.0 / mean)
 
     def _draw_again(self, now: float) -> None:
         """Ring soon, for the ring that met a busy neighbor."""
         if self.is_ringing and self._links:
-            soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._links)
+            soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._weight)
             self.rings_at = min(self.rings_at, now + soon)
 
     def _schedule(self, action: RepeatLater, now: float) -> None:

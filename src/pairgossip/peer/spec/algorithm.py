@@ -78,6 +78,8 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
 
 def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     """Refuse keys that mean nothing to the algorithm that is chosen."""
+    if is_sums and table.get("links"):
+        raise InputError('links is for algorithm.name = "exchange", where links ring: remove it.')
     if not is_sums and table.get("whole"):
         raise InputError('whole is for algorithm.name = "sums": remove it.')
     for (name, key), sentence in (_NOT_OF_SUMS if is_sums else _NOT_OF_EXCHANGE).items():

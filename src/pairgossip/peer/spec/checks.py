@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ADAPTIVE = AdaptiveStep.name
 _LARGEST_BOUND = 1e60
 """Largest absolute bound of a range; beyond it sums of squares could leave the floating range."""
+_LEAST_WEIGHT = 1e-6
+"""Smallest weight of a link; the largest is one over it."""
 _MOST_ROWS = 2**40
 """Largest number of rows of all members; more are refused."""
 
@@ -61,7 +63,35 @@ def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection
         _check_names(table["classes"], table)
     if "whole" in table:
         _check_whole(table["whole"], table["columns"])
+    if "links" in table:
+        _check_links(table["links"])
     _check_ranges(table, keys_by_table[""])
+
+
+def link_name(one: str, other: str) -> str:
+    """Return what a specification calls the link of two members."""
+    return " ".join(sorted((one, other)))
+
+
+def _check_links(links: Any) -> None:
+    """Refuse links that are not of two members, or whose weights are no positive numbers."""
+    if not isinstance(links, Mapping):
+        raise InputError('links must be a table of weights, as in links = {"ann bob" = 2.5}.')
+    seen = Counter(link_name(*name.split()) for name in links if len(name.split()) == 2)
+    for name, weight in links.items():
+        members = name.split()
+        if len(members) != 2 or members[0] == members[1]:
+            raise InputError(
+                f"links names '{name[:70]}': name the two members of a link, as in 'ann bob'."
+            )
+        if seen[link_name(*members)] > 1:
+            raise InputError(f"links names '{link_name(*members)}' twice: keep one of them.")
+        is_weight = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not is_weight or not _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT:
+            raise InputError(
+                f"links.'{name}' is {weight!r}: give a number from {_LEAST_WEIGHT:g} to "
+                f"{1 / _LEAST_WEIGHT:g}, how often it rings beside other links."
+            )
 
 
 def wrong_kind(problem: msgspec.ValidationError) -> InputError:

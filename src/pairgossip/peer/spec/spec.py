@@ -53,6 +53,7 @@ from pairgossip.peer.spec.checks import (
     check_meaning,
     check_privacy,
     check_table,
+    link_name,
     wrong_kind,
 )
 from pairgossip.peer.spec.differences import NOISE
@@ -171,6 +172,9 @@ class Spec(_Strict, frozen=True):
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
+    links: dict[str, float] | None = None
+    """Where rows travel, how often a link rings beside others, by the names of its two members as
+    in "ann bob"; 1 for links that are not named. `pairgossip.networks.link_table` writes it."""
     algorithm: Algorithm = Algorithm()
     learning: Learning | None = None
     stop: Stop | None = None
@@ -208,7 +212,13 @@ class Spec(_Strict, frozen=True):
         table = msgspec.to_builtins(self)
         if self.whole is None:  # it came later: a file without it keeps its hash
             del table["whole"]
+        if self.links is None:  # so did this
+            del table["links"]
         return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    def link_weight(self, one: str, other: str) -> float:
+        """Return how often the link of two members, by name, rings beside others."""
+        return 1.0 if self.links is None else self.links.get(link_name(one, other), 1.0)
 
     @property
     def hash(self) -> str:
@@ -310,6 +320,9 @@ def _canonical(spec: Spec) -> Spec:
     }
     if spec.whole is not None:
         changes["whole"] = tuple(sorted(set(spec.whole))) or None
+    if spec.links is not None:
+        links = {link_name(*name.split()): weight for name, weight in spec.links.items()}
+        changes["links"] = {name: weight for name, weight in links.items() if weight != 1} or None
     if spec.classes is not None:
         changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:
@@ -407,12 +420,13 @@ def _debiased(spec: Spec) -> Any:
     return debias_measure(spec)
 
 
-def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
+def rule_for(spec: Spec, degree: float, rows: int, evicted_rows: int = 0) -> Rule:
     """Make the local update of a row, for a peer with this number of neighbors and rows.
 
-    A row's weight is one over how often it is picked while a link rings once.
+    Where links have weights, ``degree`` is the sum of its own. A row's weight is one over how often
+    it is picked while a link of weight 1 rings once.
     """
-    picked = max(degree, 1) / rows * picks_per_exchange(rows)
+    picked = (degree or 1) / rows * picks_per_exchange(rows)
     if spec.learning is not None:
         loss = as_loss(spec.loss)
         proximal, dimension = spec.learning.proximal, loss.dimension(len(spec.observed))

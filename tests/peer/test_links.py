@@ -1,0 +1,100 @@
+"""Links that ring at rates of their own, agreed on in the specification."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.graphs import GivenLaw, Graph
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.rules import WeightedMixing
+from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.service.runtime import ExchangeRuntime
+from pairgossip.peer.spec.canonical_text import restore_spec
+from pairgossip.peer.spec.spec import differences, parse_spec
+from tests.peer.homes import GINI, introduce_each_other, make_home
+
+LINKS = GINI + '\n[links]\n"bob ann" = 3\n"cy ann" = 0.5\n"bob cy" = 1\n'
+
+
+def test_links_are_agreed_on_whatever_their_spelling() -> None:
+    spec, plain = parse_spec(LINKS), parse_spec(GINI)
+    assert spec.links == {"ann bob": 3.0, "ann cy": 0.5}
+    assert (spec.link_weight("bob", "ann"), spec.link_weight("cy", "bob")) == (3.0, 1.0)
+    other = parse_spec(GINI + '\n[links]\n"ann  bob" = 3.0\n"ann cy" = 5e-1\n')
+    assert other.hash == spec.hash != plain.hash
+    assert restore_spec(spec.text) == spec
+    assert "links" not in plain.text
+    assert parse_spec(GINI + '\n[links]\n"ann bob" = 1\n').hash == plain.hash
+    assert differences(spec.text, plain.text) == [
+        "links.ann bob is 3.0 here but absent there.",
+        "links.ann cy is 0.5 here but absent there.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("links", "sentence"),
+    [
+        ('"ann" = 2', "links names 'ann': name the two members of a link"),
+        ('"ann ann" = 2', "links names 'ann ann': name the two members"),
+        ('"ann bob" = 2\n"bob ann" = 3', "links names 'ann bob' twice"),
+        ('"ann bob" = 0', "is 0: give a number from 1e-06 to 1e\\+06"),
+        ('"ann bob" = nan', "is nan: give a number"),
+        ('"ann bob" = true', "is True: give a number"),
+        ('"ann bob" = "often"', "is 'often': give a number"),
+    ],
+)
+def test_links_that_mean_nothing_are_refused(links: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        parse_spec(f"{GINI}\n[links]\n{links}\n")
+
+
+def test_sums_have_no_links_that_ring() -> None:
+    with pytest.raises(InputError, match="links is for algorithm"):
+        parse_spec(GINI.replace("exchange", "sums") + '[links]\n"a b" = 2\n')
+    with pytest.raises(InputError, match="links must be a table of weights"):
+        parse_spec("links = 3\n" + GINI)
+
+
+def test_peers_ring_and_weigh_by_their_links(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [1.0], LINKS) for name in ("ann", "bob", "cy")]
+    introduce_each_other(homes)
+    expected = {"ann": 3.5, "bob": 4.0, "cy": 1.5}
+    for home in homes:
+        parts = assemble(home)
+        context, name = parts.context, parts.identity.name
+        rule = context.rule
+        assert isinstance(rule, WeightedMixing)
+        assert rule.weight == pytest.approx(1 / expected[name])
+        exchange = Exchange(context, parts.state)
+        runtime = ExchangeRuntime(exchange, parts.journal, _Silent(), random.Random(1), 10.0)
+        rung: Counter[str] = Counter()
+        runtime._ring = lambda to, now, rung=rung: rung.update([to])  # type: ignore[method-assign, misc]
+        runtime.start(0.0)
+        while runtime.due() < 400.0:
+            runtime.advance(runtime.due())
+        for neighbor in context.neighbors:
+            weight = parse_spec(LINKS).link_weight(name, context.name_member(neighbor))
+            assert rung[neighbor] == pytest.approx(400 * 10.0 * weight / 2, rel=0.1)
+        parts.close()
+
+
+class _Silent:
+    def send(self, to: str, frame: bytes) -> None:
+        """Lose it."""
+
+
+def test_a_best_law_is_told_as_links() -> None:
+    names = ["ann", "bob", "cy", "dee"]
+    graph = Graph(4, [[0, 1], [1, 2], [2, 3]], names=names)
+    law = pg.networks.best_law(graph)
+    spec = parse_spec(f"{GINI}\n{pg.networks.link_table(graph, law)}\n")
+    weights = [spec.link_weight(names[i], names[j]) for i, j in graph.edges.tolist()]
+    assert weights == pytest.approx(3 * law.probabilities, rel=1e-5)
+    with pytest.raises(InputError, match="give the graph names"):
+        pg.networks.link_table(Graph(2, [[0, 1]]), GivenLaw([1.0]))
