@@ -1,4 +1,4 @@
-"""How fast estimation is: against the transcription, as the network grows, and along sweeps.
+"""How fast estimation is: against the transcription, on large networks, with faults, along sweeps.
 
 Run with ``python -m benchmarks.estimation``; add ``--quick`` for a look in a few seconds.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import transcription
 from benchmarks.timing import alternate, row
-from pairgossip import estimate, graphs
+from pairgossip import Churn, Faults, estimate, graphs
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.engine import Procedure
@@ -97,6 +97,35 @@ def as_the_network_grows(rounds: int, iterations: int, largest: int) -> None:
             print(row(f"  {n:,} nodes", "", f"{each * 1e9:.1f} ns", ratio, goal))
 
 
+FAULTS = (
+    Faults(loss=0.01),
+    Faults(delay=0.01),
+    Faults(churn=Churn(up=100, down=10)),
+    Faults(half_loss=0.001),
+    Faults(half_loss=0.01),
+    Faults(liars=7),
+    Faults(liars=7, attack="dissensus"),
+)
+
+
+def with_faults(rounds: int, iterations: int) -> None:
+    """Time per iteration of whole runs on 676 nodes, with faults and without."""
+    graph = graphs.watts_strogatz(676, k=4, p=0.3, seed=0)
+    data = np.random.default_rng(0).normal(size=graph.n)
+    how: dict[str, Any] = {"clock": "async", "seed": 0, "checkpoints": [iterations]}
+    for method, kernel in (("gosta", "gini"), ("averaging", None), ("sketch", "variance")):
+
+        def run(faults: Faults | None, method: str = method, kernel: Any = kernel) -> Any:
+            asked = how | {"method": method, "iterations": iterations, "faults": faults}
+            return lambda: estimate(data, kernel, graph, **asked)
+
+        times = alternate(run(None), *map(run, FAULTS), rounds=rounds)
+        print(row(f"\n{method} with faults, n = 676", "without", "with", "ratio", "goal"))
+        for faults, total in zip(FAULTS, times[1:], strict=True):
+            without, each = (f"{one / iterations * 1e9:.1f} ns" for one in (times[0], total))
+            print(row(f"  {faults}", without, each, f"{total / times[0]:.2f} x", "1.5 x"))
+
+
 def search_and_run(sizes: tuple[int, ...], rounds: int) -> None:
     """Processor time of what ordered schedules need beforehand, against the run itself."""
     method = find_method("averaging")
@@ -131,6 +160,7 @@ def main() -> None:
     against_transcription(rounds, iterations)
     largest = 100_000 if quick else 10_000_000
     as_the_network_grows(3 if quick else 5, iterations * 8, largest)
+    with_faults(rounds, iterations)
     search_and_run((10_000,) if quick else (10_000, 100_000, 300_000), 3)
 
 
