@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.random import SeedSequence
 
@@ -54,11 +57,14 @@ class FaultySchedule(Schedule):
         self._presence = presence.start_presence(network, stream(seed, _START))
         self._churn = stream(seed, _CHURN)
         self._gaps = np.empty(0)
-        self._find_lost = presence.find_lost
-        if compiled and self._looks_at_nodes:
+        self._find_lost: Any = presence.find_lost
+        self._leave_out: Any = _meet_themselves if keeps_iterations else _remove
+        if compiled:
             with needed_for_speed():
-                from pairgossip.engine.presence_loops import find_lost
-            self._find_lost = find_lost
+                from pairgossip.engine import presence_loops as loops
+            self._find_lost = loops.find_lost
+            loop = loops.meet_themselves if keeps_iterations else loops.remove
+            self._leave_out = partial(_leave_out, loop)
         self._rung = 0
         self._block = Rings((), ())
 
@@ -68,8 +74,7 @@ class FaultySchedule(Schedule):
         lost = self._mark_lost(walks)
         self._rung += len(walks[0])
         self._block = Rings(walks, lost)
-        leave_out = _meet_themselves if self._keeps_iterations else _remove
-        return tuple(map(leave_out, walks, lost))
+        return tuple(map(self._leave_out, walks, lost))
 
     def _mark_lost(self, walks: tuple[PairArray, ...]) -> tuple[BoolArray, ...]:
         """Return which of the next exchanges do not take place."""
@@ -77,7 +82,7 @@ class FaultySchedule(Schedule):
         lost = np.zeros(count * len(walks[0]), dtype=np.bool_)
         lost[self._losses.take(len(lost))] = True
         if self._looks_at_nodes:
-            exchanges = np.stack(walks, axis=1).reshape(-1, 2)
+            exchanges = walks[0] if count == 1 else np.stack(walks, axis=1).reshape(-1, 2)
             at, first = 0, self._rung + 1
             while at < len(exchanges):
                 known = exchanges, count, first, at, lost, self._presence, self._gaps
@@ -105,15 +110,17 @@ class FaultySchedule(Schedule):
         return self._schedule.time_of(exchange)
 
 
+def _leave_out(loop: Any, exchanges: PairArray, lost: BoolArray) -> PairArray:
+    """Return what a loop leaves of the exchanges."""
+    left = np.empty_like(exchanges)
+    return left[: loop(exchanges, lost, left)]
+
+
 def _remove(exchanges: PairArray, lost: BoolArray) -> PairArray:
     """Return the exchanges that are not lost."""
-    # Both nodes as one number, of which NumPy copies a few times as many per second.
-    pairs = np.ascontiguousarray(exchanges).view(np.int64)[:, 0]
-    return pairs[~lost].view(np.int32).reshape(-1, 2)
+    return exchanges[~lost]
 
 
 def _meet_themselves(exchanges: PairArray, lost: BoolArray) -> PairArray:
-    """Return all exchanges; of those that are lost both nodes are the first one."""
-    met = exchanges.copy()
-    met[lost, 1] = met[lost, 0]
-    return met
+    """Return all exchanges; in those that are lost the first node meets itself."""
+    return np.where(lost[:, None], exchanges[:, :1], exchanges)

@@ -5,6 +5,7 @@ Ctrl-C keeps what was computed until then.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -83,10 +84,11 @@ class Meter:
 
         Of one that is lost a single message was sent.
         """
-        calls = [walk[gone] for walk, gone in zip(exchanges, lost, strict=False)]
-        failed = sum(map(self._crossing, calls))
+        gone = failed = sum(map(int, map(np.count_nonzero, lost)))
+        if not self._all_cross:
+            failed = sum(map(self._crossing, map(operator.getitem, exchanges, lost)))
         crossing = sum(map(self._crossing, exchanges)) - failed
-        made = sum(map(len, exchanges)) - sum(map(len, calls))
+        made = sum(map(len, exchanges)) - gone
         followed = sum(map(self._follow, self._held, exchanges, lost or repeat(None)))
         payload = self._payload
         messages = crossing * payload.messages + failed

@@ -24,11 +24,14 @@ class Presence(NamedTuple):
     """Who is there; arrays are over sites, or nodes where each is its own."""
 
     site_of: IntArray
+    """The site of every node; empty where each is its own."""
     last: FloatArray
     """The time of the crash; infinite without one."""
     is_up: BoolArray
     changes: FloatArray
     """When each comes or goes next; infinite without churn."""
+    sure_until: FloatArray
+    """Until when each is there for sure: until it goes or crashes, and -1 while it is away."""
     busy_until: IntArray
     """The last exchange that each node, not site, misses since it is busy."""
     up: float
@@ -41,20 +44,21 @@ class Presence(NamedTuple):
 def start_presence(network: FaultyNetwork, draws: Generator) -> Presence:
     """Return who is there at the start: with churn, each as likely as at any time."""
     n, churn = network.n, network.faults.churn
-    site_of = np.arange(n) if network.site_of is None else network.site_of
-    sites = int(site_of.max()) + 1
-    last = np.full(sites, np.inf)
-    last[site_of] = network.crash_times * n
+    site_of = np.arange(0) if network.site_of is None else network.site_of
+    last = network.crash_times * n
+    if network.site_of is not None:
+        _, first = np.unique(site_of, return_index=True)
+        last = last[first]
+    sites = len(last)
     is_up, changes = np.ones(sites, dtype=np.bool_), np.full(sites, np.inf)
     up = down = math.inf
     if churn is not None:
         up, down = churn.up * n, churn.down * n
         is_up = draws.random(sites) < churn.share_up
         changes = draws.standard_exponential(sites) * np.where(is_up, up, down)
-    busy_until = np.zeros(n, dtype=np.int64)
-    return Presence(
-        site_of, last, is_up, changes, busy_until, up, down, round(network.faults.delay * n)
-    )
+    sure_until = np.where(is_up, np.minimum(changes, last), -1.0)
+    busy_until, duration = np.zeros(n, dtype=np.int64), round(network.faults.delay * n)
+    return Presence(site_of, last, is_up, changes, sure_until, busy_until, up, down, duration)
 
 
 def find_lost(
@@ -72,32 +76,40 @@ def find_lost(
     between coming and going. Begin at a place; return that at which gaps ran out, or the end, and
     how many gaps were used. Between two nodes of one site nothing is lost, unless it crashed.
     """
-    site_of, last, is_up, changes, busy_until, up, down, duration = state
-    used = 0
+    site_of, last, is_up, changes, sure_until, busy_until, up, down, duration = state
+    used, now, turn = 0, first + begin // per_iteration, begin % per_iteration
+    has_sites = site_of.shape[0] > 0
     for at in range(begin, exchanges.shape[0]):
-        now = first + at // per_iteration
         i, j = exchanges[at, 0], exchanges[at, 1]
-        here, there = site_of[i], site_of[j]
-        if here == there or now > last[here] or now > last[there]:
-            lost[at] = now > last[here] or now > last[there]
-            continue
-        if lost[at]:
-            continue
-        for site in (here, there):
-            while changes[site] < now:
-                if used + 2 > gaps.shape[0]:
-                    return at, used
-                if now - changes[site] > _FORGOTTEN * min(up, down):
-                    is_up[site] = math.exp(-gaps[used]) * (up + down) < up
-                    changes[site] = now
+        here, there = i, j
+        if has_sites:
+            here, there = site_of[i], site_of[j]
+        if has_sites and here == there:
+            lost[at] = now > last[here]
+        elif now > sure_until[here] or now > sure_until[there]:
+            is_lost = lost[at] or now > last[here] or now > last[there]
+            for site in (here, there):
+                while not is_lost and changes[site] < now:
+                    if used + 2 > gaps.shape[0]:
+                        return at, used
+                    if now - changes[site] > _FORGOTTEN * min(up, down):
+                        is_up[site] = math.exp(-gaps[used]) * (up + down) < up
+                        changes[site] = now
+                        used += 1
+                    else:
+                        is_up[site] = not is_up[site]
+                    changes[site] += gaps[used] * (up if is_up[site] else down)
                     used += 1
-                else:
-                    is_up[site] = not is_up[site]
-                changes[site] += gaps[used] * (up if is_up[site] else down)
-                used += 1
-        if not (is_up[here] and is_up[there]) or now <= busy_until[i] or now <= busy_until[j]:
-            lost[at] = True
-        elif duration > 0:
-            busy_until[i] = now + duration
-            busy_until[j] = now + duration
+                    sure = min(changes[site], last[site])
+                    sure_until[site] = sure if is_up[site] else -1.0
+            lost[at] = is_lost or now > sure_until[here] or now > sure_until[there]
+        if duration > 0 and not lost[at] and here != there:
+            if now <= busy_until[i] or now <= busy_until[j]:
+                lost[at] = True
+            else:
+                busy_until[i] = busy_until[j] = now + duration
+        turn += 1
+        if turn == per_iteration:
+            turn = 0
+            now += 1
     return exchanges.shape[0], used
