@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pairgossip.arrays import IntArray, PairArray
 
 _LARGEST_GAP = 1 << 50
-"""Longer gaps are cut: no run gets there, and sums of them stay below 2**63."""
-_DRAWN_AT_ONCE = 64
+"""Longer gaps are cut: no run gets there, and sums of a draw of them stay below 2**63."""
+_DRAWN_AT_ONCE = 512
 
 
 class Gaps:
@@ -22,25 +22,25 @@ class Gaps:
 
     def __init__(self, probability: float, draws: Generator) -> None:
         self._probability, self._draws = probability, draws
-        self._ahead: NDArray[np.int64] = np.arange(0, dtype=np.int64)
-        """The places of the next hits, counted from the next event."""
-        self._reach = 0
-        """The place after the last hit drawn."""
+        self._places: NDArray[np.int64] = np.arange(0, dtype=np.int64)
+        """The places of the hits that were drawn and lie ahead, counted from the first event."""
+        self._last, self._passed = -1, 0
+        """The last place drawn, and how many events were passed."""
 
     def take(self, count: int) -> NDArray[np.int64]:
-        """Return the places of the hits among the next events, in order."""
+        """Return the places of the hits among the next events, in order, counted from these."""
+        start, self._passed = self._passed, self._passed + count
         if self._probability == 0:
-            return self._ahead
-        parts = [self._ahead]
-        while self._reach < count:
-            expected = int(self._probability * (count - self._reach))
+            return self._places
+        while self._last < self._passed:
+            expected = int(self._probability * (self._passed - self._last))
             gaps = self._draws.geometric(self._probability, _DRAWN_AT_ONCE + expected)
-            parts.append(self._reach - 1 + np.cumsum(np.minimum(gaps, _LARGEST_GAP)))
-            self._reach = int(parts[-1][-1]) + 1
-        places = np.concatenate(parts)
-        hits = int(np.searchsorted(places, count))
-        self._ahead, self._reach = places[hits:] - count, self._reach - count
-        return places[:hits]
+            more = self._last + np.cumsum(np.minimum(gaps, _LARGEST_GAP))
+            self._places = np.concatenate([self._places, more])
+            self._last = int(more[-1])
+        hits = int(np.searchsorted(self._places, self._passed))
+        found, self._places = self._places[:hits], self._places[hits:]
+        return found - start
 
 
 class HalfLosses:
