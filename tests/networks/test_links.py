@@ -94,11 +94,23 @@ def test_continuized_averaging_is_predicted_by_its_constants() -> None:
     assert option.continuized_efold == pytest.approx(2 * np.sqrt(chi / option.gap))
 
 
+def overlay_of(graph: Graph) -> Graph:
+    """Return the random overlay that advice compares with, by the degree in its name."""
+    name = next(o.name for o in advise(graph).options if o.name.startswith("random-regular"))
+    return overlay(graph.n, int(name[name.index("(") + 1 : -1]))
+
+
 def test_small_networks_get_advice_and_one_link_none() -> None:
     names = [option.name for option in advise(complete(4)).options]
     assert names[:2] == ["as it is", "law: best"]
     assert names[2:] == ["random-regular overlay (3)", "exponential overlay (3)"]
     assert advise(path(3)).options[-1].gain >= 1
+    for n in range(3, 8):
+        assert {int(degree) for degree in overlay_of(path(n)).degrees} <= {2, 3, 4}
+    with pytest.raises(InputError, match="at most 4 neighbors, not 5"):
+        advise(path(5), degree=5)
+    with pytest.raises(InputError, match="Only 6 pairs of nodes are not joined"):
+        advise(path(5), links=7)
     with pytest.raises(InputError, match="Two nodes have one link"):
         advise(path(2))
 

@@ -148,23 +148,22 @@ def _candidates(
     graph: Graph, links: int | None, degree: int | None, seed: int
 ) -> Iterator[tuple[str, Graph, NamedOrGiven]]:
     """Yield the name, the network and the law of every option, the most expensive one by one."""
+    # What can be refused comes before what takes long.
+    missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
+    wanted = max(1, round(_MORE_LINKS * graph.edge_count))
+    count = min(wanted, missing) if links is None else whole("The number of links", links)
+    more = best_links(graph, count) if count else None
+    if degree is None:
+        degree = min(max(round(2 * graph.edge_count / graph.n), 3), graph.n - 1)
+        degree += graph.n * degree % 2
+    regular = overlay(graph.n, degree, RANDOM_REGULAR, seed)
     yield "as it is", graph, UNIFORM_EDGES
     if not graph.is_regular:
         yield f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS
     yield "law: best", graph, best_law(graph, progress=False)
-    missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
-    wanted = max(1, round(_MORE_LINKS * graph.edge_count))
-    count = min(wanted, missing) if links is None else whole("The number of links", links)
-    if count:
-        more = best_links(graph, count)
-        yield f"{format_count(count, 'more link')}", more, UNIFORM_EDGES
-    neighbors = round(2 * graph.edge_count / graph.n) if degree is None else degree
-    regular = min(max(neighbors, 3), graph.n - 1)
-    if degree is None and graph.n * regular % 2:
-        regular = min(regular + 1, graph.n - 1)
-    if graph.n * regular % 2 == 0:
-        name = f"{RANDOM_REGULAR} overlay ({regular})"
-        yield name, overlay(graph.n, regular, RANDOM_REGULAR, seed), UNIFORM_EDGES
+    if more is not None:
+        yield format_count(count, "more link"), more, UNIFORM_EDGES
+    yield f"{RANDOM_REGULAR} overlay ({degree})", regular, UNIFORM_EDGES
     jumps = overlay(graph.n, kind=EXPONENTIAL)
     yield f"{EXPONENTIAL} overlay ({jumps.degrees[0]})", jumps, UNIFORM_EDGES
 

@@ -105,7 +105,7 @@ def overlay(
     kind
         ``"random-regular"``, drawn by the seed, mixes about as fast as any network of its degree.
         ``"exponential"`` has no chance in it: node i is joined to i + 1, i + 2, i + 4, ...; of a
-        smaller degree, to jumps of equal ratio.
+        smaller degree, to jumps of equal ratio, which is far slower than a random one.
     seed
         Of a random regular one.
 
