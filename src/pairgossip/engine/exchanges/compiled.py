@@ -153,7 +153,7 @@ def _run(exchange, state, h, block, start, stop):  # type: ignore[no-untyped-def
         exchange(state, i, j, h)
 
 
-_TOOLS = spoil.Tools(_run, _inner(spoil.first_lie), _inner(spoil.copy_row))
+_TOOLS = spoil.Tools(_run, _inner(spoil.first_lie), _inlined(spoil.copy_row))
 _run_spoiled = _called(spoil.run_spoiled)
 _BLOCK, _PLACES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 
