@@ -42,11 +42,22 @@ def simulate(faults: pg.Faults, meet: Any, nodes: list[naive.Node], count: int =
     return naive.spoil(rings, nodes, meet, half, liars, lie)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("method", ["gosta", "tracking", "averaging"])
-@pytest.mark.parametrize("text", FAULTS.values(), ids=list(FAULTS))
-def test_estimates_are_those_of_a_plain_simulation(text: str, method: str, engine: str) -> None:
-    faults = pg.Faults.from_text(text)
+METHODS = ("gosta", "tracking", "averaging")
+COMPILED = [
+    ("half lost", "gosta"),
+    ("inside", "gosta"),
+    ("all", "tracking"),
+]
+"""Compiling takes seconds: the others run as they are written."""
+CASES = [
+    *((name, method, "plain") for name in FAULTS for method in METHODS),
+    *((name, method, "auto") for name, method in COMPILED),
+]
+
+
+@pytest.mark.parametrize(("name", "method", "engine"), CASES)
+def test_estimates_are_those_of_a_plain_simulation(name: str, method: str, engine: str) -> None:
+    faults = pg.Faults.from_text(FAULTS[name])
     nodes = naive.start_nodes(N)
     meet: Any = {
         "gosta": naive.meet_gosta(X, gini),
@@ -67,9 +78,8 @@ def test_estimates_are_those_of_a_plain_simulation(text: str, method: str, engin
     np.testing.assert_allclose(run.honest_error[-1], error, rtol=1e-8)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_half_lost_exchange_costs_two_messages(engine: str) -> None:
-    run = estimate("half_loss=0.3", engine=engine)
+def test_a_half_lost_exchange_costs_two_messages() -> None:
+    run = estimate("half_loss=0.3", engine="plain")
     assert run.half_lost is not None and run.lost is not None
     assert 120 < run.half_lost[-1] < 240
     assert run.lost[-1] == 0
@@ -77,7 +87,7 @@ def test_a_half_lost_exchange_costs_two_messages(engine: str) -> None:
 
 
 def test_blocks_make_no_difference() -> None:
-    text = "half_loss=0.1, liars=2, churn=9/3, loss=0.1"
+    text = "half_loss=0.1, churn=9/3, loss=0.1"
     whole = estimate(text, checkpoints=[600])
     steps = estimate(text, checkpoints=range(1, 601))
     np.testing.assert_array_equal(whole.estimates, steps.estimates)
@@ -85,17 +95,11 @@ def test_blocks_make_no_difference() -> None:
     assert whole.half_lost[-1] == steps.half_lost[-1]
 
 
-def test_a_sketch_is_lied_about_on_either_engine() -> None:
-    run = estimate("liars=[4]", method="sketch", engine="plain")
-    other = estimate("liars=[4]", method="sketch", engine="auto")
-    np.testing.assert_allclose(run.estimates, other.estimates, rtol=1e-9)
-
-
 def test_a_sketch_is_lied_about_in_all_its_numbers() -> None:
     """Liars send ten times the mean of each feature."""
     run = pg.estimate(
         X, "variance", GRAPH, method="sketch", clock="async", seed=6, iterations=300,
-        faults=pg.Faults(liars=[4]),
+        faults=pg.Faults(liars=[4]), engine="plain",
     )  # fmt: skip
     setup = run._setup
     assert setup is not None and setup.faulty is not None
@@ -109,11 +113,10 @@ def test_a_sketch_is_lied_about_in_all_its_numbers() -> None:
     np.testing.assert_allclose(run.estimates[0], estimates, rtol=1e-8)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_of_a_ratio_the_first_part_is_lied_about(engine: str) -> None:
+def test_of_a_ratio_the_first_part_is_lied_about() -> None:
     labels = np.arange(N) % 2
     run = pg.estimate(
-        X, "auc", GRAPH, labels=labels, clock="async", seed=6, iterations=500, engine=engine,
+        X, "auc", GRAPH, labels=labels, clock="async", seed=6, iterations=500, engine="plain",
         faults=pg.Faults(liars=[4], lie=7),
     )  # fmt: skip
     rings = naive.ring(naive.exchanges_of(GRAPH, 6, 0, 500), pg.Faults(), N, 6)
@@ -136,11 +139,11 @@ def test_of_a_ratio_the_first_part_is_lied_about(engine: str) -> None:
 
 
 def test_lies_are_ten_times_the_exact_value() -> None:
-    run = estimate("liars=1")
+    run = estimate("liars=1", engine="plain")
     assert run._setup is not None and run._setup.faulty is not None
     np.testing.assert_allclose(run._setup.faulty.network.lie, [10 * float(run.target)])
     assert run.honest_error is not None
-    unharmed = estimate("half_loss=1e-300").honest_error
+    unharmed = estimate("loss=1e-300").honest_error
     assert unharmed is not None
     assert run.honest_error[-1] > 3 * unharmed[-1]
 
@@ -181,13 +184,15 @@ def test_where_rows_are_collected_liars_give_false_ones(
 
 
 def test_liars_are_the_same_in_all_trials_and_by_seed() -> None:
-    one, other = estimate("liars=3"), estimate("liars=3", trials=[4, 9])
+    how: Any = {"engine": "plain", "iterations": 10}
+    one, other = estimate("liars=3", **how), estimate("liars=3", trials=[4, 9], **how)
     assert one.honest is not None and other.honest is not None
     assert one.honest.tolist() == other.honest.tolist()
-    seeds = {tuple(estimate("liars=3", seed=seed).honest) for seed in range(5)}  # type: ignore[arg-type]
-    assert len(seeds) > 1
+    others = [estimate("liars=3", seed=seed, **how).honest for seed in range(5)]
+    assert len({tuple(honest) for honest in others if honest is not None}) > 1
 
 
 def test_lies_beyond_the_floating_range_are_cut() -> None:
-    run = estimate("liars=3, attack=dissensus", iterations=20_000)
+    run = estimate("liars=3, attack=dissensus", iterations=3_000, engine="plain")
+    assert np.abs(run.estimates).max() > 1e50
     assert np.isfinite(run.estimates).all()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.errors import InputError, SlowSchedule
 from pairgossip.graphs import build
@@ -292,3 +293,17 @@ def test_events_are_one_line_of_json() -> None:
 def test_edges_of_large_networks_are_not_drawn(n: int) -> None:
     graph = build("path", n)
     assert (_drawn_edges(graph, layout(graph, ("path", n))) is None) == (n > 2_000)
+
+
+def test_errors_on_the_page_are_those_of_honest_nodes() -> None:
+    settings: dict[str, str | list[str]] = {**GIVEN, "nodes": "20"}
+    more = {"clock": "async", "iterations": "200", "faults": "crashed=[3]", "graph": "complete"}
+    (run,) = build_runs(Settings.read(settings | more), Uploads())
+    run.advance(200)
+    setup = run._setup
+    assert isinstance(setup, Setup) and setup.faulty is not None
+    errors = np.delete(run.values(), 3) - setup.target
+    assert run.curves[-1][0] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert run.readouts(run.values())["error"] == pytest.approx(run.curves[-1][0])
+    assert "honest" in run.remark
+    assert "absent" in run.theory()

@@ -170,6 +170,8 @@ class WatchedEstimation(WatchedRun):
         self.target = setup.target
         if setup.problem.sketch_name is not None:
             self.remark = _describe_sketch(setup.problem, float(setup.target))
+        if setup.faulty is not None and len(setup.faulty.honest) < setup.graph.n:
+            self.remark += " Errors are those of honest nodes."
         self._swaps = setup.method.swaps
         self.answer: Answer | None = None
         super().__init__(setup, root, groups)
@@ -186,7 +188,8 @@ class WatchedEstimation(WatchedRun):
 
     def _curve_point(self, at: int) -> tuple[float, ...]:
         record = self._trial.record
-        return float(record.error[at]), float(record.spread[at])
+        error = record.error if self._setup.faulty is None else record.honest_error
+        return float(error[at]), float(record.spread[at])
 
     def values(self) -> FloatArray:
         """Return the estimates."""
@@ -197,8 +200,12 @@ class WatchedEstimation(WatchedRun):
         return values - self.target, self._common_target
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
-        """Return the measures of the estimates."""
-        return measure(values, self.target)._asdict()
+        """Return the measures of the estimates, of honest nodes where some lie or crash."""
+        target, faulty = self.target, self._setup.faulty
+        if faulty is not None:
+            values = values[faulty.honest]
+            target = target[faulty.honest] if isinstance(target, np.ndarray) else target
+        return measure(values, target)._asdict()
 
     @property
     def _common_target(self) -> float | None:
