@@ -34,6 +34,7 @@ CELLS: Fields = {
 CASES: list[Fields] = [
     {**INCOMES, "graph": "watts-strogatz", "seed": "3"},
     {**INCOMES, "graph": "random-geometric", "graph-radius": "0.2", "law": "node-clocks"},
+    {**INCOMES, "graph": "cycle", "law": "best"},
     {**INCOMES, "method": "sketch", "schedule": "tree", "graph": "cycle"},
     {**INCOMES, "method": "weighted-gosta", "clock": "async", "target": "u", "graph": "star"},
     {**INCOMES, "kernel": "", "method": "averaging", "graph": "torus", "graph-rows": "5"},
