@@ -32,7 +32,7 @@ class Presence(NamedTuple):
     """When each comes or goes next; infinite without churn."""
     sure_until: FloatArray
     """Until when each is there for sure: until it goes or crashes, and -1 while it is away."""
-    busy_until: IntArray
+    busy_until: FloatArray
     """The last exchange that each node, not site, misses since it is busy."""
     up: float
     down: float
@@ -57,7 +57,7 @@ def start_presence(network: FaultyNetwork, draws: Generator) -> Presence:
         is_up = draws.random(sites) < churn.share_up
         changes = draws.standard_exponential(sites) * np.where(is_up, up, down)
     sure_until = np.where(is_up, np.minimum(changes, last), -1.0)
-    busy_until, duration = np.zeros(n, dtype=np.int64), round(network.faults.delay * n)
+    busy_until, duration = np.zeros(n), round(network.faults.delay * n)
     return Presence(site_of, last, is_up, changes, sure_until, busy_until, up, down, duration)
 
 
@@ -77,13 +77,14 @@ def find_lost(
     how many gaps were used. Between two nodes of one site nothing is lost, unless it crashed.
     """
     site_of, last, is_up, changes, sure_until, busy_until, up, down, duration = state
-    used, now, turn = 0, first + begin // per_iteration, begin % per_iteration
+    used, now, turn = 0, float(first + begin // per_iteration), begin % per_iteration
     has_sites = site_of.shape[0] > 0
     for at in range(begin, exchanges.shape[0]):
-        i, j = exchanges[at, 0], exchanges[at, 1]
+        # Numbers that need no test for negative ones.
+        i, j = np.uint32(exchanges[at, 0]), np.uint32(exchanges[at, 1])
         here, there = i, j
         if has_sites:
-            here, there = site_of[i], site_of[j]
+            here, there = np.uint32(site_of[i]), np.uint32(site_of[j])
         if has_sites and here == there:
             lost[at] = now > last[here]
         elif now > sure_until[here] or now > sure_until[there]:
@@ -111,5 +112,5 @@ def find_lost(
         turn += 1
         if turn == per_iteration:
             turn = 0
-            now += 1
+            now += 1.0
     return exchanges.shape[0], used
