@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pairgossip as pg
 from pairgossip.algorithms import clipped_averaging, clipped_gosta
 from pairgossip.algorithms.clipping import bend
 from pairgossip.algorithms.methods import METHODS, find_method
@@ -151,7 +152,6 @@ def test_the_clip_is_the_difference_that_moves_a_node_most() -> None:
     state = clipped_gosta.start(12, weights)
     values = clipped_averaging.start(rows(12, 2), weights)
     assert clipped_gosta.clip(state, 0, 1) == 0
-    assert not clipped_averaging.clip(values, 0, 1).any()
     for i, j in drawn(graph):
         clipped_gosta.exchange(state, i, j, lambda k, other: gini[k, other])
         clipped_averaging.exchange(values, i, j)
@@ -163,8 +163,46 @@ def test_the_clip_is_the_difference_that_moves_a_node_most() -> None:
     assert max(moves) == moves[1] == pytest.approx(clip / 4)
     differences = clipped_averaging.clip(values, i, j)
     length = float(np.linalg.norm(differences / values.unit[0])) / 2
-    assert length == pytest.approx(clipped_averaging.own_clip(values, i, j))
+    picks = values.picks[i] * min(1.0, weights[i] / weights[j])
+    assert length == pytest.approx(values.reach[0] / picks)
 
 
 def test_every_method_says_what_it_tolerates() -> None:
     assert all(method.tolerates for method in METHODS.values())
+
+
+@pytest.mark.parametrize(
+    ("method", "attack"),
+    [
+        ("clipped-gosta", "constant"),
+        ("clipped-gosta", "inside-the-clip"),
+        ("clipped-sketch", "inside-the-clip"),
+        ("clipped-averaging", "dissensus"),
+    ],
+)
+def test_liars_are_met_by_both_engines_alike(method: str, attack: str) -> None:
+    kernel = None if method == "clipped-averaging" else "variance"
+    found = [
+        pg.estimate(
+            rows(12), kernel, SMALL_GRAPHS["watts-strogatz"], method=method, clock="async",
+            faults=pg.Faults(liars=[2, 7], attack=attack), iterations=200, engine=engine, seed=1,
+        ).estimates
+        for engine in ("auto", "plain")
+    ]  # fmt: skip
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "attack"), [("gosta", "sign"), ("sketch", "constant")])
+def test_a_liar_does_ten_times_less_harm(method: str, attack: str) -> None:
+    data, graph = np.random.default_rng(5).normal(size=64), pg.graphs.torus(8, 8)
+    faults = pg.Faults(liars=[9], attack=attack)
+    medians = []
+    for name in (method, f"clipped-{method}"):
+        run = pg.estimate(
+            data, "variance", graph, method=name, clock="async", iterations=200_000,
+            faults=faults, seed=2,
+        )  # fmt: skip
+        assert run.honest is not None
+        off = np.abs(run.estimates[0, run.honest] / run.target - 1)
+        medians.append(float(np.median(off)))
+    assert 10 * medians[1] < medians[0]

@@ -7,7 +7,9 @@ is that the error falls as 1/t instead of geometrically.
 
 How far values are apart is known to all, agreed on beforehand as the features of a sketch are. The
 clip leaves room for every node's own values and for the noise of averaging: no honest node is cut
-off, but heavy tails make the clip wide.
+off, but heavy tails make the clip wide. Lies that are no larger than the values, such as those of
+the other sign, are within it for long: with 1 % liars all are off by 22 % after 300 picks of every
+node, and by 5 % after 3,000.
 
 What did not work: liars keep clips from falling that follow the differences between nodes; trimmed
 and clipped sums of what was received last miss the mean of the honest by up to 30 %; clips of
@@ -22,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.algorithms.clipping import bend, expected_picks
+from pairgossip.algorithms.gosta_async import local_update
 from pairgossip.arrays import FloatArray, IntArray
 
 CLIP = 10.0
@@ -56,27 +59,22 @@ def start(values: FloatArray, weights: FloatArray) -> State:
 
 def exchange(state: State, i: int, j: int) -> None:
     """One exchange: move toward each other as far as both clips let, pull toward own values."""
-    state.picks[i] += 1
-    state.picks[j] += 1
-    clip = min(own_clip(state, i, j), own_clip(state, j, i))
+    z, own, picks, weight, unit, reach = state
+    clip = np.inf
+    for k, other in ((i, j), (j, i)):
+        picks[k] += 1
+        clip = min(clip, reach[0] / expected_picks(picks[k], weight[k], weight[other]))
     square = 0.0
-    for c in range(state.z.shape[1]):
-        square += ((state.z[j, c] - state.z[i, c]) / (2 * state.unit[0, c])) ** 2
+    for c in range(z.shape[1]):
+        square += ((z[j, c] - z[i, c]) / (2 * unit[0, c])) ** 2
     share = bend(sqrt(square), clip)
-    for c in range(state.z.shape[1]):
-        move = share * (state.z[j, c] - state.z[i, c]) / 2
-        state.z[i, c] += move + (state.own[i, c] - state.z[i, c] - move) / state.picks[i]
-        state.z[j, c] += -move + (state.own[j, c] - state.z[j, c] + move) / state.picks[j]
-
-
-def own_clip(state: State, k: int, other: int) -> float:
-    """Return how large a move node k takes for honest."""
-    return float(state.reach[0] / expected_picks(state, k, other))
+    for c in range(z.shape[1]):
+        move = share * (z[j, c] - z[i, c]) / 2
+        z[i, c] = local_update(z[i, c] + move, picks[i], own[i, c])
+        z[j, c] = local_update(z[j, c] - move, picks[j], own[j, c])
 
 
 def clip(state: State, k: int, other: int) -> FloatArray:
     """Return the differences, shape (r,), that move node k most, all alike in units of ranges."""
-    unit = state.unit[0]
-    if state.picks[k] == 0:
-        return 0.0 * unit
-    return 2 * own_clip(state, k, other) / sqrt(len(unit)) * unit
+    picks = expected_picks(max(state.picks[k], 1), state.weight[k], state.weight[other])
+    return 2 * state.reach[0] / picks / sqrt(state.unit.shape[1]) * state.unit[0]

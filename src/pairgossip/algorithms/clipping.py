@@ -10,8 +10,6 @@ and the sum of honest estimates stays what it is.
 
 from __future__ import annotations
 
-from typing import Any
-
 
 def bend(move: float, clip: float) -> float:
     """Return the share of a move, given by its length, that a node makes."""
@@ -21,9 +19,10 @@ def bend(move: float, clip: float) -> float:
     return 1 / (1 + (move / clip) ** 2) if clip > 0 else 0.0
 
 
-def expected_picks(state: Any, k: int, other: int) -> float:
-    """Return how often the rarer of two nodes was picked, by node k's own count.
+def expected_picks(picks: int, weight: float, other: float) -> float:
+    """Return how often the rarer of two nodes was picked, by the count of the one with ``weight``.
 
-    The network is known to all, so that a liar cannot claim to be picked rarely.
+    Weights are one over how often nodes are picked. The network is known to all, so that a liar
+    cannot claim to be picked rarely.
     """
-    return float(state.picks[k] * min(1.0, state.weight[k] / state.weight[other]))
+    return picks * min(1.0, weight / other)

@@ -357,7 +357,7 @@ _LOST = "lost exchanges and nodes that come and go"
 _KEPT = f"{_LOST}; half-lost exchanges and lies stay in the sum for good, and one liar moves all"
 _CLIPPED = (
     f"{_LOST}, and a few liars while most partners of every node are honest; not lies just inside "
-    "the clip"
+    "the clip, which may move it more than the plain method"
 )
 
 BUILT_IN = (
@@ -466,7 +466,7 @@ BUILT_IN = (
         swaps=False,
         sketches=True,
         shows={RANDOM: "a row's features to its node's neighbors, then means of several rows"},
-        tolerates=f"{_CLIPPED}, nor those about the ends of bins",
+        tolerates=f"{_CLIPPED}, nor those about the ends of bins; lies of usual size fade slowly",
     ),
     Method(
         name="tracking",
@@ -519,7 +519,7 @@ BUILT_IN = (
         weighs_by_picks=True,
         swaps=False,
         shows={RANDOM: "a node's value to its neighbors, then means of several values"},
-        tolerates=_CLIPPED,
+        tolerates=f"{_CLIPPED}; lies of usual size fade slowly",
     ),
 )
 """The one place where an algorithm of this folder becomes a method."""
