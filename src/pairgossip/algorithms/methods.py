@@ -403,7 +403,7 @@ BUILT_IN = (
         averaged_numbers=2,
         weighs_by_picks=True,
         shows=_TO_STRANGERS,
-        tolerates=f"{_CLIPPED}; rows far from all others are doubted too",
+        tolerates=f"{_CLIPPED}; half-lost exchanges add up, and rows far from others are doubted",
     ),
     Method(
         name="u1",
@@ -466,7 +466,7 @@ BUILT_IN = (
         swaps=False,
         sketches=True,
         shows={RANDOM: "a row's features to its node's neighbors, then means of several rows"},
-        tolerates=f"{_CLIPPED}, nor those about the ends of bins; lies of usual size fade slowly",
+        tolerates=f"half-lost, {_CLIPPED}, nor those about bins' ends; usual lies fade slowly",
     ),
     Method(
         name="tracking",
@@ -519,7 +519,7 @@ BUILT_IN = (
         weighs_by_picks=True,
         swaps=False,
         shows={RANDOM: "a node's value to its neighbors, then means of several values"},
-        tolerates=f"{_CLIPPED}; lies of usual size fade slowly",
+        tolerates=f"half-lost, {_CLIPPED}; usual lies fade slowly",
     ),
 )
 """The one place where an algorithm of this folder becomes a method."""
