@@ -1,6 +1,7 @@
-"""Draw the README's figure anew: python docs/figures.py
+"""Draw the figures of the README and the guide anew: python docs/figures.py
 
-Seeds are fixed, so that the same code draws the same curves; a test draws them again and compares.
+Seeds are fixed, so that the same code draws the same curves; a test draws the README's again and
+compares. Those of the guide take a minute.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pairgossip as pg
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import NotEnough
 
 PICTURE = Path(__file__).parent / "images" / "messages.png"
+FAULTS_PICTURE = PICTURE.with_name("faults.png")
 DOTS_PER_INCH = 160
 PAPER, ADAPTIVE, SWEPT, TREE = "#000000", "#D55E00", "#0072B2", "#882255"
 
@@ -63,15 +67,61 @@ def learn_scores() -> list[Curve]:
     ]
 
 
+def run_with_faults(method: str, faults: pg.Faults | None) -> pg.Run:
+    """Let 225 nodes find the mean difference of normal numbers while something goes wrong."""
+    x = np.random.default_rng(0).normal(size=225)
+    how = {"clock": "async", "iterations": 300_000, "trials": 8, "record": "nodes", "seed": 0}
+    return pg.estimate(x, "gini", pg.graphs.torus(15, 15), method=method, faults=faults, **how)
+
+
+def lose_exchanges() -> list[Curve]:
+    """Lose exchanges as a whole, or at one of the two nodes only."""
+    lost, half = pg.Faults(loss=0.1), pg.Faults(half_loss=0.01)
+    return [
+        Curve(
+            run_with_faults("gosta", half), "1 % reach one\nof the two nodes", ADAPTIVE, (2e4, 0.13)
+        ),
+        Curve(run_with_faults("gosta", lost), "10 % lost", SWEPT, (1.3e5, 8e-3)),
+        Curve(run_with_faults("gosta", None), "nothing lost", PAPER, (2e4, 3e-3)),
+    ]
+
+
+def lie() -> list[Curve]:
+    """Let a node lie, and three: without protection and with it."""
+    one, three = pg.Faults(liars=1), pg.Faults(liars=3)
+    return [
+        Curve(run_with_faults("gosta", one), "one lies", ADAPTIVE, (3e4, 4.0)),
+        Curve(run_with_faults("clipped-gosta", three), "three lie, clipped", SWEPT, (2.5e4, 3e-2)),
+        Curve(run_with_faults("clipped-gosta", one), "one lies,\nclipped", TREE, (1.2e4, 2.2e-3)),
+    ]
+
+
+def draw_curve(axes: Axes, curve: Curve, x: FloatArray, height: FloatArray) -> None:
+    """Draw a curve with its end, and its words in its color beside it."""
+    axes.plot(x, height, color=curve.color, linewidth=2.2)
+    axes.plot(x[-1], height[-1], "o", color=curve.color, markersize=6)
+    axes.text(*curve.place, curve.words, color=curve.color, fontsize="medium")
+
+
 def draw_curves(axes: Axes, curves: list[Curve], quantity: str) -> None:
-    """Draw every curve against messages, its words in its color beside it."""
-    for run, words, color, place in curves:
-        height = getattr(run, quantity)
-        height = height / abs(run.target) if isinstance(run, pg.Run) else height
-        axes.plot(run.messages, height, color=color, linewidth=2.2)
-        axes.plot(run.messages[-1], height[-1], "o", color=color, markersize=6)
-        axes.text(*place, words, color=color, fontsize="medium")
+    """Draw every curve against messages."""
+    for curve in curves:
+        height = getattr(curve.run, quantity)
+        height = height / abs(curve.run.target) if isinstance(curve.run, pg.Run) else height
+        draw_curve(axes, curve, curve.run.messages, height)
     axes.set(xscale="log", yscale="log", xlabel="messages")
+    axes.grid(alpha=0.25, which="major")
+
+
+def draw_medians(axes: Axes, curves: list[Curve]) -> None:
+    """Draw the relative error of the median honest node of every curve against exchanges."""
+    for curve in curves:
+        run = curve.run
+        assert isinstance(run, pg.Run) and run.history is not None
+        honest = slice(None) if run.honest is None else run.honest
+        errors = np.abs(run.history[:, :, honest] / run.target - 1)
+        draw_curve(axes, curve, run.iterations, np.median(errors, axis=(0, 2)))
+    axes.set(xscale="log", yscale="log", xlabel="exchanges")
     axes.grid(alpha=0.25, which="major")
 
 
@@ -88,5 +138,19 @@ def draw() -> Figure:
     return figure
 
 
+def draw_faults() -> Figure:
+    """Return the figure of the guide: what lost exchanges and liars do."""
+    figure = Figure(figsize=(10.4, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    draw_medians(left, lose_exchanges())
+    left.set(ylabel="relative error of the median node", xlim=(1e3, 4e5), ylim=(7e-4, 10))
+    left.set_title("Exchanges get lost", fontsize="medium")
+    draw_medians(right, lie())
+    right.set(xlim=(1e3, 4e5))
+    right.set_title("Nodes lie: always ten times the value", fontsize="medium")
+    return figure
+
+
 if __name__ == "__main__":
     draw().savefig(PICTURE, dpi=DOTS_PER_INCH)
+    draw_faults().savefig(FAULTS_PICTURE, dpi=DOTS_PER_INCH)

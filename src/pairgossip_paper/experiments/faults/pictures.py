@@ -67,7 +67,7 @@ def draw_liars(curves: Curves) -> fw.Picture:
             x = "exchanges" if name == NETWORKS[-1] else ""
             panel.finish(x, "error of honest nodes (%)", f"{attack}, {name}", y_once=True)
             panel.axes.set_ylim(_SHOWN)
-    sheet.add_legend(columns=5)
+    sheet.add_legend(columns=len(attacks) + 1)
     return fw.Picture(
         "liars",
         "Median errors of honest nodes against exchanges, with one liar (dashed) and with one in a "
