@@ -17,6 +17,7 @@ from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.spec.canonical_text import restore_spec
 from pairgossip.peer.spec.spec import differences, parse_spec
+from pairgossip.swarm.plan import make_plan
 from tests.peer.homes import GINI, introduce_each_other, make_home
 
 LINKS = GINI + '\n[links]\n"bob ann" = 3\n"cy ann" = 0.5\n"bob cy" = 1\n'
@@ -82,6 +83,19 @@ def test_peers_ring_and_weigh_by_their_links(tmp_path: Path) -> None:
             weight = parse_spec(LINKS).link_weight(name, context.name_member(neighbor))
             assert rung[neighbor] == pytest.approx(400 * 10.0 * weight / 2, rel=0.1)
         parts.close()
+
+
+def test_names_that_no_member_has_are_noticed(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [1.0], LINKS) for name in ("ann", "bob", "cyd")]
+    introduce_each_other(homes)
+    parts = assemble(homes[0])
+    parts.close()
+    (problem,) = parts.problems
+    assert problem.startswith("links names 'cy', and no member is called so")
+    with pytest.raises(InputError, match="links names 'ann', 'bob' and 'cy', and no member"):
+        make_plan(LINKS, ((1.0,), (2.0,), (3.0,)), pg.graphs.cycle(3), 3, seed=0)
+    swarm = LINKS.replace("ann", "peer-01").replace("bob", "peer-02").replace("cy", "peer-03")
+    make_plan(swarm, ((1.0,), (2.0,), (3.0,)), pg.graphs.cycle(3), 3, seed=0)
 
 
 class _Silent:

@@ -77,8 +77,8 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
         from pairgossip.networks.interior_point import solve
     with progress_bar("best law", 1000, progress) as advance, few_threads(graph.n <= _SMALL):
         found = solve(graph.edges, graph.n, uniform, in_steps(advance))
-    law = GivenLaw(found.p / found.p.sum())
-    gap = graph.normalized_gap(law)
+        law = GivenLaw(found.p / found.p.sum())
+        gap = graph.normalized_gap(law)
     if gap < uniform:  # uniform edges are best, and all others a rounding away
         law, gap = GivenLaw(np.full(graph.edge_count, 1 / graph.edge_count)), uniform
     bound = max(1 / (found.low * uniform), gap / uniform)

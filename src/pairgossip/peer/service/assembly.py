@@ -18,6 +18,7 @@ from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.messages import Rows, digest_rows
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
+from pairgossip.peer.spec.checks import check_link_names
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.home import noise_ledger, rows_in_force
@@ -171,6 +172,12 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."
         )
+    try:
+        check_link_names(
+            spec.links or (), (context.identity.name, *context.members.names().values())
+        )
+    except InputError as problem:  # members may still join
+        problems.append(str(problem))
     if context.me in state.evicted:
         problems.append("This peer was evicted: join again from a new folder.")
     if all(neighbor in state.evicted for neighbor in context.neighbors):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.losses.steps import AdaptiveStep
+from pairgossip.text import MOST_NAMED, join_first
 
 if TYPE_CHECKING:
     import msgspec
@@ -92,6 +93,17 @@ def _check_links(links: Any) -> None:
                 f"links.'{name}' is {weight!r}: give a number from {_LEAST_WEIGHT:g} to "
                 f"{1 / _LEAST_WEIGHT:g}, how often it rings beside other links."
             )
+
+
+def check_link_names(links: Iterable[str], members: Collection[str]) -> None:
+    """Raise `InputError` if links have a name that none of the members has."""
+    strangers = sorted({name for link in links for name in link.split()} - {*members})
+    if strangers:
+        listed = join_first([repr(one[:32]) for one in strangers[:MOST_NAMED]], len(strangers))
+        raise InputError(
+            f"links names {listed}, and no member is called so: let all members join, or correct "
+            "the names and begin again."
+        )
 
 
 def wrong_kind(problem: msgspec.ValidationError) -> InputError:

@@ -174,7 +174,11 @@ class Spec(_Strict, frozen=True):
     """How many rows all members have together."""
     links: dict[str, float] | None = None
     """Where rows travel, how often a link rings beside others, by the names of its two members as
-    in "ann bob"; 1 for links that are not named. `pairgossip.networks.link_table` writes it."""
+    in "ann bob"; 1 for links that are not named. `pairgossip.networks.link_table` writes it.
+
+    All members run the same weights, so none can change them alone; but whoever writes the text can
+    starve a member by them, and whoever holds another's heaviest link can by silence: SECURITY.md.
+    """
     algorithm: Algorithm = Algorithm()
     learning: Learning | None = None
     stop: Stop | None = None
