@@ -345,5 +345,7 @@ def _sparse_fiedler(graph: Graph, law: laws.LawLike | None) -> FloatArray:
 def slowest_mode(graph: Graph) -> FloatArray:
     """Return a unit eigenvector of the second smallest eigenvalue of L (a Fiedler vector)."""
     if graph.n <= LARGEST_DENSE:
-        return np.asarray(np.linalg.eigh(laplacian_dense(graph))[1][:, 1])
+        with needed_for("The slowest mode"):
+            from scipy.linalg import eigh
+        return np.asarray(eigh(laplacian_dense(graph), subset_by_index=[1, 1])[1][:, 0])
     return _sparse_fiedler(graph, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -114,7 +113,7 @@ def advise(
         Of the random overlay.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
-        with 1 after every option.
+        with how many steps were done: one for every link, and 1000 for the best law.
 
     Returns
     -------
@@ -130,51 +129,40 @@ def advise(
     check_network(graph)
     if graph.n < 3:
         raise InputError("Two nodes have one link: there is nothing to advise.")
-    options: list[NetworkOption] = []
-    with progress_bar("advice", _COUNT, progress) as advance:
-        for name, network, law in _candidates(graph, links, degree, seed):
-            options.append(_judge(name, network, law, options[0].gap if options else None))
-            if advance is not None:
-                advance(1)
-    title = f"{graph.family or 'network'}, {format_count(graph.n, 'node')}"
-    return Advice(tuple(options), title)
-
-
-_COUNT = 6
-"""How many options there are at most."""
-
-
-def _candidates(
-    graph: Graph, links: int | None, degree: int | None, seed: int
-) -> Iterator[tuple[str, Graph, NamedOrGiven]]:
-    """Yield the name, the network and the law of every option, the most expensive one by one."""
-    # What can be refused comes before what takes long.
     missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
-    wanted = max(1, round(_MORE_LINKS * graph.edge_count))
-    count = min(wanted, missing) if links is None else whole("The number of links", links)
-    more = best_links(graph, count) if count else None
+    usual = min(max(1, round(_MORE_LINKS * graph.edge_count)), missing)
+    count = usual if links is None else whole("The number of links", links)
     if degree is None:
         degree = min(max(round(2 * graph.edge_count / graph.n), 3), graph.n - 1)
         degree += graph.n * degree % 2
-    regular = overlay(graph.n, degree, RANDOM_REGULAR, seed)
-    yield "as it is", graph, UNIFORM_EDGES
+    regular, jumps = (
+        overlay(graph.n, degree, RANDOM_REGULAR, seed),
+        overlay(graph.n, kind=EXPONENTIAL),
+    )
+    candidates: list[tuple[str, Graph, NamedOrGiven]] = [("as it is", graph, UNIFORM_EDGES)]
     if not graph.is_regular:
-        yield f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS
-    yield "law: best", graph, best_law(graph, progress=False)
-    if more is not None:
-        yield format_count(count, "more link"), more, UNIFORM_EDGES
-    yield f"{RANDOM_REGULAR} overlay ({degree})", regular, UNIFORM_EDGES
-    jumps = overlay(graph.n, kind=EXPONENTIAL)
-    yield f"{EXPONENTIAL} overlay ({jumps.degrees[0]})", jumps, UNIFORM_EDGES
+        candidates.append((f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS))
+    with progress_bar("advice", count + 1000, progress) as advance:
+        more = best_links(graph, count, progress=advance or False) if count else None
+        candidates.append(("law: best", graph, best_law(graph, progress=advance or False)))
+        if more is not None:
+            candidates.append((format_count(count, "more link"), more, UNIFORM_EDGES))
+        candidates += [
+            (f"{RANDOM_REGULAR} overlay ({degree})", regular, UNIFORM_EDGES),
+            (f"{EXPONENTIAL} overlay ({jumps.degrees[0]})", jumps, UNIFORM_EDGES),
+        ]
+        now = graph.normalized_gap()
+        options = tuple(_judge(*candidate, now) for candidate in candidates)
+    return Advice(options, f"{graph.family or 'network'}, {format_count(graph.n, 'node')}")
 
 
-def _judge(name: str, graph: Graph, law: NamedOrGiven, now: float | None) -> NetworkOption:
+def _judge(name: str, graph: Graph, law: NamedOrGiven, now: float) -> NetworkOption:
     gap = graph.normalized_gap(law)
     return NetworkOption(
         name,
         graph.edge_count,
         gap,
-        1.0 if now is None else gap / now,
+        gap / now,
         4 / gap,
         2 * math.sqrt(bottleneck(graph, law) / gap),
         getattr(law, "bound", None),

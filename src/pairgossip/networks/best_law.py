@@ -14,7 +14,7 @@ from pairgossip.progress import Show, in_steps, progress_bar
 
 LARGEST = 3_000
 """Nodes up to which a best law is a matter of minutes: matrices of nodes by nodes are inverted."""
-_SMALL = 1_000
+SMALL = 1_000
 """Nodes up to which several threads of BLAS take longer to meet than to compute."""
 
 
@@ -75,7 +75,7 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
         return BestLaw(even, uniform, 1.0, 1.0)
     with needed_for("The best law"):
         from pairgossip.networks.interior_point import solve
-    with progress_bar("best law", 1000, progress) as advance, few_threads(graph.n <= _SMALL):
+    with progress_bar("best law", 1000, progress) as advance, few_threads(graph.n <= SMALL):
         found = solve(graph.edges, graph.n, uniform, in_steps(advance))
         law = GivenLaw(found.p / found.p.sum())
         gap = graph.normalized_gap(law)

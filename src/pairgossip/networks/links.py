@@ -7,13 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, few_threads
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError
 from pairgossip.graphs import GivenLaw, Graph, random_regular
 from pairgossip.graphs.checks import node_count
 from pairgossip.graphs.spectrum import slowest_mode
-from pairgossip.networks.best_law import check_network
+from pairgossip.networks.best_law import SMALL, check_network
+from pairgossip.progress import Show, progress_bar
 
 RANDOM_REGULAR, EXPONENTIAL = "random-regular", "exponential"
 OVERLAYS = (RANDOM_REGULAR, EXPONENTIAL)
@@ -21,11 +22,12 @@ _FEWEST_NEIGHBORS = 4
 """Of a random regular overlay unless given: with 3 it is connected too, but mixes half as fast."""
 
 
-def best_links(graph: Graph, k: int = 1) -> Graph:
+def best_links(graph: Graph, k: int = 1, progress: Show = None) -> Graph:
     """Return the network with k more links, each between the two nodes that are farthest apart.
 
     One link after the other joins the nodes that differ most in the mode that fades slowest
-    (Ghosh and Boyd, 2006): a greedy choice, without a bound.
+    (Ghosh and Boyd, 2006): a greedy choice, without a bound. For ``progress`` see `best_law`; it is
+    called with 1 after every link.
 
     Examples
     --------
@@ -38,8 +40,11 @@ def best_links(graph: Graph, k: int = 1) -> Graph:
     missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
     if k > missing:
         raise InputError(f"Only {missing:,} pairs of nodes are not joined yet: add at most those.")
-    for _ in range(k):
-        graph = _join(graph, _farthest(slowest_mode(graph), *graph.adjacency))
+    with progress_bar("links", k, progress) as advance, few_threads(graph.n <= SMALL):
+        for _ in range(k):
+            graph = _join(graph, _farthest(slowest_mode(graph), *graph.adjacency))
+            if advance is not None:
+                advance(1)
     return graph
 
 
