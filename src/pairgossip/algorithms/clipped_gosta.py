@@ -6,9 +6,12 @@ the kernel values that a node has seen from its estimate, so it sets its own sca
 taken in both orders: a row that is 0 with all others in one of them, such as that of a negative in
 an AUC, would know no scale.
 
-Far-off nodes hardly move each other, so an honest one that is far off for once would stay alone. A
-node that was sent a value beyond the clip DOUBTS times more often than one within it takes the
-median of those, which is honest as long as most of its partners are.
+Far-off nodes hardly move each other, so an honest one that is far off for once would stay alone,
+and one that a liar pulled away would stay with it. So nodes doubt their own estimates. A value
+beyond the clip raises the doubt if the one beyond it before came from another partner and agrees
+with it; twice as much if it is far nearer to the mean of the kernel values that the node has seen
+itself; and if the node has no other partner. A value within the clip lowers it. At DOUBTS a node
+takes the value that it was sent. One liar beside an honest neighbor cannot bring that about.
 
 Lies that stay just inside the clip pass: a liar then counts like a row that is CLIP/2 typical pulls
 off, up to three times what the same attack does to plain GoSta. Honest rows that are farther off
@@ -31,7 +34,11 @@ from pairgossip.arrays import FloatArray, IntArray
 CLIP = 16.0
 """The clip in typical pulls."""
 DOUBTS = 7
-"""The number of values beyond the clip, less those within it, after which a node trusts them."""
+"""The doubt at which a node gives its estimate up."""
+NEARER = 4.0
+"""How many times nearer to a node's own mean a value must be to speak against its estimate."""
+NOBODY, SEVERAL = -1, -2
+"""What stands for a partner before a node has met one, and after it has met two."""
 
 
 class State(NamedTuple):
@@ -45,9 +52,12 @@ class State(NamedTuple):
     squares: FloatArray
     """Their squared distances from this mean, added up."""
     doubts: IntArray
-    """How many more of the values that each node was sent were beyond the clip than within it."""
     far: FloatArray
-    """These values, shape (n, DOUBTS)."""
+    """The last value beyond the clip that each node was sent."""
+    sender: IntArray
+    """The node that sent it."""
+    partner: IntArray
+    """The only node that each has met, NOBODY or SEVERAL."""
     weight: FloatArray
     """One over how often each node is picked, up to a factor."""
 
@@ -61,7 +71,9 @@ def start(n: int, weights: FloatArray) -> State:
         mean=np.zeros(n),
         squares=np.zeros(n),
         doubts=np.zeros(n, dtype=np.int64),
-        far=np.zeros((n, DOUBTS)),
+        far=np.zeros(n),
+        sender=np.full(n, NOBODY),
+        partner=np.full(n, NOBODY),
         weight=weights,
     )
 
@@ -69,7 +81,7 @@ def start(n: int, weights: FloatArray) -> State:
 def exchange(state: State, i: int, j: int, h: PairValue) -> None:
     """One exchange: swap, move toward each other as far as both clips let, fold in new pairs."""
     # Compiled code pays for every look at the state, and for handing it to a function.
-    held, z, picks, mean, squares, doubts, far, weight = state
+    held, z, picks, mean, squares, doubts, far, sender, partner, weight = state
     held[i], held[j] = held[j], held[i]
     clip = np.inf
     for k, other in ((i, j), (j, i)):
@@ -79,17 +91,21 @@ def exchange(state: State, i: int, j: int, h: PairValue) -> None:
         squares[k] += off * off * (1 - 1 / picks[k])
         rarer = expected_picks(picks[k], weight[k], weight[other])
         clip = min(clip, find_clip(squares[k] / picks[k], mean[k] - z[k], picks[k], rarer))
-    for k, sent in ((i, z[j]), (j, z[i])):
+        partner[k] = other if partner[k] in (NOBODY, other) else SEVERAL
+    for k, other, sent in ((i, j, z[j]), (j, i, z[i])):
         move = (sent - z[k]) / 2
         trusted = z[k] + move * bend(abs(move), clip)
         if abs(move) <= clip:
             doubts[k] = max(doubts[k] - 1, 0)
         else:
-            far[k, doubts[k]] = sent
-            doubts[k] += 1
-        if doubts[k] == DOUBTS:
+            if NEARER * abs(sent - mean[k]) < abs(z[k] - mean[k]):
+                doubts[k] += 2
+            elif partner[k] == other or (sender[k] != other and agree(sent, far[k], z[k])):
+                doubts[k] += 1
+            far[k], sender[k] = sent, other
+        if doubts[k] >= DOUBTS:
             doubts[k] = 0
-            trusted = median(far[k])
+            trusted = sent
         z[k] = local_update(trusted, picks[k], (h(k, held[k]) + h(held[k], k)) / 2)
 
 
@@ -101,16 +117,9 @@ def find_clip(variance: float, off: float, seen: int, picks: float) -> float:
     return CLIP * sqrt(variance + off * off) / picks if seen > 1 else 0.0
 
 
-def median(values: FloatArray) -> float:
-    """Return the middle one of an odd number of values, which is compiled sooner than NumPy's."""
-    for value in values:
-        below, up_to = 0, 0
-        for other in values:
-            below += other < value
-            up_to += other <= value
-        if below <= len(values) // 2 < up_to:
-            return float(value)
-    return np.nan
+def agree(one: float, other: float, estimate: float) -> bool:
+    """Tell whether two values are at most half as far apart as their mean is from an estimate."""
+    return abs(one - other) < abs((one + other) / 2 - estimate) / 2
 
 
 def clip(state: State, k: int, other: int) -> float:
