@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ LARGEST_PICTURE = 20_000
 _MOST_EDGES_DRAWN = 20_000
 _COLORED_SHARE = 0.95
 _FEW_POINTS = 20
+_TITLE_WIDTH = 80
 """Up to this many points each is marked: rounds are few, and a line alone hides them."""
 _MARKS = 8
 """About how many points of a longer curve are marked where markers tell curves apart."""
@@ -177,7 +179,7 @@ def _draw_chart(
         ax.set_ylim(-1, 1)
     _set_axis(ax, [result], against)
     ax.set_ylabel(chart.label)
-    ax.set_title(describe(result), fontsize="medium")
+    ax.set_title(textwrap.fill(describe(result), _TITLE_WIDTH), fontsize="medium")
     _add_grid_and_legend(ax)
     return ax
 
