@@ -381,7 +381,7 @@ def _worst_claim(curves: Curves) -> fw.Claim:
     return fw.check(
         "clipped-worst-node",
         "Not every honest node is protected: on a small world, where some have few neighbors, one "
-        "beside a liar may follow it.",
+        "beside liars may follow them.",
         "ours, found in a first run",
         {
             name: by["clipped-gosta-constant-some"].worst / by["clipped-gosta-constant-some"].final
