@@ -41,10 +41,11 @@ LARGEST_PICTURE = 20_000
 _MOST_EDGES_DRAWN = 20_000
 _COLORED_SHARE = 0.95
 _FEW_POINTS = 20
-_TITLE_WIDTH = 80
 """Up to this many points each is marked: rounds are few, and a line alone hides them."""
 _MARKS = 8
 """About how many points of a longer curve are marked where markers tell curves apart."""
+_TITLE_WIDTH = 80
+"""Letters of a line of a title."""
 _MOST_IN_LEGEND = 8
 """Results whose legend leaves room for curves; a longer one stands beside the axes."""
 _WIDTH, _WIDTH_WITH_LEGEND, _HEIGHT = 7.0, 10.0, 4.5
