@@ -132,7 +132,7 @@ def test_what_needs_one_network_is_refused() -> None:
         pg.estimate(np.arange(24.0), "gini", changing, groups=[*range(12)] * 2)
     with pytest.raises(InputError, match="A plan is made for one network"):
         pg.plan(VALUES, "gini", changing)
-    with pytest.raises(InputError, match="Changing has no list of edges with one law"):
+    with pytest.raises(InputError, match="changes has no best law: ask each of its graphs"):
         pg.networks.best_law(changing)
     run = pg.estimate(VALUES, "gini", changing, seed=0, iterations=50)
     for ask in (

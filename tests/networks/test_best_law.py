@@ -150,12 +150,21 @@ def test_gossip_gains_what_the_law_promises() -> None:
     assert str(runs[1].law) == "best"
 
 
+def test_the_best_law_of_another_graph_is_refused() -> None:
+    graphs = [pg.graphs.watts_strogatz(12, 4, 0.3, seed=seed) for seed in (0, 1)]
+    law = best_law(graphs[0])
+    same = Graph(12, graphs[0].edges)
+    assert same.normalized_gap(law) == law.gap
+    with pytest.raises(InputError, match="law 'best' was found for another graph"):
+        pg.estimate(np.arange(12.0), "gini", graphs[1], law=law)
+
+
 def test_what_has_no_best_law_is_refused() -> None:
     wrong: Any = "cycle"
     cases = {
-        "is a Graph, not str": wrong,
+        "is a Graph, such as .*, not str": wrong,
         "of one node": Graph(1, []),
-        "GroupedGraph has no list of edges": GroupedGraph(path(2), [0, 1, 1]),
+        "Rows at sites have no best law": GroupedGraph(path(2), [0, 1, 1]),
         "up to 3,000 nodes, not for 4,000": cycle(4000),
     }
     for sentence, graph in cases.items():

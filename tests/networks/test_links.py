@@ -34,7 +34,7 @@ def test_links_are_found_among_many_neighbors() -> None:
     almost = Graph(6, np.delete(complete(6).edges, [3, 8], axis=0))
     whole = best_links(almost, 2)
     assert whole.is_complete
-    with pytest.raises(InputError, match="Only 2 pairs of nodes are not joined yet"):
+    with pytest.raises(InputError, match="only 2 pairs of nodes left to join"):
         best_links(almost, 3)
 
 
@@ -111,7 +111,7 @@ def test_small_networks_get_advice_and_one_link_none() -> None:
         assert {int(degree) for degree in overlay_of(path(n)).degrees} <= {2, 3, 4}
     with pytest.raises(InputError, match="at most 4 neighbors, not 5"):
         advise(path(5), degree=5)
-    with pytest.raises(InputError, match="Only 6 pairs of nodes are not joined"):
+    with pytest.raises(InputError, match="only 6 pairs of nodes left"):
         advise(path(5), links=7)
     with pytest.raises(InputError, match="Two nodes have one link"):
         advise(path(2))

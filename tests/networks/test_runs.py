@@ -57,5 +57,5 @@ def test_a_law_is_not_looked_for_where_none_is_used(monkeypatch: pytest.MonkeyPa
 
 
 def test_rows_at_sites_have_no_best_law() -> None:
-    with pytest.raises(InputError, match="GroupedGraph has no list of edges"):
+    with pytest.raises(InputError, match="use construction='whole-sets', where sites"):
         pg.estimate(np.arange(3.0), "gini", GroupedGraph(path(2), [0, 1, 1]), law="best")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from reprlib import repr as shorten
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -53,6 +54,8 @@ class GivenLaw:
     probabilities: FloatArray
     """The probability of every edge; read-only."""
     name: str
+    edges: PairArray | None = None
+    """The edges that it was found for; None if any graph of as many edges will do."""
 
     def __init__(self, probabilities: Any, name: str = "given") -> None:
         self.probabilities = _check_probabilities(probabilities)
@@ -88,15 +91,15 @@ def _check_probabilities(given: Any) -> FloatArray:
         numbers = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.empty(0)
-    if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
+    if numbers.ndim != 1 or not numbers.size:
         raise InputError(
             f"An edge law is one of {', '.join(LAWS)}, or a list of probabilities, one per edge; "
-            f"not {given!r}."
+            f"not {shorten(given)}."
         )
-    if (numbers < 0).any():
-        at = int(numbers.argmin())
-        raise InputError(f"The probability of edge {at} is {numbers[at]:g}; give none below 0.")
-    if abs(numbers.sum() - 1) > _SUM_ERROR:
+    if not (numbers >= 0).all():
+        at = int((~(numbers >= 0)).argmax())
+        raise InputError(f"The probability of edge {at} is {numbers[at]:g}: give numbers >= 0.")
+    if not abs(numbers.sum() - 1) <= _SUM_ERROR:
         raise InputError(
             f"The probabilities of the edges sum to {numbers.sum():.6g}, not to 1: divide them by "
             "their sum."
@@ -127,6 +130,10 @@ def check_given(graph: Graph, law: GivenLaw) -> None:
         raise InputError(
             f"The law has {count:,} probabilities and the graph {graph.edge_count:,} edges: give "
             "one probability per edge, in the order of graph.edges."
+        )
+    if law.edges is not None and not np.array_equal(law.edges, graph.edges):
+        raise InputError(
+            f"The law '{law}' was found for another graph, with other edges: find that of this one."
         )
     if component_labels(graph.n, graph.edges[law.probabilities > 0]).any():
         raise InputError(

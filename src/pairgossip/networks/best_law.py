@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, few_threads
-from pairgossip.checks import BEST_LAW
+from pairgossip.checks import BEST_LAW, WHOLE_SETS
 from pairgossip.errors import InputError, needed_for
-from pairgossip.graphs import GivenLaw, Graph
+from pairgossip.graphs import Changing, GivenLaw, Graph, GroupedGraph
 from pairgossip.progress import Show, in_steps, progress_bar
+from pairgossip.text import format_count
 
 LARGEST = 3_000
 """Nodes up to which a best law is a matter of minutes: matrices of nodes by nodes are inverted."""
@@ -28,14 +29,18 @@ class BestLaw(GivenLaw):
     bound: float
     """The largest gain that any law can have, certified."""
 
-    def __init__(self, probabilities: FloatArray, gap: float, gain: float, bound: float) -> None:
+    def __init__(
+        self, graph: Graph, probabilities: FloatArray, gap: float, gain: float, bound: float
+    ) -> None:
         super().__init__(probabilities, BEST_LAW)
+        self.edges = graph.edges
         self.gap, self.gain, self.bound = gap, gain, bound
 
     def __repr__(self) -> str:
+        edges = format_count(len(self.probabilities), "edge")
         return (
-            f"<BestLaw of {len(self.probabilities):,} edges: gap {self.gap:.4g}, {self.gain:.4g} "
-            f"times that of uniform edges (any law: at most {self.bound:.4g} times)>"
+            f"<BestLaw of {edges}: gap {self.gap:.4g}, {self.gain:.4g} times that of uniform edges "
+            f"(any law: at most {self.bound:.4g} times)>"
         )
 
 
@@ -70,9 +75,9 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
     """
     check_network(graph)
     uniform = graph.normalized_gap()
+    even = np.full(graph.edge_count, 1 / graph.edge_count)
     if graph.is_complete:  # by symmetry
-        even = np.full(graph.edge_count, 1 / graph.edge_count)
-        return BestLaw(even, uniform, 1.0, 1.0)
+        return BestLaw(graph, even, uniform, 1.0, 1.0)
     with needed_for("The best law"):
         from pairgossip.networks.interior_point import solve
     with progress_bar("best law", 1000, progress) as advance, few_threads(graph.n <= SMALL):
@@ -80,22 +85,27 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
         law = GivenLaw(found.p / found.p.sum())
         gap = graph.normalized_gap(law)
     if gap < uniform:  # uniform edges are best, and all others a rounding away
-        law, gap = GivenLaw(np.full(graph.edge_count, 1 / graph.edge_count)), uniform
+        law, gap = GivenLaw(even), uniform
     bound = max(1 / (found.low * uniform), gap / uniform)
-    return BestLaw(law.probabilities, gap, gap / uniform, bound)
+    return BestLaw(graph, law.probabilities, gap, gap / uniform, bound)
 
 
 def check_network(graph: Any) -> None:
     """Raise `InputError` unless a network is one whose laws can be compared."""
     if not isinstance(graph, Graph):
-        raise InputError(f"A network is a Graph, not {type(graph).__name__}: give {{argument}}.",
-                         "graph", "pg.graphs.cycle(10)")  # fmt: skip
+        raise InputError(
+            f"A network is a Graph, such as pg.graphs.cycle(10), not {type(graph).__name__}."
+        )
     if graph.n == 1:
         raise InputError("A network of one node has no edges: there is nothing to choose.")
-    if type(graph) is not Graph:
+    if isinstance(graph, Changing):
+        raise InputError("A network that changes has no best law: ask each of its graphs.")
+    if isinstance(graph, GroupedGraph):
         raise InputError(
-            f"A {type(graph).__name__} has no list of edges with one law: give a plain graph, such "
-            "as that of the sites."
+            "Rows at sites have no best law, only networks of nodes have: use {argument}, where "
+            "sites exchange.",
+            "construction",
+            WHOLE_SETS,
         )
     if graph.n > LARGEST:
         raise InputError(

@@ -39,7 +39,10 @@ def best_links(graph: Graph, k: int = 1, progress: Show = None) -> Graph:
     k = whole("The number of links", k)
     missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
     if k > missing:
-        raise InputError(f"Only {missing:,} pairs of nodes are not joined yet: add at most those.")
+        free = f"only {missing:,}" if missing else "no"
+        raise InputError(
+            f"There are {free} pairs of nodes left to join: add at most as many links."
+        )
     with progress_bar("links", k, progress) as advance, few_threads(graph.n <= SMALL):
         for _ in range(k):
             graph = _join(graph, _farthest(slowest_mode(graph), *graph.adjacency))
