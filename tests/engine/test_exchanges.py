@@ -12,6 +12,7 @@ from pairgossip.algorithms.methods import InPlace, Method, find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.estimation.engine import Engine, Procedure
 from pairgossip.engine.estimation.trial import build_engine
+from pairgossip.engine.exchanges.compiled import prepare
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.timetable import Timetable
 from pairgossip.graphs import Graph
@@ -189,3 +190,17 @@ def test_helpers_and_constants_of_a_module(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_allclose(compiled, plain, rtol=1e-12)
         found.append(compiled)
     assert (found[0] == found[2]).all() and np.abs(found[0] - found[1]).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 2.0), ((np.arange(2000.0),), (np.arange(2000.0) + 1e-9,))]
+)
+def test_defaults_of_an_exchange_are_compiled_in(shares: Any) -> None:
+    def write(share: Any) -> Any:
+        def meet(state: Any, i: int, j: int, h: Any, *, share: Any = share) -> None:
+            state.z[i] += h(i, j)
+
+        return meet
+
+    one, same, other = (prepare(write(share)) for share in (shares[0], shares[0], shares[1]))
+    assert one is same and one is not other

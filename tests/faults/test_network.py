@@ -72,7 +72,7 @@ def test_sites_crash_with_all_their_rows() -> None:
         (pg.Faults(crashed=range(7)), CYCLE, "the others are not connected"),
         (pg.Faults(crashed=7), CYCLE, "7 of 8 nodes crash, and two must stay"),
         (pg.Faults(crashed=7), pg.graphs.complete(8), "7 of 8 nodes crash, and two must stay"),
-        (pg.Faults(loss=0.1), pg.graphs.complete(1), "one node alone"),
+        (pg.Faults(loss=0.1), pg.graphs.complete(1), "One node alone"),
         (
             pg.Faults(liars=1, attack="dissensus"),
             pg.graphs.complete(7000),

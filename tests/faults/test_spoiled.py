@@ -183,6 +183,32 @@ def test_where_rows_are_collected_liars_give_false_ones(
     np.testing.assert_allclose(run.estimates[0], pg.exact(told, "gini"))
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_liars_of_collected_rows_keep_their_classes(apart: bool) -> None:
+    labels = np.arange(N) % 2
+    data: Any = {"data": X, "labels": labels} if apart else {"data": np.column_stack([X, labels])}
+    how: Any = {"graph": GRAPH, "clock": "async", "method": "collect", "iterations": 600, "seed": 6}
+    run = pg.estimate(kernel="auc", faults="liars=[5], attack=sign", **data, **how)
+    told = X.copy()
+    told[5] *= -1
+    np.testing.assert_allclose(run.estimates[0], pg.exact(told, "auc", labels=labels))
+
+
+@pytest.mark.parametrize("attack", ["constant", "sign"])
+def test_liars_of_sites_lie_about_sums_and_not_about_counts(attack: str) -> None:
+    groups = np.repeat(np.arange(7), 2)
+    how: Any = {
+        "groups": groups,
+        "clock": "async",
+        "iterations": 300,
+        "seed": 0,
+        "method": "sketch",
+    }
+    how |= {"engine": "plain", "graph": "complete"}
+    run = pg.estimate(X, "variance", faults=f"liars=[2], attack={attack}", **how)
+    assert run.honest_error is not None and run.honest_error[-1] > run.target / 2
+
+
 def test_liars_are_the_same_in_all_trials_and_by_seed() -> None:
     how: Any = {"engine": "plain", "iterations": 10}
     one, other = estimate("liars=3", **how), estimate("liars=3", trials=[4, 9], **how)

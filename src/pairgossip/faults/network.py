@@ -62,7 +62,10 @@ def resolve(faults: Faults, graph: Graph, draws: Generator, lies: FloatArray) ->
     sites = graph.sites if isinstance(graph, GroupedGraph) else graph
     site_of = graph.site_of if isinstance(graph, GroupedGraph) else None
     if sites.n == 1:
-        raise _refuse("one node alone exchanges with nobody, so nothing can go wrong")
+        raise InputError(
+            "One node alone exchanges with nobody, so nothing can go wrong: leave {argument} out.",
+            "faults",
+        )
     crash_times = _find_crash_times(faults.crashed, sites, draws)
     stays = np.isinf(crash_times)
     is_liar = np.zeros(sites.n, dtype=np.bool_)
@@ -110,7 +113,9 @@ def _draw_crashed(count: int, graph: Graph, draws: Generator) -> IntArray:
     if count == 0:
         return np.arange(0)
     if count > graph.n - 2:
-        raise _refuse(f"{count} of {graph.n} nodes crash, and two must stay to exchange")
+        raise _refuse(
+            f"{count} of {graph.n} nodes crash, and two must stay to exchange: let fewer crash"
+        )
     for _ in range(_DRAWS):
         stays = np.ones(graph.n, dtype=np.bool_)
         stays[draws.choice(graph.n, count, replace=False)] = False
@@ -135,13 +140,17 @@ def _find_liars(liars: Nodes, candidates: IntArray, n: int, draws: Generator) ->
     if not isinstance(liars, int):
         return _check_nodes("liars", tuple(liars), n)
     if liars > len(candidates):
-        raise _refuse(f"there are {liars} liars and {len(candidates)} nodes to choose them from")
+        raise _refuse(
+            f"{liars} liars and {len(candidates)} nodes to choose them from: let fewer lie"
+        )
     return np.sort(draws.choice(candidates, liars, replace=False)) if liars else np.arange(0)
 
 
 def _check_nodes(name: str, nodes: tuple[int, ...], n: int) -> IntArray:
     if nodes and nodes[-1] >= n:
-        raise _refuse(f"node {nodes[-1]} among {name} is outside the nodes 0 to {n - 1}")
+        raise _refuse(
+            f"node {nodes[-1]} among {name} is outside the nodes 0 to {n - 1}: name others"
+        )
     return np.array(nodes, dtype=np.int64)
 
 

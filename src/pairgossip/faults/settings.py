@@ -216,7 +216,7 @@ def _check_attack(value: Any) -> str:
 def _nodes(name: str, value: Any) -> Nodes:
     """Return how many nodes, or their different numbers in order."""
     if is_number(value):
-        return whole(f"The number of {name} nodes", value, 0)
+        return whole(f"The number of nodes in {name}", value, 0)
     if not isinstance(value, Iterable) or isinstance(value, str):
         raise _refuse(f"{name} must be how many nodes, or their numbers, not {value!r}")
     numbers = [whole("The number of a node", node, 0) for node in value]

@@ -65,6 +65,8 @@ class Problem:
     """Which nodes hold the numbers that all must learn before they know their features."""
     site_of: IntArray | None = None
     """The site of every row, where nodes are sites."""
+    is_counted = False
+    """Whether the last of the averages is how many rows there are."""
     set_sizes: IntArray | None = None
     """How many rows each site has, where sites pass on all their rows at once."""
     weights: FloatArray | None = None
@@ -261,7 +263,7 @@ class Averages(Problem):
         self.average(features)
 
     @property
-    def is_counted(self) -> bool:
+    def is_counted(self) -> bool:  # type: ignore[override]
         """Whether the last of the averages is how many rows there are."""
         return self.site_of is not None or self.weights is not None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray, IntArray, mean_of_defined, root_mean_square
-from pairgossip.engine.estimation.trial import Setup, TrialRecord, unknown_to_theory
+from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer, Law, interval, intervals
@@ -374,16 +374,19 @@ class Run(Result):
         """
         if self._theory is None:
             if self._setup is None:
-                if self.faults is not None:
-                    raise unknown_to_theory(self.faults)
                 method = METHODS.get(self.method)
                 if method is not None:
                     check_known(method, self.clock, self.schedule)
-                limits = "; of sketches they are known where no range is flooded, no row private"
+                limits = ""
+                if self.faults is not None:
+                    limits = "; with faults they are known where exchanges are lost, and no more"
+                elif method is not None and method.sketches:
+                    limits = (
+                        "; of sketches they are known where no range is flooded, no row private"
+                    )
                 raise InputError(
                     "This run was loaded from a file that holds no theory curves: call "
-                    "run.theory() before run.save()"
-                    f"{limits if method is not None and method.sketches else ''}."
+                    f"run.theory() before run.save(){limits}."
                 )
             problem = self._setup.problem
             curves = theory_curves(

@@ -23,7 +23,7 @@ from pairgossip.inference.answer import Law, check_level
 from pairgossip.inference.projection import project
 from pairgossip.inference.questions import degenerate_error, sampling_error
 from pairgossip.kernels import Means, Pairs, Problem
-from pairgossip.kernels.kernel import Scale
+from pairgossip.kernels.kernel import Scale, as_kernel
 from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies
 from pairgossip.privacy import PrivateMeans, PrivatePairs, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
@@ -157,7 +157,9 @@ class EstimationRequest(EstimateArguments, Request):
             return problem
         lies = network.network.is_liar
         liars = np.flatnonzero(lies if site_of is None else lies[site_of])
-        self.data = faulty.with_false_rows(self.data, liars, network.faults)
+        # Labels that are given apart are no column of the data.
+        columns = as_kernel(self.kernel).columns if self.labels is None else None
+        self.data = faulty.with_false_rows(self.data, liars, network.faults, columns)
         return self._problem(self._rows(), site_of)
 
     def _find_method(self, nodes: int | None = None) -> Method:

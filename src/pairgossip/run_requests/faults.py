@@ -41,8 +41,11 @@ def check_method(faults: Faults, method: Method, clock: str, schedule: str, engi
             raise _leave_out(f"{name} has nothing that half an exchange could spoil", "half_loss")
         return
     if clock not in method.in_place or schedule in method.schedules:
-        what = "half-lost exchanges and liars are simulated for methods written as one exchange"
-        raise _leave_out(f"{name} is none on this clock and schedule, and {what}", "half_loss")
+        what = "Half-lost exchanges and liars need a method that is written as one exchange of two"
+        which = " and ".join(part for part in ("half_loss", "liars") if getattr(faults, part))
+        raise _leave_out(
+            f"{what} nodes, as '{method.name}' is not on this clock and schedule", which
+        )
     if engine in ("fused", "tokens"):
         raise InputError(
             f"Engine '{engine}' carries out whole exchanges only, and neither half-lost ones nor "
@@ -80,8 +83,8 @@ def check_errors(faults: Faults) -> None:
     if faults.churn is not None or faults.crashed or faults.spoils:
         raise InputError(
             "Nodes that are away, crash, lie or miss half of an exchange cannot tell how far they "
-            "are off: leave {argument} out, or such faults.",
-            "interval",
+            "are off: give interval=None for the numbers alone, or leave such faults out.",
+            subject="interval",
         )
 
 
@@ -151,13 +154,18 @@ def _choose_pairs(n: int, draws: Generator) -> tuple[IntArray, IntArray]:
     return nodes, held
 
 
-def with_false_rows(data: Any, liars: IntArray, faults: Faults) -> FloatArray:
+def with_false_rows(
+    data: Any, liars: IntArray, faults: Faults, columns: tuple[str, ...] | None
+) -> FloatArray:
     """Return rows of which liars give false ones: where rows are signed, they can give no others.
 
     Under the attack "sign" it is minus their own row, else as many times their own as ``lie`` says.
+    If the last column is one of classes, as the kernel names columns, it stays as it is.
     """
     rows = np.array(data, dtype=np.float64)
-    rows[liars] *= -1.0 if faults.attack == "sign" else 10.0 if faults.lie is None else faults.lie
+    times = -1.0 if faults.attack == "sign" else 10.0 if faults.lie is None else faults.lie
+    has_classes = rows.ndim > 1 and columns is not None and columns[-1] in ("label", "cluster")
+    (rows[:, :-1] if has_classes else rows)[liars] *= times
     return rows
 
 

@@ -55,11 +55,6 @@ BYTES_PER_NAME = 4
 """Which node an observation belongs to, where it is passed on by name."""
 
 
-def unknown_to_theory(faults: str) -> InputError:
-    """Build the error for theory of a network with faults."""
-    return InputError(f"No theory of a network with these faults is known ({faults}): measure it.")
-
-
 def check_engine(name: str, problem: Problem, method: Method, clock: str) -> None:
     """Raise `InputError` unless the engine can run the method on the problem."""
     is_compiled = clock in method.twins or (name == "fused" and method.compiles(clock))
@@ -189,7 +184,9 @@ class Setup:
             is_fixed = not isinstance(self.graph, GroupedGraph | Changing)
             is_alike = table.name == RANDOM and is_fixed
             if str(faults) != str(Faults(loss=loss)) or not is_alike:
-                raise unknown_to_theory(str(faults))
+                raise InputError(
+                    f"No theory of a network with these faults is known ({faults}): measure it."
+                )
         return Course(self.law, table.name, table.sweep, table.stride, loss)
 
     @property

@@ -105,7 +105,8 @@ def _key(function: FunctionType, callers: tuple[CodeType, ...]) -> Any:
         (name, _constant_key(value, (*callers, code)))
         for name, value in sorted(_constants(function).items())
     ]
-    return code, code.co_filename, repr(function.__defaults__), tuple(entries)
+    defaults = function.__defaults__, tuple((function.__kwdefaults__ or {}).items())
+    return code, code.co_filename, _constant_key(defaults, callers), tuple(entries)
 
 
 def _constant_key(value: Any, callers: tuple[CodeType, ...]) -> Any:
@@ -115,7 +116,9 @@ def _constant_key(value: Any, callers: tuple[CodeType, ...]) -> Any:
         return _key(value, callers)
     if isinstance(value, np.ndarray):
         return value.shape, str(value.dtype), value.tobytes()
-    if isinstance(value, bool | int | float | complex | str | tuple):
+    if isinstance(value, tuple):
+        return type(value), tuple(_constant_key(entry, callers) for entry in value)
+    if isinstance(value, bool | int | float | complex | str | None):
         return type(value), repr(value)
     return id(value)
 

@@ -34,7 +34,7 @@ class ExchangeEngine(Engine):
     ) -> None:
         method, form = how.method, how.method.in_place[how.clock]
         self._name, self._form = method.name, form
-        self._shape = (problem.n, problem.components)
+        self._shape, self._is_counted = (problem.n, problem.components), problem.is_counted
         self._code: Any = written
         if compiled:
             with needed_for_speed():
@@ -59,7 +59,8 @@ class ExchangeEngine(Engine):
         form, faulty = self._form, spoil.faulty
         if faulty.network.is_liar.any():
             check_liars(self._name, form, state)
-        actions = choose_actions(form, exchange, faulty, self._code.prepare)
+        prepare, is_counted = self._code.prepare, self._is_counted
+        actions = choose_actions(form, exchange, faulty, prepare, is_counted=is_counted)
         rows = rows_of(state, self._shape[0])
         network = network_of(faulty, number, len(self.states), vectors=form.vectors)
         return self._code.bind_spoiled_run(actions, state, h, rows, spare_of(rows), network)

@@ -66,14 +66,24 @@ class Actions(NamedTuple):
 
 
 def choose_actions(
-    form: InPlace, exchange: Any, faulty: FaultyNetwork, prepare: Callable[..., Any]
+    form: InPlace,
+    exchange: Any,
+    faulty: FaultyNetwork,
+    prepare: Callable[..., Any],
+    *,
+    is_counted: bool,
 ) -> Actions:
-    """Return what happens in the exchanges of a method; ``prepare`` compiles functions, or not."""
+    """Return what happens in the exchanges of a method; ``prepare`` compiles functions, or not.
+
+    Of vectors that are counted liars leave the last entry, how many rows there are, as it is.
+    """
     if not faulty.network.is_liar.any():
         never = prepare(_never)
         return Actions(exchange, never, never, never, never, never)
     reads_values = form.read is InPlace._field_defaults["read"]
-    forge = _forge_vectors if form.vectors else _forge_values
+    forge: Callable[..., None] = _forge_values
+    if form.vectors:
+        forge = _forge_sums if is_counted else _forge_vectors
     return Actions(
         exchange,
         prepare(lie_to_partner),
@@ -132,6 +142,11 @@ def _forge_values(state: Any, k: int, value: Any) -> None:
 
 def _forge_vectors(state: Any, k: int, values: Any) -> None:
     for c in range(len(values)):
+        state.z[k, c] = values[c]
+
+
+def _forge_sums(state: Any, k: int, values: Any) -> None:
+    for c in range(len(values) - 1):  # a mean is a sum over the last: lies about both cancel
         state.z[k, c] = values[c]
 
 
