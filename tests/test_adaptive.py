@@ -244,7 +244,7 @@ def test_a_general_loss_that_takes_one_model_says_so(monkeypatch: pytest.MonkeyP
     def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         return -2 * (first[:, :1] + second[:, :1] - theta[..., :1])
 
-    how: dict[str, Any] = {"clock": "async", "iterations": 10, "seed": 0}
+    how: dict[str, Any] = {"clock": "async", "iterations": 10, "seed": 0, "engine": "plain"}
     for shape, limit in (("vector", None), ("matrix", PSD())):
         loss = GeneralLoss(value, gradient, dimension=1, shape=shape)
         with pytest.warns(SlowRun) as told:

@@ -172,6 +172,15 @@ class PairwiseLearning:
         return False
 
     @property
+    def own_slope(self) -> Any:
+        """The user's function that compiled code would call for gradients at pairs of `data`.
+
+        That is the gradient of a `GeneralLoss`, or phi' of the margin; None where compiled code
+        knows the form of the loss, or nodes hold anything else than single rows.
+        """
+        return None
+
+    @property
     def marks(self) -> Mapping[str, str]:
         """What else than data and loss defines it, by name: a fit goes on only with the same."""
         return {}
@@ -263,6 +272,13 @@ class LearningProblem(PairwiseLearning):
     def compilable(self) -> bool:
         """Whether compiled code knows the form of the loss and its function of the margin."""
         return isinstance(self.loss, Loss) and self.loss.phi.code is not None
+
+    @property
+    def own_slope(self) -> Any:
+        """The gradient of a loss of any form, or phi' if compiled code does not know it."""
+        if isinstance(self.loss, GeneralLoss):
+            return self.loss.functions[1]
+        return None if self.compilable else self.loss.phi.derivative
 
     def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return features a, weights w and offsets b of nodes and the observations they hold."""

@@ -209,6 +209,11 @@ class PrivateLearning(LearningProblem):
         """Whether compiled code may take gradients on the data itself: never."""
         return False
 
+    @property
+    def own_slope(self) -> None:
+        """The user's function that compiled code would call on the data itself: never any."""
+        return None
+
     def for_trial(self, seed: np.random.SeedSequence) -> ReportedLearning:
         """Return the problem with reports drawn for this trial."""
         return self.with_reports(

@@ -8,6 +8,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.engines import Descent
+from pairgossip.engine.descent.trial import DescentSetup
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import CoarseSketch, NotEnough, SlowRun, notify
 from pairgossip.kernels.exact import scattered_pairs
@@ -195,13 +196,16 @@ def warn_if_ties_unseen(run: Run, exact: float, without_ties: float) -> None:
     notify(notice)
 
 
-def warn_if_slow(descent: Descent, iterations: int) -> None:
+def warn_if_slow(setup: DescentSetup) -> None:
     """Tell the caller of `minimize` that every step takes an eigendecomposition or a call."""
+    descent, iterations = setup.descent, setup.iterations
+    is_compiled = setup.engine != "plain" and descent.problem.own_slope is not None
     is_async, loss = descent.clock == "async", descent.problem.loss
     count = iterations * (2 if is_async else descent.problem.n)
     side = math.isqrt(descent.problem.dimension)
     remedies = [] if is_async else ["use {argument}, where only two nodes move at a time"]
-    if count >= _MANY and isinstance(loss, GeneralLoss) and not loss.batched:
+    is_called = isinstance(loss, GeneralLoss) and not loss.batched and not is_compiled
+    if count >= _MANY and is_called:
         what = (
             f"Loss '{loss.name}' is called for every node that moves, {count:,} in all, far slower "
             "than compiled steps"

@@ -18,6 +18,7 @@ from pairgossip.engine.descent.engines import (
     check_descent_engine,
 )
 from pairgossip.engine.descent.judge import default_judged
+from pairgossip.engine.descent.rehearsal import rehearse
 from pairgossip.engine.descent.trial import DescentSetup, Origin
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
@@ -66,7 +67,7 @@ class LearningRequest(MinimizeArguments, Request):
         fingerprint = learning_fingerprint(setup.descent)
         self.starting_point.check_same(setup, fingerprint)
         warn_if_short(setup.descent, int(setup.checkpoints[-1]))
-        warn_if_slow(setup.descent, setup.iterations)
+        warn_if_slow(setup)
         loss = setup.descent.problem.loss.name
         outcome = self.run(setup, f"{loss} on {setup.graph.n:,} nodes")
         later = Fit.from_records(setup, outcome, self.entropy, fingerprint)
@@ -91,7 +92,7 @@ class LearningRequest(MinimizeArguments, Request):
         if network is not None:
             honest = network.honest
             nodes = honest[self.spread_nodes(len(honest), judged)]
-        return DescentSetup(
+        setup = DescentSetup(
             descent=descent,
             graph=graph,
             law=law,
@@ -103,6 +104,7 @@ class LearningRequest(MinimizeArguments, Request):
             privacy=self.privacy,
             faulty=network,
         )
+        return rehearse(setup, self.root)
 
     def _find_faulty(
         self, graph: Graph, problem: PairwiseLearning, iterations: int

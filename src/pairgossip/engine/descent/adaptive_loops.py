@@ -46,7 +46,7 @@ def _pushes(theta, features, weights, offsets, phi):  # type: ignore[no-untyped-
 
 
 @loop
-def _renew_model(z, s, d, m, theta, settings, side):  # type: ignore[no-untyped-def]
+def renew_model(z, s, d, m, theta, settings, side):  # type: ignore[no-untyped-def]
     """theta = argmin z . theta + sum_q h_q theta_q^2 / 2 + m psi(theta)."""
     scale, _, (l1, l2, radius, low, high, _) = settings
     p = len(z)
@@ -137,7 +137,7 @@ def asynchronous(  # type: ignore[no-untyped-def]
                 s[c] += gradient * gradient
                 d[c] += weight * ((there * there + back * back) / 2)
             row[3 * p] += weight
-            _renew_model(z, s, d, row[3 * p], theta, settings, matrix_side)
+            renew_model(z, s, d, row[3 * p], theta, settings, matrix_side)
 
 
 @vectorized
@@ -228,6 +228,6 @@ def synchronous(  # type: ignore[no-untyped-def]
             for q in range(n):
                 for c in range(p):
                     node[0, c], node[1, c], node[2, c] = z[c, q], s[c, q], d[c, q]
-                _renew_model(node[0], node[1], node[2], m, node[3], settings, matrix_side)
+                renew_model(node[0], node[1], node[2], m, node[3], settings, matrix_side)
                 for c in range(p):
                     theta[c, q] = node[3, c]

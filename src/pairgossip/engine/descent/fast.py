@@ -36,7 +36,7 @@ class _Engine:
         self._descent = descent
         problem = descent.problem
         self._problem = problem
-        self._phi = int(problem.loss.phi.code)  # type: ignore[union-attr]
+        self._phi = int(problem.loss.phi.code) if problem.compilable else -1  # type: ignore[union-attr]
         self._held = own_observations(problem.n)
         self._iterations = 0
         self._piece = max(256, _NUMBERS_AT_ONCE // (2 * problem.dimension))

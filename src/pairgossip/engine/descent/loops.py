@@ -158,7 +158,7 @@ def logistic_values(u, count, spare, polynomial, scale_bits, scale):  # type: ig
 
 
 @inlined
-def _renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
+def renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
     """theta_k = T(z_k; gamma, t), folded into the mean of the models with weight ``share``."""
     l1, l2, radius, low, high, side = limits
     shrink = gamma / (1.0 + 2.0 * l2 * t * gamma)
@@ -255,7 +255,7 @@ def asynchronous(  # type: ignore[no-untyped-def]
                 for c in range(p):
                     rows[k, c] += push * features[side, s, c]
             share = 1.0 / counts[side, s]
-            _renew_model(rows, k, p, gammas[side, s], iterations[side, s], limits, share)
+            renew_model(rows, k, p, gammas[side, s], iterations[side, s], limits, share)
 
 
 @loop
@@ -285,4 +285,4 @@ def synchronous(  # type: ignore[no-untyped-def]
                 push = current_weight[node] * slope(phi, margin)
                 for c in range(p):
                     rows[node, c] += push * current[node, c]
-            _renew_model(rows, node, p, gammas[s], t, limits, 1.0 / t)
+            renew_model(rows, node, p, gammas[s], t, limits, 1.0 / t)

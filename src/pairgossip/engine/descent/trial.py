@@ -91,7 +91,12 @@ class DescentSetup:
 def build_descent(name: str, descent: Descent) -> DescentEngine:
     """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
     is_adaptive = isinstance(descent.steps, AdaptiveStep)
-    if name == "plain" or (name == "auto" and not descent.problem.compilable):
+    problem = descent.problem
+    if name == "auto" and problem.own_slope is not None:
+        with needed_for_speed():
+            from pairgossip.engine.descent import own
+        return own.OwnAdaptive(descent) if is_adaptive else own.OwnDescent(descent)
+    if name == "plain" or (name == "auto" and not problem.compilable):
         return PlainAdaptive(descent) if is_adaptive else PlainDescent(descent)
     check_descent_engine(name, descent)
     with needed_for_speed():

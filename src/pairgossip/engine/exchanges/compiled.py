@@ -43,6 +43,20 @@ def prepare(function: Any) -> Dispatcher:
         return _prepare(written.prepare(function), ())
 
 
+def prepare_pointer(function: Any, *kinds: Any) -> Dispatcher:
+    """Return a function compiled for these kinds of arguments, to be called by its address.
+
+    So a loop is compiled once for all such functions, and not with each of them.
+    """
+    with _preparing:
+        key = _key(function, ()), kinds
+        if key not in _prepared:
+            pointer = _called(_with_compiled_helpers(function, ()))
+            pointer.compile(kinds)
+            _prepared[key] = pointer
+        return _prepared[key]
+
+
 def _prepare(function: FunctionType, callers: tuple[CodeType, ...]) -> Dispatcher:
     key = _key(function, ())
     if key not in _prepared:
@@ -56,13 +70,15 @@ def prepare_exchange(exchange: Any, *, takes_values: bool) -> Dispatcher:
     return exchange if takes_values else prepare(written.without_values(exchange))
 
 
-def explain_refusal(exchange: Any, state: Any, h: Any) -> str | None:
-    """Say which line of an exchange numba does not accept, and why; None if it accepts all."""
-    given: list[Any] = [state, 0, 0] if h is None else [state, 0, 0, h]
+def explain_refusal(function: Any, *given: Any) -> str | None:
+    """Say which line of a function numba does not accept, and why; None if it accepts all."""
+    code = getattr(written.prepare(function), "__code__", None)
+    if code is None:
+        return f"a {type(function).__name__}, only functions"
     try:
-        prepare(exchange).compile(tuple(map(typeof, given)))
+        prepare(function).compile(tuple(map(typeof, given)))
     except Exception as refused:  # numba has many, and others happen inside it
-        return _explain(refused, written.prepare(exchange).__code__)
+        return _explain(refused, code)
     return None
 
 

@@ -22,7 +22,7 @@ from pairgossip.engine.schedule import TRIAL_PROBLEM, child
 from pairgossip.errors import InputError, NotCompiled, needed_for_speed, notify
 from pairgossip.kernels import Problem
 
-_COMPARED = 200
+COMPARED = 200
 """Exchanges that are made both ways."""
 _ALONE = 20
 """Exchanges of which it is checked that they touch two nodes only."""
@@ -41,7 +41,7 @@ def rehearse(setup: Setup, root: SeedSequence) -> Setup:
     if setup.graph.n == 1 or not in_place:
         return setup
     problem = setup.problem.for_trial(child(seed, TRIAL_PROBLEM))
-    (block,) = setup.schedule(seed).draw(_COMPARED)
+    (block,) = setup.schedule(seed).draw(COMPARED)
     is_ours = any(setup.method is method for method in BUILT_IN)
     if spoil is not None and not is_ours:
         _check_alone(setup, problem, block[:_ALONE])
@@ -81,7 +81,8 @@ def _why_not_compiled(
     as_written = ExchangeEngine(problem, how, setup.spoil(seed), compiled=False)
     as_written.advance((block,))  # mistakes show here, with their line
     h = None if averages else values.kernel_values(problem, 1)[0]
-    refusal = compiled.explain_refusal(form.exchange, as_written.states[0], h)
+    given = (as_written.states[0], 0, 0, *([] if h is None else [h]))
+    refusal = compiled.explain_refusal(form.exchange, *given)
     if refusal is not None:
         return f"numba does not compile {refusal}"
     try:
@@ -91,15 +92,15 @@ def _why_not_compiled(
     except Exception as refused:  # of functions for faults
         return f"numba does not compile what its faults need ({str(refused).splitlines()[0]})"
     fast.advance((block,))
-    if all(map(_are_same, fast.states, as_written.states)):
+    if all(map(are_same, fast.states, as_written.states)):
         return None
     return (
-        f"compiled it gives other numbers within {_COMPARED} exchanges: its exchange must depend "
+        f"compiled it gives other numbers within {COMPARED} exchanges: its exchange must depend "
         "on its state alone, and not on random numbers or variables that change"
     )
 
 
-def _are_same(one: Any, other: Any) -> bool:
+def are_same(one: Any, other: Any) -> bool:
     """Whether all arrays of two states are the same but for rounding."""
     for mine, theirs in zip(one, other, strict=True):
         if mine.dtype.kind not in "biufc":
