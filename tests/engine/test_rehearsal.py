@@ -99,13 +99,27 @@ def test_kernels_that_are_looked_up_have_a_limit(monkeypatch: pytest.MonkeyPatch
     def own(first: FloatArray, second: FloatArray) -> FloatArray:
         return np.abs(first - second) ** 1.5
 
+    def careful(first: FloatArray, second: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            return own(first, second)
+
     with pytest.warns(
-        NotCompiled, match=r"kernel 'own' is not built in, .* up to 11 nodes; engine"
+        NotCompiled, match=r"kernel 'careful' at all pairs .* 11 nodes only, and numba .* line \d+ "
     ):
-        estimated({}, kernel=pg.Kernel(own, "own"))
+        looked_up = estimated({}, kernel=pg.Kernel(careful, "careful"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimated({})
+        compiled = estimated(kernel=pg.Kernel(own, "own"))
+        faulty = [
+            estimated(
+                method="gosta", kernel=pg.Kernel(own, "own"), engine=engine, target="u",
+                faults=pg.Faults(half_loss=0.1),
+            )
+            for engine in ("auto", "plain")
+        ]  # fmt: skip
+    np.testing.assert_allclose(compiled.estimates, looked_up.estimates, rtol=1e-9)
+    np.testing.assert_allclose(faulty[0].estimates, faulty[1].estimates, rtol=1e-9)
 
 
 def test_faults_need_an_exchange_of_two_nodes() -> None:

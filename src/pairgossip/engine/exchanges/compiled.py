@@ -20,8 +20,8 @@ from numba import njit, typeof
 from numba.core.dispatcher import Dispatcher
 
 from pairgossip.arrays import IntArray, PairArray
-from pairgossip.engine.exchanges import spoil, written
-from pairgossip.engine.exchanges.values import kernel_values
+from pairgossip.engine.exchanges import spoil, values, written
+from pairgossip.kernels import Problem
 
 __all__ = ["bind_run", "bind_spoiled_run", "kernel_values", "prepare", "prepare_exchange"]
 
@@ -68,6 +68,13 @@ def prepare_exchange(exchange: Any, *, takes_values: bool) -> Dispatcher:
     """Return an exchange as a function of the state, two nodes and the kernel."""
     exchange = prepare(exchange)
     return exchange if takes_values else prepare(written.without_values(exchange))
+
+
+def kernel_values(problem: Problem, states: int) -> list[values.Values | None]:
+    """Return the kernel ``h(k, l)`` of two nodes, for each state; None where there is none."""
+    if not problem.step_arguments or values.has_compiled_values(problem):
+        return values.kernel_values(problem, states)
+    return [values.own_values(problem, prepare(part.function)) for part in problem.parts]
 
 
 def explain_refusal(function: Any, *given: Any) -> str | None:

@@ -20,7 +20,7 @@ from pairgossip.engine.exchanges import written
 from pairgossip.engine.exchanges.engine import ExchangeEngine, start_states
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child
 from pairgossip.errors import InputError, NotCompiled, needed_for_speed, notify
-from pairgossip.kernels import Problem
+from pairgossip.kernels import Pairs, Problem
 
 COMPARED = 200
 """Exchanges that are made both ways."""
@@ -48,7 +48,7 @@ def rehearse(setup: Setup, root: SeedSequence) -> Setup:
     if setup.engine == "plain":
         return setup
     trusts = is_ours and (spoil is None or isinstance(spoil.faulty.faults.attack, str))
-    why = _why_not_compiled(setup, problem, None if trusts else block, seed)
+    why = _why_not_compiled(setup, problem, block, seed, trusts=trusts)
     if why is None:
         return setup
     if setup.engine == "fused":
@@ -64,23 +64,25 @@ def rehearse(setup: Setup, root: SeedSequence) -> Setup:
 
 
 def _why_not_compiled(
-    setup: Setup, problem: Problem, block: PairArray | None, seed: SeedSequence
+    setup: Setup, problem: Problem, block: PairArray, seed: SeedSequence, *, trusts: bool
 ) -> str | None:
-    """Say why the run cannot be compiled; without a block it is trusted to give the same."""
+    """Say why the run cannot be compiled; a method may be trusted to give the same."""
     with needed_for_speed():
         from pairgossip.engine.exchanges import compiled, values
     averages = setup.method.averages
     if not averages and not values.has_compiled_values(problem):
-        return (
-            f"kernel '{problem.name}' is not built in, and of others the values of all pairs are "
-            f"kept, which is done up to {values.LARGEST_TABLE:,} nodes"
-        )
-    if block is None:
+        refusal = _explain_kernel(problem, compiled.explain_refusal)
+        if refusal is not None:
+            return (
+                f"the values of kernel '{problem.name}' at all pairs are kept up to "
+                f"{values.LARGEST_TABLE:,} nodes only, and numba does not compile {refusal}"
+            )
+    elif trusts:
         return None
     how, form = setup.procedure, setup.method.in_place[setup.clock]
     as_written = ExchangeEngine(problem, how, setup.spoil(seed), compiled=False)
     as_written.advance((block,))  # mistakes show here, with their line
-    h = None if averages else values.kernel_values(problem, 1)[0]
+    h = None if averages else compiled.kernel_values(problem, len(as_written.states))[0]
     given = (as_written.states[0], 0, 0, *([] if h is None else [h]))
     refusal = compiled.explain_refusal(form.exchange, *given)
     if refusal is not None:
@@ -98,6 +100,14 @@ def _why_not_compiled(
         f"compiled it gives other numbers within {COMPARED} exchanges: its exchange must depend "
         "on its state alone, and not on random numbers or variables that change"
     )
+
+
+def _explain_kernel(problem: Problem, explain: Callable[..., str | None]) -> str | None:
+    """Say what numba does not accept in a kernel of one's own; None if it accepts all."""
+    if type(problem) is not Pairs:
+        return "what nodes add here"
+    row = problem.data[:1].copy()
+    return next(filter(None, (explain(part.function, row, row) for part in problem.parts)), None)
 
 
 def are_same(one: Any, other: Any) -> bool:

@@ -134,6 +134,26 @@ def _look_up(data, k, other):  # type: ignore[no-untyped-def]
     return data[0][k, other]
 
 
+@cache
+def _of_own(function: Any) -> Any:
+    """Return a kernel of a user's own, on rows of one."""
+
+    @_compile
+    def value(data, k, other):  # type: ignore[no-untyped-def]
+        rows, scale, own_share = data
+        added = scale * function(rows[k : k + 1], rows[other : other + 1])[0]
+        return own_share[k] * added if k == other else added
+
+    return value
+
+
+def own_values(problem: Problem, function: Any) -> Values:
+    """Return the kernel of two nodes that a compiled function of two blocks of rows computes."""
+    rows = np.require(problem.data, np.float64, ("C", "W"))
+    own_share = np.broadcast_to(problem.own_share, problem.n).astype(np.float64)
+    return Values(_of_own(function), rows, float(problem.scale), own_share)
+
+
 def kernel_values(problem: Problem, states: int) -> list[Values | None]:
     """Return the kernel ``h(k, l)`` of two nodes, for each state; None where there is none."""
     if not problem.step_arguments:
