@@ -126,3 +126,4 @@ def test_advice_compares_with_better_networks(cli: CommandLine, tmp_path: Path) 
     text = cli("graph", *network, "--advise").out
     assert "better networks" in text and "random-regular overlay (4)" in text
     assert "add --advise" in cli.error("graph", *network, "--out", out)
+    assert "Which network?" in cli.error("graph", "--advise")

@@ -83,7 +83,7 @@ def graph_command(
         Write the network: GraphML if the name ends in .graphml or .xml, else an edge list.
     """
     if family is None and file is None:
-        if nodes is not None or given_options(parameters) or save_edges is not None:
+        if nodes is not None or given_options(parameters) or save_edges is not None or advise:
             raise InputError(
                 "Which network? Name a family, as in 'pairgossip graph cycle --nodes 20'."
             )
@@ -94,6 +94,10 @@ def graph_command(
     check_figures([out])
     check_outputs([save_edges, out], [file])
     graph = _choose(family, nodes, file, parameters, seed)
+    if advise:  # what is refused comes before what takes long
+        from pairgossip.networks.best_law import check_network
+
+        check_network(graph)
     if save_edges is not None:
         is_graphml = save_edges.suffix.lower() in (".graphml", ".xml")
         (graph.to_graphml if is_graphml else graph.to_edge_list)(save_edges)

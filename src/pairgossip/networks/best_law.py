@@ -55,8 +55,8 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
     Parameters
     ----------
     graph
-        The network, of at most 3,000 nodes. Up to 4,000 edges the gap is within 0.1 % of the
-        largest, beyond within 2 %; `BestLaw.bound` says how near it is.
+        The network, of at most 3,000 nodes. The search ends within 0.1 % of the largest gap, beyond
+        4,000 edges within 2 %, or where rounding ends it; `BestLaw.bound` says how near it came.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with how many of 1000 steps were done.

@@ -219,20 +219,21 @@ class _Problem:
         self, inverse: FloatArray, y: FloatArray, diagonal: FloatArray
     ) -> Callable[[FloatArray], FloatArray]:
         preconditioner = self.products(inverse) * self.products(y) + diagonal
-
+        # Single precision takes half the time, and is far finer than what directions leave.
+        left, right = inverse.astype(np.float32), y.astype(np.float32)
         is_sparse = _EDGE_WORK * len(diagonal) <= self._n**2
-        at_edges = y[self._a] - y[self._b] if is_sparse else y
+        at_edges = right[self._a] - right[self._b] if is_sparse else right
 
         def multiply(x: FloatArray) -> FloatArray:
-            image = (self._laplacian(x) @ inverse).T
+            image = (self._laplacian(x).astype(np.float32) @ left).T
             if not is_sparse:
-                return self.products(image @ y) + diagonal * x
+                return self.products(image @ right) + diagonal * x
             image = np.ascontiguousarray(image)
             moved = image[self._a]
             moved -= image[self._b]
             return np.einsum("ek,ek->e", moved, at_edges) + diagonal * x
 
-        return lambda right: _conjugate_gradients(multiply, right, preconditioner)
+        return lambda target: _conjugate_gradients(multiply, target, preconditioner)
 
 
 def _conjugate_gradients(

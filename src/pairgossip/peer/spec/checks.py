@@ -78,15 +78,17 @@ def _check_links(links: Any) -> None:
     """Refuse links that are not of two members, or whose weights are no positive numbers."""
     if not isinstance(links, Mapping):
         raise InputError('links must be a table of weights, as in links = {"ann bob" = 2.5}.')
-    seen = Counter(link_name(*name.split()) for name in links if len(name.split()) == 2)
+    seen = set[str]()
     for name, weight in links.items():
         members = name.split()
         if len(members) != 2 or members[0] == members[1]:
             raise InputError(
                 f"links names '{name[:70]}': name the two members of a link, as in 'ann bob'."
             )
-        if seen[link_name(*members)] > 1:
-            raise InputError(f"links names '{link_name(*members)}' twice: keep one of them.")
+        link = link_name(*members)
+        if link in seen:
+            raise InputError(f"links names '{link}' twice: keep one of them.")
+        seen.add(link)
         is_weight = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not is_weight or not _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT:
             raise InputError(

@@ -232,7 +232,6 @@ class WatchedEstimation(WatchedRun):
         if len(setup.problem.holders):
             return {"absent": "Theory does not know when all nodes know where the rows lie."}
         try:
-            course = setup.course
             curves = theory_curves(
                 setup.problem,
                 setup.graph,
@@ -240,7 +239,7 @@ class WatchedEstimation(WatchedRun):
                 method=setup.method,
                 clock=setup.clock,
                 order=setup.order,
-                course=course,
+                course=setup.course,
             )
         except InputError as reason:
             return {"absent": str(reason)}
