@@ -70,6 +70,38 @@ def test_what_numba_refuses_runs_as_written_with_one_notice() -> None:
         estimated(engine="fused")
 
 
+DRAWS = np.random.default_rng(0)
+
+
+def shout_at_random(z: Any, liar: int, partner: int, clip: Any, network: Any) -> Any:
+    louder = z[partner] + 1.0
+    return louder + DRAWS.random()
+
+
+def test_a_notice_names_the_line_of_an_attack() -> None:
+    line = shout_at_random.__code__.co_firstlineno + 2
+    with pytest.warns(NotCompiled, match=rf"its faults need: line {line} of test_rehearsal.py \("):
+        estimated(method="gosta", faults=pg.Faults(liars=1, attack=shout_at_random))
+
+
+def test_nodes_may_have_no_estimate_yet() -> None:
+    class Sums(NamedTuple):
+        total: FloatArray
+        weight: FloatArray
+
+    def meet(state: Any, i: int, j: int, h: Any) -> None:
+        state.total[i] += h(i, j)
+        state.weight[i] += 1
+
+    form = {"init": lambda n: Sums(np.zeros(n), np.zeros(n)), "exchange": meet}
+    for engine in ("auto", "plain"):
+        run = estimated(
+            form | {"read": lambda state: state.total / state.weight}, iterations=5, engine=engine
+        )
+        assert 0 < np.isnan(run.estimates).sum() < N
+        assert np.isfinite(run.error[1:]).all()
+
+
 def test_numbers_that_differ_run_as_written() -> None:
     with pytest.warns(NotCompiled, match=r"other numbers within 200 exchanges: .* random numbers"):
         estimated({"exchange": at_random})

@@ -56,9 +56,9 @@ class InPlace(NamedTuple):
     ``init(n)`` returns a NamedTuple of arrays: where the first axis of one has n entries, entry k
     belongs to node k, and all others are shared. ``exchange(state, i, j, h)`` changes these arrays
     and returns nothing; ``h(k, l)`` is the kernel of node k's own observation and that of node l, a
-    number. ``read(state)`` returns the estimates, shape (n,), by default its ``z``. Where nodes
-    average values that are there from the start it is ``init(values)``, values of shape (n,), and
-    ``exchange(state, i, j)``.
+    number. ``read(state)`` returns the estimates, shape (n,), NaN for nodes that have none yet; by
+    default it is ``z``. Where nodes average values that are there from the start it is
+    ``init(values)``, values of shape (n,), and ``exchange(state, i, j)``.
 
     Whoever runs it keeps one state for each component of the kernel, or feature of a sketch, so
     that all of this is about single numbers; with ``vectors`` one state holds all features,

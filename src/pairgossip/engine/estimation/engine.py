@@ -37,6 +37,8 @@ class Procedure(NamedTuple):
 class Engine:
     """A network in motion."""
 
+    has_undefined = False
+    """Whether nodes may have no estimate yet, which is NaN then."""
     half_lost = 0
     """How many exchanges one of the two nodes has not learned of until now."""
 
@@ -125,6 +127,7 @@ class Flooding(Engine):
         self.exchanges = 0
         """How many were made for it."""
         self._engine, self._numbers = engine, numbers
+        self.has_undefined = engine.has_undefined
         self._spread, self._needed = spread, needed
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:

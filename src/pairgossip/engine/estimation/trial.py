@@ -341,8 +341,9 @@ class EstimationTrial(Trial[TrialRecord]):
         if self._setup.method.collects and self.done == self._schedule.lost:
             return np.full(problem.n, np.nan)  # nobody has met yet
         values = self._engine.estimates()
-        # Only the ratio of two kernels may be undefined, while its denominator is still zero.
-        if not np.isfinite(values).all():
+        # Otherwise only the ratio of two kernels may be undefined, while its denominator is zero.
+        is_wrong = np.isinf(values) if self._engine.has_undefined else ~np.isfinite(values)
+        if is_wrong.any():
             raise InputError(
                 "The estimates left the floating range: the kernel returned NaN or an infinite "
                 "value for some pair, or the data are so large that sums of them overflow."

@@ -85,20 +85,22 @@ def explain_refusal(function: Any, *given: Any) -> str | None:
     try:
         prepare(function).compile(tuple(map(typeof, given)))
     except Exception as refused:  # numba has many, and others happen inside it
-        return _explain(refused, code)
+        return explain(refused, code)
     return None
 
 
-def _explain(refused: Exception, code: CodeType) -> str:
-    place, name = getattr(refused, "loc", None), Path(code.co_filename).name
-    line = code.co_firstlineno
-    if place is not None and Path(place.filename).name == name:
-        line = place.line
-    else:  # what numba does inside went wrong: of the lines that it lists, one is the function's
-        listed = re.findall(r" at (.+) \((\d+)\)$", str(refused), re.MULTILINE)
-        line = next((int(at) for file, at in listed if Path(file).name == name), line)
-    said = (text.strip() for text in str(refused).splitlines())
-    reasons = [text for text in said if text and not text.startswith("Failed in nopython mode")]
+def explain(refused: Exception, code: CodeType) -> str:
+    """Say which line of a function's code numba did not accept, and why."""
+    place, name, text = getattr(refused, "loc", None), Path(code.co_filename).name, str(refused)
+    places = re.findall(r"Raised from (.+) \((\d+)\)", text)
+    places += [] if place is None else [(place.filename, place.line)]
+    # What numba does inside may go wrong, too: of the lines that it lists, one is the function's.
+    places += re.findall(r" at (.+) \((\d+)\)$", text, re.MULTILINE)
+    lines = [int(line) for file, line in places if Path(file).name == name]
+    line = lines[0] if lines else code.co_firstlineno
+    said = (part.partition("Raised from")[0].strip() for part in text.splitlines())
+    noise = re.compile("Failed in nopython mode|.* object at 0x")
+    reasons = [part for part in said if part and not noise.match(part)]
     why = reasons[0].rstrip(".:") if reasons else type(refused).__name__
     return f"line {line} of {name} ({why[:120]})"
 

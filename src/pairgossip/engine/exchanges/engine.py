@@ -44,6 +44,7 @@ class ExchangeEngine(Engine):
         takes_values = not method.averages
         exchange = self._code.prepare_exchange(form.exchange, takes_values=takes_values)
         values = self._code.kernel_values(problem, len(self.states))
+        self.has_undefined = form.read is not InPlace._field_defaults["read"]
         self.half_lost = 0
         """How many exchanges were lost on one side until now."""
         self._half_losses = None if spoil is None else spoil.half_losses()
@@ -78,7 +79,8 @@ class ExchangeEngine(Engine):
 
     def estimates(self) -> FloatArray:
         """Read every node's estimates, shape (n, components)."""
-        columns = [np.array(self._form.read(state), dtype=np.float64) for state in self.states]
+        with np.errstate(all="ignore"):
+            columns = [np.array(self._form.read(state), dtype=np.float64) for state in self.states]
         expected = self._shape if self._form.vectors else self._shape[:1]
         for column in columns:
             if column.shape != expected:

@@ -92,7 +92,10 @@ def _why_not_compiled(
     except InputError:
         raise
     except Exception as refused:  # of functions for faults
-        return f"numba does not compile what its faults need ({str(refused).splitlines()[0]})"
+        attack = None if setup.faulty is None else setup.faulty.faults.attack
+        own = written.prepare(form.exchange).__code__
+        where = compiled.explain(refused, getattr(written.prepare(attack), "__code__", own))
+        return f"numba does not compile what its faults need: {where}"
     fast.advance((block,))
     if all(map(are_same, fast.states, as_written.states)):
         return None
