@@ -105,7 +105,7 @@ class SlowRun(Notice, UserWarning):
 
 
 class NotCompiled(Notice, UserWarning):
-    """A method runs as it is written, many times slower; the message says what is in the way."""
+    """A method or loss runs as it is written, many times slower; the message says why."""
 
 
 class SlowSchedule(Notice, UserWarning):

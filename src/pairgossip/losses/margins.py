@@ -61,7 +61,7 @@ class Margin:
     """A function phi of the margin, elementwise on arrays.
 
     Values too large for floating point are infinite, without a warning. A function that says
-    nothing of something has none of it: without a code it runs on the plain engine only, and
+    nothing of something has none of it: without a code `minimize` compiles its derivative, and
     without pieces, a strip or being quadratic it cannot be sketched.
 
     Parameters
