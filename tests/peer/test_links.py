@@ -112,3 +112,6 @@ def test_a_best_law_is_told_as_links() -> None:
     assert weights == pytest.approx(3 * law.probabilities, rel=1e-5)
     with pytest.raises(InputError, match="give the graph names"):
         pg.networks.link_table(Graph(2, [[0, 1]]), GivenLaw([1.0]))
+    with pytest.raises(InputError, match="link 'bob cy' never rings under this law"):
+        ring = Graph(3, [[0, 1], [0, 2], [1, 2]], names=names[:3])
+        pg.networks.link_table(ring, GivenLaw([0.5, 0.5, 0.0]))

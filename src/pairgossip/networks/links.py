@@ -94,6 +94,11 @@ def link_table(graph: Graph, law: GivenLaw) -> str:
     lines = ["[links]"]
     for (i, j), chance in zip(graph.edges.tolist(), chances.tolist(), strict=True):
         pair = " ".join(sorted((graph.names[i], graph.names[j])))
+        if not chance:
+            raise InputError(
+                f"The link '{pair}' never rings under this law, and peers have no such links: "
+                "leave it out of the graph, and do not let the two join each other as neighbors."
+            )
         lines.append(f'"{pair}" = {chance * graph.edge_count:.6g}')
     return "\n".join(lines)
 
