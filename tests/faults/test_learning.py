@@ -119,8 +119,9 @@ def test_the_adaptive_step_with_liars_on_either_engine() -> None:
     np.testing.assert_allclose(one.models, other.models, rtol=1e-6)
 
 
-def test_a_fit_with_halves_goes_on() -> None:
-    text = "half_loss=0.1, liars=[3], attack=sign"
+@pytest.mark.parametrize("attack", ["sign", "constant"])
+def test_a_fit_with_halves_goes_on(attack: str) -> None:
+    text = f"half_loss=0.1, liars=[3], attack={attack}"
     whole, half = fit(text, checkpoints=[300]), fit(text, iterations=300)
     later = fit(text, start=half, checkpoints=[300])
     np.testing.assert_allclose(later.models, whole.models, rtol=1e-9)

@@ -109,3 +109,10 @@ def test_own_attack_has_its_name() -> None:
 def test_refusals_say_what_is_wrong(make: Any, sentence: str) -> None:
     with pytest.raises(pg.InputError, match=sentence):
         make()
+
+
+def test_a_text_about_lies_needs_liars() -> None:
+    for text in ("attack=sign", "lie=3", "liars=0, lie=3"):
+        with pytest.raises(pg.InputError, match="nobody lies: write liars"):
+            pg.Faults.check(text)
+    assert pg.Faults.check(pg.Faults(liars=0, attack="sign")) is None

@@ -152,6 +152,8 @@ class Faults:
             except InputError as problem:
                 problem.subject = "faults"  # for the page to mark
                 raise
+            if not value and str(value):
+                raise _refuse("nobody lies: write liars=… too, or leave attack and lie out")
         if value is not None and not isinstance(value, Faults):
             raise _refuse(f"give pg.Faults(...) or its text, such as 'loss=0.01', not {value!r}")
         return value if value else None

@@ -9,7 +9,7 @@ from numpy.random import Generator, SeedSequence
 
 from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import TREE
+from pairgossip.checks import ITERATIONS_PER_NODE, TREE
 from pairgossip.engine.schedule import child, stream
 from pairgossip.errors import InputError
 from pairgossip.faults import Faults
@@ -128,14 +128,16 @@ def lies_about(problem: Problem, exact: float | FloatArray, root: SeedSequence) 
     return choose_lies(means, np.sqrt((values**2).mean(axis=0)))
 
 
-def lies_about_slopes(problem: PairwiseLearning, iterations: int, root: SeedSequence) -> FloatArray:
+def lies_about_slopes(problem: PairwiseLearning, root: SeedSequence) -> FloatArray:
     """Return what a constant attack on learning sends unless it is given.
 
-    It is minus ten times what gradients at the zero model add up to in all iterations.
+    It is minus ten times what gradients at the zero model add up to in a run of usual length, so
+    that a run that goes on meets the same lies.
     """
     trial = problem.for_trial(child(root, _WHO, _TRIAL))
     nodes, held = _choose_pairs(trial.n, stream(root, _WHO, _PAIRS))
     slopes = trial.gradient(np.zeros((len(nodes), trial.dimension)), nodes, held)
+    iterations = ITERATIONS_PER_NODE * trial.n
     return -iterations * choose_lies(slopes.mean(axis=0), np.sqrt((slopes**2).mean(axis=0)))
 
 

@@ -117,7 +117,7 @@ class LearningRequest(MinimizeArguments, Request):
         check_length(faults, iterations)
         lies = np.ones(problem.dimension)
         if faults.liars and faults.lie is None:
-            lies = lies_about_slopes(problem, iterations, self.root)
+            lies = lies_about_slopes(problem, self.root)
         return find_faulty(faults, graph, self.root, lies)
 
     def _rows(self) -> LearningProblem:
