@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs.checks import neighbor_sums
@@ -194,8 +196,6 @@ class _Problem:
         """Return what solves the linear system of a step; None where it cannot be factored."""
         if len(diagonal) > _MOST_FACTORED:
             return self._iterative(inverse, y, diagonal)
-        from scipy.linalg import cho_factor, cho_solve
-
         matrix = self._between(inverse)
         matrix *= self._between(y)
         np.einsum("ee->e", matrix)[:] += diagonal
@@ -262,8 +262,6 @@ def _symmetric(matrix: FloatArray) -> FloatArray:
 
 
 def _invert(factor: FloatArray) -> FloatArray:
-    from scipy.linalg import cho_solve
-
     return np.asarray(cho_solve((factor, True), np.eye(len(factor)), check_finite=False))
 
 
@@ -274,9 +272,6 @@ def _fastest(values: FloatArray, changes: FloatArray) -> float:
 
 def _steepest(factor: FloatArray, change: Any) -> float:
     """Return how fast the matrix C C' reaches the boundary: minus the least of C^-1 D C^-T."""
-    from scipy.linalg import solve_triangular
-    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
-
     size = len(factor)
 
     def apply(vector: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, few_threads
 from pairgossip.checks import choice, whole
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import GivenLaw, Graph, random_regular
 from pairgossip.graphs.checks import node_count
 from pairgossip.graphs.spectrum import slowest_mode
@@ -43,6 +43,8 @@ def best_links(graph: Graph, k: int = 1, progress: Show = None) -> Graph:
         raise InputError(
             f"There are {free} pairs of nodes left to join: add at most as many links."
         )
+    with needed_for("Links"):
+        import scipy.linalg  # noqa: F401  (loaded before its threads are limited)
     with progress_bar("links", k, progress) as advance, few_threads(graph.n <= SMALL):
         for _ in range(k):
             graph = _join(graph, _farthest(slowest_mode(graph), *graph.adjacency))
