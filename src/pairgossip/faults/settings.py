@@ -94,6 +94,8 @@ class Faults:
     attack
         What liars send instead: "constant", "sign", "inside-the-clip", "dissensus", or a function
         ``attack(z, liar, partner, clip, network)``, as those of ``pairgossip.faults.attacks`` are.
+        The first two hit one part of a ratio, and all features of a sketch alike: what is read from
+        proportions of features, such as an AUC or ranks by bins, they hardly move.
     lie
         The number that a "constant" attack sends; unless given ten times what nodes average.
 
