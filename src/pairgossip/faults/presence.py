@@ -57,7 +57,7 @@ def start_presence(network: FaultyNetwork, draws: Generator) -> Presence:
         is_up = draws.random(sites) < churn.share_up
         changes = draws.standard_exponential(sites) * np.where(is_up, up, down)
     sure_until = np.where(is_up, np.minimum(changes, last), -1.0)
-    busy_until, duration = np.zeros(n), round(network.faults.delay * n)
+    busy_until, duration = np.zeros(n), round(min(network.faults.delay * n, 2.0**62))
     return Presence(site_of, last, is_up, changes, sure_until, busy_until, up, down, duration)
 
 
