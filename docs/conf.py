@@ -37,7 +37,8 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|pathlib|enum|abc"
         r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
-        r"|optional|self|fractions|Fraction|FloatArray|IntArray|PairArray|PairFunction|Scale|csr_array)\b.*",
+        r"|optional|self|fractions|Fraction|BoolArray|FloatArray|IntArray|PairArray|PairFunction|Scale"
+        r"|csr_array|(laws\.)?LawLike|NamedOrGiven)\b.*",
     ),
     # What is not public, and how Sphinx calls the aliases below.
     (

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pairgossip.arrays import BoolArray, IntArray
 
+__all__ = ["Network", "constant", "dissensus", "inside_the_clip", "sign", "usual_distance"]
+
 _PUSH = 10.0
 """How many times the pull of its honest neighbors a partner is pushed back by dissensus."""
 _USUAL = 1.5

@@ -46,7 +46,7 @@ function moreSteps(settings, runs, frames) {
 function compareSketch(settings) {
   if (!settings.canSketch || settings.methodOf("") === "sketch") return null;
   // Along a tree there is no choice that could follow a law.
-  const schedule = settings.fields.law === "uniform-edges" ? "tree" : "random";
+  const schedule = ["node-clocks", "best"].includes(settings.fields.law) ? "random" : "tree";
   return {
     text: "Compare with sketch",
     title: "beside it, a run in which sums travel instead of rows: far fewer messages",
