@@ -9,8 +9,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.algorithms import clipped_averaging, clipped_gosta
-from pairgossip.algorithms.clipping import bend
 from pairgossip.algorithms.methods import METHODS, find_method
+from pairgossip.algorithms.steps import bend
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.trial import build_engine
@@ -171,6 +171,12 @@ def test_the_clip_is_the_difference_that_moves_a_node_most() -> None:
     length = float(np.linalg.norm(differences / values.unit[0])) / 2
     picks = values.picks[i] * min(1.0, weights[i] / weights[j])
     assert length == pytest.approx(values.reach[0] / picks)
+
+
+def test_messages_carry_estimates_and_clips() -> None:
+    # A clip for each component, or one for a whole sketch.
+    assert METHODS["clipped-gosta"].numbers_averaged(2) == 4
+    assert METHODS["clipped-sketch"].numbers_averaged(5) == 6
 
 
 def test_every_method_says_what_it_tolerates() -> None:

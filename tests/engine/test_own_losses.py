@@ -162,3 +162,6 @@ def test_mistakes_show_as_they_are() -> None:
 
     with pytest.raises(InputError, match="says that its dimension"):
         fit(GeneralLoss(value, mistaken, dimension=3))
+    for loss in (GENERAL, OWN_MARGIN):
+        with pytest.raises(InputError, match=r"with a built-in phi: use engine='auto'\.$"):
+            fit(loss, engine="vectors")

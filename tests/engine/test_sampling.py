@@ -11,11 +11,11 @@ import pytest
 from numpy.random import SeedSequence
 
 import pairgossip as pg
-from pairgossip.algorithms import row_products
 from pairgossip.engine.estimation import loops
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.errors import InputError, NotEnough
+from pairgossip.inference import row_products
 from pairgossip.inference.answer import NORMAL, Law, interval, intervals
 from pairgossip.kernels import Pairs, WholeSets
 from pairgossip.privacy import PrivatePairs, PrivateSets

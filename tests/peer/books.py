@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pairgossip.algorithms.row_products import local_products
 from pairgossip.arrays import FloatArray
+from pairgossip.inference.row_products import local_products
 from pairgossip.peer.protocol.rules import Numbers, WeightedMixing
 
 

@@ -9,10 +9,11 @@ import pytest
 from numpy.random import SeedSequence
 
 import pairgossip as pg
-from pairgossip.algorithms import gosta_async, row_products, weighted_gosta
+from pairgossip.algorithms import gosta_async, weighted_gosta
 from pairgossip.algorithms.descent import adaptive_dual_averaging, gossip_dual_averaging_async
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
+from pairgossip.inference import row_products
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
 from pairgossip.losses.learning import LearningProblem

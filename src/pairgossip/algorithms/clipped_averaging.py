@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.clipping import bend, expected_picks
 from pairgossip.algorithms.gosta_async import local_update
+from pairgossip.algorithms.steps import bend, expected_picks
 from pairgossip.arrays import FloatArray, IntArray
 
 CLIP = 10.0

@@ -1,7 +1,7 @@
 """GoSta-async that liars move little: nodes bend the moves that others ask for.
 
 As in GoSta-async nodes swap, average, and fold in a new pair, which counts 1/N at pick N; see
-`clipping` for how they average. The clip is CLIP typical pulls, the root mean square distance of
+`steps` for how they average. The clip is CLIP typical pulls, the root mean square distance of
 the kernel values that a node has seen from its estimate, so it sets its own scale. Every pair is
 taken in both orders: a row that is 0 with all others in one of them, such as that of a negative in
 an AUC, would know no scale.
@@ -26,9 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.clipping import bend, expected_picks
 from pairgossip.algorithms.gosta_async import local_update
-from pairgossip.algorithms.steps import PairValue, own_observations
+from pairgossip.algorithms.steps import PairValue, bend, expected_picks, own_observations
 from pairgossip.arrays import FloatArray, IntArray
 
 CLIP = 16.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pairgossip.algorithms.row_products import local_products
+from pairgossip.inference.row_products import local_products
 from pairgossip.peer.protocol.messages import Mass, Record
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing

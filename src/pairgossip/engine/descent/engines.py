@@ -13,7 +13,6 @@ from pairgossip.algorithms.descent import gossip_dual_averaging_async as plain_a
 from pairgossip.algorithms.descent import gossip_dual_averaging_sync as plain_sync
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
-from pairgossip.losses import Loss
 from pairgossip.losses.learning import PairwiseLearning
 from pairgossip.losses.proximal import Proximal
 from pairgossip.losses.steps import AdaptiveStep
@@ -103,10 +102,11 @@ def check_descent_engine(name: str, descent: Descent) -> None:
     """Raise `InputError` unless the engine can run the problem."""
     if name != "vectors" or descent.problem.compilable:
         return
-    does = "runs losses of the form w phi(theta . a + b)"
-    if isinstance(descent.problem.loss, Loss):
+    does, other = "runs losses of the form w phi(theta . a + b) with a built-in phi", "auto"
+    if descent.problem.own_slope is None:
         does = "takes gradients at pairs of single observations, which is not what nodes hold here"
-    raise InputError(f"Engine 'vectors' {does}: use {{argument}}.", "engine", "plain")
+        other = "plain"
+    raise InputError(f"Engine 'vectors' {does}: use {{argument}}.", "engine", other)
 
 
 class PlainDescent:

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import row_products
 from pairgossip.engine.loops import average_at, ends, inlined, inlined_by_llvm, loop
+from pairgossip.inference import row_products
 from pairgossip.kernels.builtin import classes, ranks, spread
 
 VARIANCE = spread.VARIANCE.number

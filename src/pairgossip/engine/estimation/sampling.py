@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import row_products
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
+from pairgossip.inference import row_products
 from pairgossip.kernels import Problem
 
 _AT_ONCE = 1 << 12

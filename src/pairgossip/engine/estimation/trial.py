@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import row_products, weighted_gosta
+from pairgossip.algorithms import weighted_gosta
 from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray, mean, root_mean_square
 from pairgossip.checks import CONTINUIZED, RANDOM, TREE
@@ -40,6 +40,7 @@ from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Changing, Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.graphs.orders import Course
+from pairgossip.inference import row_products
 from pairgossip.inference.answer import NORMAL, Law
 from pairgossip.inference.orders import NodeTest
 from pairgossip.kernels import Problem

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pairgossip.algorithms import gosta_async, row_products, weighted_gosta
+from pairgossip.algorithms import gosta_async, weighted_gosta
 from pairgossip.algorithms.descent import adaptive_dual_averaging, gossip_dual_averaging_async
 from pairgossip.algorithms.descent.adaptive_dual_averaging import MetricMap
 from pairgossip.algorithms.descent.dual_averaging import ProximalMap
 from pairgossip.algorithms.descent.gossip_dual_averaging_async import StepSize
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.inference import row_products
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.losses import GeneralLoss, Loss

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from pairgossip.algorithms import row_products
 from pairgossip.arrays import FloatArray
+from pairgossip.inference import row_products
 from pairgossip.inference.answer import Law, interval
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
 
