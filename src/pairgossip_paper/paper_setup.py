@@ -196,6 +196,12 @@ def central_optimum(X: FloatArray, y: Any, l2: float = 0.0) -> dict[str, Any]:
     }
 
 
+def typical_error(run: Run) -> FloatArray:
+    """Return the error of a typical trial: the mean over trials of logarithms."""
+    rounding = fw.DECAY_WINDOW[0] / 100
+    return np.asarray(np.exp(np.log(np.maximum(run.trial_error, rounding)).mean(axis=0)))
+
+
 AnyCurve = TypeVar("AnyCurve", bound="ErrorCurve")
 
 
@@ -276,11 +282,10 @@ def read_curves(
     kind: type[AnyCurve], results: fw.Results, ways: Iterable[str]
 ) -> dict[str, dict[str, AnyCurve]]:
     """Return the errors of all ways that were run on networks, of which facts give the value."""
+    keys = list(ways)
     return {
         name: {
-            way: kind(results[f"{name}-{way}"], fact["value"])
-            for way in ways
-            if f"{name}-{way}" in results
+            way: kind(run, fact["value"]) for way, run in fw.pick_ways(results, name, keys).items()
         }
         for name, fact in results["facts"].items()
     }

@@ -43,14 +43,14 @@ def test_random_links_are_new_and_different() -> None:
 @pytest.mark.parametrize(
     ("case", "path", "value", "claim"),
     [
-        ("law-barbell", ("bound",), 1e6, "law-certified"),
-        ("law-barbell", ("measured",), 1e6, "law-measured"),
-        ("law-lollipop", ("predicted",), 9.0, "law-bottleneck"),
-        ("law-barbell", ("continuized",), 1e9, "law-continuized"),
-        ("law-barbell", ("gosta",), 0.0, "law-gosta"),
+        ("law-barbell", ("row", "bound on any law's"), 1e6, "law-certified"),
+        ("law-barbell", ("row", "measured"), 1e6, "gains-measured"),
+        ("law-lollipop", ("row", "predicted gain"), 9.0, "law-bottleneck"),
+        ("law-barbell", ("row", "continuized"), 1e9, "law-continuized"),
+        ("law-barbell", ("row", "GoSta"), 0.0, "law-gosta"),
         ("links", ("chosen",), 9.0, "links"),
-        ("overlays", (_RANDOM, "predicted"), 99.0, "overlay"),
-        ("overlays", ("exponential", "measured"), 1e9, "overlay-measured"),
+        ("overlays", (_RANDOM, "predicted gain"), 99.0, "overlay"),
+        ("overlays", ("exponential", "measured"), 1e9, "gains-measured"),
     ],
 )
 def test_other_numbers_are_noticed(

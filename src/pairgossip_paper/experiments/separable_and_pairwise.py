@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import IntArray
 from pairgossip.estimation import estimate
 from pairgossip.kernels import Pairs
 from pairgossip.results import Run
@@ -34,8 +34,6 @@ _LENGTHS = (100_000, 20_000)
 _AVERAGING_LAST, _AVERAGING_POINTS = 6_000, 61
 _CHECKPOINTS = 33
 _REPEATS, _LEAST_TRIALS = 10, 60
-_WINDOW = (1e-10, 1e-2)
-"""Shares of its start between which an error is fitted for its geometric rate."""
 _SETTLED = 5.0
 """Exponents are fitted from this many time scales |E|/lambda on."""
 _STRAIGHT = 0.99
@@ -138,15 +136,9 @@ def _measure(averaging: Run, gosta: Run, exact: fw.Facts) -> _Measured:
         gosta,
         exact,
         parts,
-        *(_fit_geometric(t, curve, exact["start"]) for curve in curves),
+        *(fw.fit_decay(t, curve, exact["start"]) for curve in curves),
         *(fw.fit_power_law(gosta.iterations[late], curve[late]) for curve in falling),
     )
-
-
-def _fit_geometric(t: IntArray, errors: FloatArray, start: float) -> fw.Line:
-    """Fit the logarithm of an error linearly in t, between first decay and rounding."""
-    inside = (errors > _WINDOW[0] * start) & (errors < _WINDOW[1] * start)
-    return fw.fit_line(t[inside], np.log(errors[inside]))
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -247,7 +239,7 @@ def _geometric_claim(by_graph: _ByGraph) -> fw.Claim:
 def _excess(run: Run, exact: fw.Facts) -> float:
     """Return by how many standard errors the mean squared error exceeds the squared bound."""
     # Below some share of the start rounding sets in, and the bound says nothing.
-    clear = run.error > _WINDOW[0] * exact["start"]
+    clear = run.error > fw.DECAY_WINDOW[0] * exact["start"]
     squares = run.trial_error[:, clear] ** 2
     bound = np.array(exact["averaging_bound"])[clear] ** 2 * (1 + 1e-9)
     error = squares.std(axis=0, ddof=1) / np.sqrt(run.trials)

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairgossip.arrays import IntArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import NotEnough
 from pairgossip.results import Fit, Run
 from pairgossip_paper.framework.figures import Sheet
@@ -28,6 +28,8 @@ Facts = Mapping[str, Any]
 """The results of a computation: numbers, texts, lists and mappings, as JSON can hold them."""
 Results = Mapping[str, Any]
 """By the names of its cases, an experiment's saved results: a `Run`, a `Fit`, or facts."""
+DECAY_WINDOW = (1e-10, 1e-2)
+"""Errors, as parts of the first one, between which a geometric rate is fitted."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,11 @@ def list_values(values: Mapping[str, float], style: str = ".3g") -> str:
     return ", ".join(f"{value:{style}} ({name})" for name, value in values.items())
 
 
+def span(values: Mapping[str, float], style: str = ".3g") -> str:
+    """Write out the smallest and the largest of values."""
+    return " to ".join(f"{end:{style}}" for end in (min(values.values()), max(values.values())))
+
+
 @dataclass(frozen=True)
 class Section:
     """The report on one experiment; no number in it is typed in."""
@@ -266,6 +273,11 @@ class Experiment:
         mark_fields(self, "question")
 
 
+def pick_ways(results: Results, name: str, ways: Iterable[str]) -> dict[str, Any]:
+    """Return by way the results of the cases "name-way", of those ways that were run."""
+    return {way: results[f"{name}-{way}"] for way in ways if f"{name}-{way}" in results}
+
+
 def geometric_grid(first: int, last: int, count: int) -> IntArray:
     """Return whole numbers at about equal ratios, each once."""
     return np.unique(np.rint(np.geomspace(first, last, count)).astype(int))
@@ -294,3 +306,9 @@ def fit_power_law(x: ArrayLike, y: ArrayLike) -> Line:
     across, up = (np.asarray(values, dtype=np.float64) for values in (x, y))
     positive = up > 0
     return fit_line(np.log(across[positive]), np.log(up[positive]))
+
+
+def fit_decay(t: ArrayLike, errors: FloatArray, start: float = 1.0) -> Line:
+    """Fit errors = constant e^(slope t) where they are clear of their start and of rounding."""
+    inside = (errors > DECAY_WINDOW[0] * start) & (errors < DECAY_WINDOW[1] * start)
+    return fit_line(np.asarray(t)[inside], np.log(errors[inside]))

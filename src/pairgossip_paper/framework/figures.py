@@ -6,7 +6,7 @@ ones, to be zoomed into and read off.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -163,6 +163,13 @@ class Sheet:
     def panels(self) -> list[Panel]:
         """All panels, row by row."""
         return [panel for row in self.rows for panel in row]
+
+    def over(self, rows: Iterable[str], columns: Iterable[str]) -> Iterator[tuple[Panel, str, str]]:
+        """Go through all panels, each with what its row and its column show."""
+        keys = list(columns)
+        for panels, row in zip(self.rows, rows, strict=True):
+            for panel, column in zip(panels, keys, strict=True):
+                yield panel, row, column
 
     def add_legend(self, columns: int, panel: Panel | None = None, **look: Any) -> None:
         """Put a panel's legend, the first's unless given, below all panels: it covers no curve."""

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from itertools import product
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pairgossip.arrays import IntArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
 from pairgossip.faults import Churn, Faults
 from pairgossip.graphs import Graph
+from pairgossip.results import Run
+from pairgossip.results.curves import COLORS, EXACT
 from pairgossip_paper.framework import Arguments, Case, Plan, geometric_grid
-from pairgossip_paper.paper_setup import network
+from pairgossip_paper.paper_setup import ErrorCurve, network
 
 NETWORKS = ("watts-strogatz", "torus")
 ATTACKS = ("constant", "sign", "dissensus", "inside-the-clip")
 _QUICK_ATTACKS = ("constant", "inside-the-clip")
 """Those of a quick reproduction, since each has to be compiled."""
 METHODS = ("gosta", "clipped-gosta")
-NUMBERS = ("one", "some")
-"""How many nodes lie: one, or one in a hundred."""
+LIARS = {"one": 0.0, "some": 0.01}
+"""By the words for how many nodes lie, which part of all; one at least."""
 LOST = 0.3
 """Share of exchanges that are lost where what is left is compared with fewer exchanges."""
 UP, DOWN = 10.0, 1.0
@@ -35,63 +39,55 @@ _CHECKPOINTS = (40, 20)
 _TIMES_TRIALS, _LEAST_TRIALS = 2, 40
 _LIED_TRIALS, _LEAST_LIED = 5, 4
 """Of the plan's trials one in so many where nodes lie, and so many at least: all nodes are kept."""
-_LIED_TO = 100
-"""Nodes per liar, where some lie."""
 _SKEW = 1.2
 """Standard deviation of the logarithms of skewed rows."""
 _ROWS = 201
 """The child of the seed that rows are drawn from."""
 
 
+class Failure(NamedTuple):
+    """A way in which exchanges fail, and how its curve is drawn."""
+
+    label: str
+    faults: Mapping[str, Any]
+    color: str
+    style: str
+
+
+FAILURES = {
+    "none": Failure("nothing goes wrong", {}, EXACT, "-"),
+    "loss-1": Failure("1% lost, exactly once", {"loss": 0.01}, COLORS[5], "--"),
+    "loss-30": Failure(f"{LOST:.0%} lost, exactly once", {"loss": LOST}, COLORS[0], "--"),
+    "churn": Failure("nodes come and go", {"churn": Churn(up=UP, down=DOWN)}, COLORS[2], "-."),
+    "delay": Failure("exchanges take time", {"delay": DELAY}, COLORS[2], ":"),
+    "half-01": Failure("0.1% half lost", {"half_loss": 0.001}, COLORS[4], "-"),
+    "half-1": Failure("1% half lost", {"half_loss": 0.01}, COLORS[1], "-"),
+    "half-10": Failure("10% half lost", {"half_loss": 0.1}, COLORS[3], "-"),
+}
+
+
 class Way(NamedTuple):
     """A method on some rows, and what goes wrong."""
 
-    label: str
-    method: str = "gosta"
-    faults: Mapping[str, Any] = {}
-    skewed: bool = False
-    """Whether rows are lognormal, which are skewed; otherwise they are normal."""
+    method: str
+    faults: Mapping[str, Any]
     keeps_nodes: bool = False
     """Whether every node's curve is kept."""
-
-
-def _losses(method: str) -> dict[str, Way]:
-    """Return the runs in which exchanges fail, whole or by half, or nodes come and go."""
-    churn = Churn(up=UP, down=DOWN)
-    return {
-        f"{method}-none": Way("nothing goes wrong", method),
-        f"{method}-loss-30": Way(f"{LOST:.0%} lost, exactly once", method, {"loss": LOST}),
-        f"{method}-churn": Way("nodes come and go", method, {"churn": churn}),
-        f"{method}-delay": Way("exchanges take time", method, {"delay": DELAY}),
-        f"{method}-half-1": Way("1% half lost", method, {"half_loss": 0.01}),
-    }
-
-
-def _liars() -> dict[str, Way]:
-    """Return the runs of which every node is looked at: where some lie, and where nobody does."""
-    ways = {}
-    for method in METHODS:
-        label = f"{method}, nobody lies"
-        ways[f"{method}-nobody"] = Way(label, method, keeps_nodes=True)
-        for attack in ATTACKS:
-            for number in NUMBERS:
-                faults = {"liars": number, "attack": attack}
-                label = f"{method}, {number} {'lies' if number == 'one' else 'lie'}"
-                ways[f"{method}-{attack}-{number}"] = Way(label, method, faults, keeps_nodes=True)
-    return ways
+    skewed: bool = False
+    """Whether rows are lognormal, which are skewed; otherwise they are normal."""
 
 
 WAYS = {
-    **_losses("gosta"),
-    "gosta-loss-1": Way("1% lost, exactly once", faults={"loss": 0.01}),
-    "gosta-half-01": Way("0.1% half lost", faults={"half_loss": 0.001}),
-    "gosta-half-10": Way("10% half lost", faults={"half_loss": 0.1}),
-    **_losses("averaging"),
-    **_liars(),
     **{
-        f"skewed-{method}": Way(f"{method}, lognormal rows", method, skewed=True, keeps_nodes=True)
-        for method in METHODS
+        f"{method}-{key}": Way(method, failure.faults)
+        for method, (key, failure) in product(("gosta", "averaging"), FAILURES.items())
     },
+    **{f"{method}-nobody": Way(method, {}, keeps_nodes=True) for method in METHODS},
+    **{
+        f"{method}-{attack}-{number}": Way(method, {"liars": number, "attack": attack}, True)
+        for method, attack, number in product(METHODS, ATTACKS, LIARS)
+    },
+    **{f"{method}-skewed": Way(method, {}, keeps_nodes=True, skewed=True) for method in METHODS},
 }
 """All that is run on every network."""
 
@@ -136,10 +132,57 @@ def _problem(name: str, plan: Plan, way: Way) -> Arguments:
     graph = build_network(name, plan)
     faults = dict(way.faults)
     if "liars" in faults:
-        faults["liars"] = 1 if faults["liars"] == "one" else max(2, round(graph.n / _LIED_TO))
+        faults["liars"] = max(1, round(LIARS[faults["liars"]] * graph.n))
     rows = np.random.default_rng([plan.seed, _ROWS]).normal(size=graph.n)
-    rows = np.exp(_SKEW * rows) if way.skewed else rows
-    arguments: dict[str, Any] = {"data": rows, "graph": graph}
-    if way.method != "averaging":
-        arguments["kernel"] = "gini"
-    return arguments | ({"faults": Faults(**faults)} if faults else {})
+    return {
+        "data": np.exp(_SKEW * rows) if way.skewed else rows,
+        "kernel": None if way.method == "averaging" else "gini",
+        "graph": graph,
+        "faults": Faults(**faults) if faults else None,
+    }
+
+
+@dataclass(frozen=True)
+class FaultCurve(ErrorCurve):
+    """Errors in percent of the statistic; of averaging, in sd of the rows.
+
+    Where every node is kept the error is the median over honest nodes and trials, otherwise the
+    root mean square.
+    """
+
+    @classmethod
+    def read(cls, run: Run) -> Self:
+        """Read the errors of a run."""
+        return cls(run, 1.0 if run.method == "averaging" else abs(float(run.target)) / 100)
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """One error per checkpoint."""
+        if self.run.history is None:
+            return super().error
+        return np.asarray(np.median(self._node_errors, axis=(0, 2)))[self._sent]
+
+    @property
+    def worst(self) -> float:
+        """The largest error of an honest node in the end, in root mean square over trials."""
+        return float(np.sqrt((self._node_errors[:, -1] ** 2).mean(axis=0)).max())
+
+    @property
+    def _node_errors(self) -> FloatArray:
+        """Errors of honest nodes, shape (trials, checkpoints, nodes)."""
+        assert self.run.history is not None
+        honest = slice(None) if self.run.honest is None else self.run.honest
+        return np.abs(self.run.history[:, :, honest] - self.run.target) / self.value
+
+    @property
+    def share_left(self) -> float:
+        """The part of all exchanges that took place."""
+        return 1.0 if self.run.lost is None else 1 - float(self.run.lost[-1] / self.iterations[-1])
+
+    def after(self, share: float) -> float:
+        """Return the error after this share of the exchanges."""
+        return float(self.error_at(share * self.iterations[-1], "iterations"))
+
+
+Curves = Mapping[str, Mapping[str, FaultCurve]]
+"""By network and way."""

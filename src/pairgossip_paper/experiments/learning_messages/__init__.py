@@ -50,11 +50,7 @@ _AUC_LAG = 0.003
 def _report(results: fw.Results) -> fw.Section:
     facts = results["facts"]
     curves = {
-        name: {
-            way: LossCurve.read(results[f"{name}-{way}"])
-            for way in WAYS
-            if f"{name}-{way}" in results
-        }
+        name: {way: LossCurve.read(run) for way, run in fw.pick_ways(results, name, WAYS).items()}
         for name in facts
     }
     on_graphs = {name: by for name, by in curves.items() if not name.endswith(HELD_OUT)}

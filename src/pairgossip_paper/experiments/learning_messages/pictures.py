@@ -79,11 +79,10 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
 def loss_picture(curves: Curves, facts: Facts, against: str) -> Picture:
     """Draw losses against exchanges, or bytes, on the paper's networks."""
     sheet = Sheet(3, 2)
-    for row, data in zip(sheet.rows, DATA, strict=True):
-        for panel, graph in zip(row, GRAPHS, strict=True):
-            name = f"{data}-{graph}"
-            _draw_losses(panel, curves[name], facts[name], against)
-            panel.finish(_AXES[against], "loss", _title(name, facts), y_once=True)
+    for panel, data, graph in sheet.over(DATA, GRAPHS):
+        name = f"{data}-{graph}"
+        _draw_losses(panel, curves[name], facts[name], against)
+        panel.finish(_AXES[against], "loss", _title(name, facts), y_once=True)
     sheet.add_legend(columns=7, panel=sheet.rows[0][1])
     return Picture(
         against,

@@ -52,9 +52,8 @@ def _report(results: fw.Results) -> fw.Section:
     errors = {
         name: {
             task: {
-                way: results[f"{name}-{task}-{way}"].error * _unit(task, way, facts)
-                for way in WAYS[task]
-                if f"{name}-{task}-{way}" in results
+                way: run.error * _unit(task, way, facts)
+                for way, run in fw.pick_ways(results, f"{name}-{task}", WAYS[task]).items()
             }
             for task in TASKS
         }
@@ -148,17 +147,16 @@ def _exchanges(run: Run) -> FloatArray:
 def _picture(results: fw.Results, errors: _Errors, facts: fw.Facts) -> fw.Picture:
     """Draw a row of panels per task and a column per network."""
     sheet = Sheet(len(NETWORKS), len(TASKS), sharex=True, sharey="row")
-    for row, task in zip(sheet.rows, TASKS, strict=True):
-        for panel, name in zip(row, NETWORKS, strict=True):
-            _draw(panel, results, errors, name, task)
-            x, title = "exchanges" if task == TASKS[-1] else "", f"{_TITLES[task]}, {name}"
-            panel.finish(x, _UNITS[task], title, y_once=True)
-            if task == "ranks":
-                expected = np.array(facts["theory"][name]) * _unit(task, "sync", facts)
-                t = _exchanges(results[f"{name}-ranks-sync"])
-                panel.plot(t, expected, "GoRank, by theory", EXACT, ":", legend=False)
-            if task == "rank-sum":
-                panel.level(_TENTH, "a tenth of the sd", EXACT, ":", legend=False)
+    for panel, task, name in sheet.over(TASKS, NETWORKS):
+        _draw(panel, results, errors, name, task)
+        x, title = "exchanges" if task == TASKS[-1] else "", f"{_TITLES[task]}, {name}"
+        panel.finish(x, _UNITS[task], title, y_once=True)
+        if task == "ranks":
+            expected = np.array(facts["theory"][name]) * _unit(task, "sync", facts)
+            t = _exchanges(results[f"{name}-ranks-sync"])
+            panel.plot(t, expected, "GoRank, by theory", EXACT, ":", legend=False)
+        if task == "rank-sum":
+            panel.level(_TENTH, "a tenth of the sd", EXACT, ":", legend=False)
     fullest = sheet.rows[-1][1]
     fullest.legend_entry("bins along a tree, in the end", "#882255", "*", markersize=10)
     sheet.add_legend(columns=4, panel=fullest)

@@ -31,14 +31,13 @@ Curves = Mapping[str, ByConstruction]
 
 def sent_picture(equal: Curves) -> Picture:
     """Draw errors against messages and bytes, where sites hold most rows."""
-    places = {graph: largest(equal, graph) for graph in SITES}
-    sheet = Sheet(len(places), len(_SENT), sharey=True)
-    for row, (against, label) in zip(sheet.rows, _SENT.items(), strict=True):
-        for panel, (graph, name) in zip(row, places.items(), strict=True):
-            _draw_errors(panel, equal[name], against)
-            title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
-            title = title if against == "messages" else ""
-            panel.finish(label, "relative error", title, y_once=True)
+    sheet = Sheet(len(SITES), len(_SENT), sharey=True)
+    for panel, against, graph in sheet.over(_SENT, SITES):
+        name = largest(equal, graph)
+        _draw_errors(panel, equal[name], against)
+        title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
+        title = title if against == "messages" else ""
+        panel.finish(_SENT[against], "relative error", title, y_once=True)
     sheet.add_legend(columns=3)
     trials = next(iter(equal.values()))["lexicographic"].run.trials
     return Picture(
@@ -53,15 +52,14 @@ def sent_picture(equal: Curves) -> Picture:
 def price_picture(curves: Curves, facts: Facts) -> Picture:
     """Draw the messages and bytes to one error, against the rows per site."""
     sheet = Sheet(len(SITES), len(_SENT), sharey="row")
-    for row, (against, label) in zip(sheet.rows, _SENT.items(), strict=True):
-        for panel, graph in zip(row, SITES, strict=True):
-            places = _equal_places(graph, curves)
-            sizes = [facts[name]["sizes"][0] for name in places]
-            _draw_prices(panel, sizes, [curves[name] for name in places], against)
-            y = f"{label}\nto an error of {LEVEL:g}"
-            title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
-            panel.finish("rows per site k", y, title, y_once=True)
-            panel.number_ticks(sizes)
+    for panel, against, graph in sheet.over(_SENT, SITES):
+        places = _equal_places(graph, curves)
+        sizes = [facts[name]["sizes"][0] for name in places]
+        _draw_prices(panel, sizes, [curves[name] for name in places], against)
+        y = f"{_SENT[against]}\nto an error of {LEVEL:g}"
+        title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
+        panel.finish("rows per site k", y, title, y_once=True)
+        panel.number_ticks(sizes)
     sheet.add_legend(columns=4)
     return Picture(
         "prices",
