@@ -164,4 +164,7 @@ def _adjacency(graph: Graph) -> tuple[IntArray, IntArray]:
 
 
 def _no_neighbors(n: int) -> tuple[IntArray, IntArray]:
-    return np.zeros(n + 1, dtype=np.int64), np.arange(0, dtype=np.int32)
+    indptr, indices = np.zeros(n + 1, dtype=np.int64), np.arange(0, dtype=np.int32)
+    # As in a graph: to compiled code arrays that can be written are of another kind.
+    indptr.flags.writeable = indices.flags.writeable = False
+    return indptr, indices

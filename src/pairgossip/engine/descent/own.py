@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import typeof, types
+from numba import types
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
@@ -13,13 +13,12 @@ from pairgossip.engine.descent import loops as descent_loops
 from pairgossip.engine.descent import own_loops
 from pairgossip.engine.descent.engines import Descent, Snapshot
 from pairgossip.engine.descent.fast import AdaptiveAsync, AsyncDescent
-from pairgossip.engine.exchanges.compiled import prepare_pointer
+from pairgossip.engine.exchanges.compiled import bind, prepare_pointer
 from pairgossip.losses import GeneralLoss
 from pairgossip.losses.learning import PairwiseLearning
 
 _NUMBERS = types.float64[::1]
 _ARGUMENTS = (_NUMBERS,) * 4
-_PULL = types.FunctionType(types.void(*_ARGUMENTS))
 
 
 class _OwnSteps:
@@ -48,10 +47,8 @@ class _OwnSteps:
         block = np.require(exchanges, np.int32, ("C", "W"))
         given = rows, self._held, block, pairs, *settings, self._is_sync, self._room
         if self._run is None:
-            kinds = (_PULL, *map(typeof, given))
-            self._loop.compile(kinds)
-            self._run = self._loop.overloads[kinds].entry_point
-        self._run(self._pull, *given)
+            self._run = bind(self._loop, (self._pull,), *given)
+        self._run(*given)
 
 
 def build_pull(problem: PairwiseLearning) -> own_loops.Pull:

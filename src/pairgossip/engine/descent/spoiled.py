@@ -1,7 +1,7 @@
 """Learning with exchanges that are half lost, or in which one of the two nodes lies.
 
-They are rare, so any asynchronous engine carries out the others in blocks. Of an exchange that goes
-wrong, the rows of one or the other node are put back, as in ``engine.exchanges.spoil``.
+They are rare, so any asynchronous engine carries out the others in blocks, and what happens in an
+exchange that goes wrong is that of ``engine.exchanges.spoil``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.arrays import BoolArray, FloatArray, PairArray
 from pairgossip.engine.descent.engines import NodeParts, Snapshot
-from pairgossip.engine.exchanges.spoil import LARGEST_LIE, Spoil
-from pairgossip.faults.attacks import usual_distance
+from pairgossip.engine.exchanges import spoil as faults
+from pairgossip.faults.attacks import Network, usual_distance
 
 
 class RowsEngine(Protocol):
@@ -35,13 +35,13 @@ class RowsEngine(Protocol):
 class SpoiledDescent:
     """A network in motion in which exchanges go wrong on one side."""
 
-    def __init__(self, engine: RowsEngine, spoil: Spoil) -> None:
-        self._engine, self._network = engine, spoil.faulty.network
-        self._attack, self._half_losses = spoil.faulty.attack, spoil.half_losses()
-        self._knows_neighbors = len(self._network.indices) > 0
+    def __init__(self, engine: RowsEngine, spoil: faults.Spoil) -> None:
+        self._engine, self._faulty = engine, spoil.faulty
+        self._half_losses = spoil.half_losses()
         self.half_lost = 0
         """How many exchanges were half lost until now."""
         self.snapshot, self.restore = engine.snapshot, engine.restore
+        self._spare: list[list[Any]] = [[], [], []]
 
     def skip(self, exchanges: PairArray) -> None:
         """Pass over exchanges that were carried out already."""
@@ -51,47 +51,54 @@ class SpoiledDescent:
         """Carry out a block of exchanges."""
         places, sides = self._half_losses.take(exchanges)
         self.half_lost += len(places)
-        lost_side = dict(zip(places.tolist(), sides.tolist(), strict=True))
-        lies = np.flatnonzero(np.diff(self._network.is_liar[exchanges].astype(np.int8)))
-        start = 0
-        for at in sorted({*lost_side, *lies.tolist()}):
-            self._engine.advance(exchanges[start:at])
-            self._spoil(exchanges[at : at + 1], lost_side.get(at))
-            start = at + 1
-        self._engine.advance(exchanges[start:])
+        faults.run_spoiled(
+            faults.Tools(_run, _first_lie, _copy_row),
+            faults.Actions(None, faults.lie_to_partner, _see, _find_clip, _forge),
+            self._faulty.attack, self._engine, None, self._engine, self._spare,
+            self._faulty.network, exchanges, places, sides,
+        )  # fmt: skip
 
-    def _spoil(self, exchange: PairArray, lost_side: int | None) -> None:
-        """Carry out one exchange, with a lie if one of the two lies; one side may not learn."""
-        ((i, j),) = exchange.tolist()
-        before = self._read(i, j)
-        is_liar = self._network.is_liar
-        if is_liar[i] != is_liar[j]:
-            liar, partner = (i, j) if is_liar[i] else (j, i)
-            lie = self._lie(liar, partner)
-            self._engine.advance(exchange)
-            (honest,) = self._read(liar)
-            self._write((i, j), before)
-            self._engine.parts().z[liar] = lie
-            self._engine.advance(exchange)
-            self._write((liar,), [honest])
-        else:
-            self._engine.advance(exchange)
-        if lost_side is not None:
-            self._write(((i, j)[lost_side],), [before[lost_side]])
 
-    def _lie(self, liar: int, partner: int) -> FloatArray:
-        """Return what a liar sends."""
-        z, network = self._engine.parts().z, self._network
-        clip = usual_distance(z, partner, network) if self._knows_neighbors else 0 * z[partner]
-        lie: FloatArray = self._attack(z, liar, partner, clip, network)
-        return np.clip(lie, -LARGEST_LIE, LARGEST_LIE)
+# What `run_spoiled` does with an engine for a state.
 
-    def _read(self, *nodes: int) -> list[list[Any]]:
-        arrays = self._engine.parts().arrays
-        return [[array[node].copy() for array in arrays] for node in nodes]
+_AHEAD = 512
+"""Exchanges among which the next lie is looked for at once."""
 
-    def _write(self, nodes: tuple[int, ...], rows: list[list[Any]]) -> None:
-        arrays = self._engine.parts().arrays
-        for node, row in zip(nodes, rows, strict=True):
-            for array, entry in zip(arrays, row, strict=True):
-                array[node] = entry
+
+def _run(
+    exchange: None, engine: RowsEngine, h: None, block: PairArray, start: int, stop: int
+) -> None:
+    engine.advance(block[start:stop])
+
+
+def _first_lie(is_liar: BoolArray, block: PairArray, start: int, stop: int) -> int:
+    for at in range(start, stop, _AHEAD):
+        one, other = is_liar[block[at : min(at + _AHEAD, stop)]].T
+        lies = np.flatnonzero(one != other)
+        if len(lies):
+            return at + int(lies[0])
+    return stop
+
+
+def _copy_row(source: Any, at: int, target: Any, to: int) -> None:
+    """Copy what one node has, from an engine to spare rows or back."""
+    if isinstance(target, list):
+        target[to] = [array[at].copy() for array in source.parts().arrays]
+    else:
+        for array, entry in zip(target.parts().arrays, source[at], strict=True):
+            array[to] = entry
+
+
+def _see(engine: RowsEngine) -> FloatArray:
+    return engine.parts().z
+
+
+def _find_clip(
+    engine: RowsEngine, z: FloatArray, partner: int, liar: int, network: Network
+) -> FloatArray:
+    return usual_distance(z, partner, network)
+
+
+def _forge(engine: RowsEngine, liar: int, lie: FloatArray) -> None:
+    z = engine.parts().z
+    z[liar] = [faults.cut_lie(one) for one in np.broadcast_to(lie, z[liar].shape)]

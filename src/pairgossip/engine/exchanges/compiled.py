@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-call"
 """A method's functions compiled, once for each, whoever wrote them and wherever.
 
 Functions of scripts and notebooks are not kept on disk. numba takes what a function reads from
@@ -13,10 +14,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, typeof
+from numba import njit, typeof, types
 from numba.core.dispatcher import Dispatcher
 
 from pairgossip.arrays import IntArray, PairArray
@@ -43,18 +44,32 @@ def prepare(function: Any) -> Dispatcher:
         return _prepare(written.prepare(function), ())
 
 
-def prepare_pointer(function: Any, *kinds: Any) -> Dispatcher:
-    """Return a function compiled for these kinds of arguments, to be called by its address.
+class Pointer(NamedTuple):
+    """A compiled function that loops call by its address.
 
-    So a loop is compiled once for all such functions, and not with each of them.
+    So they are compiled once for all such functions, and not with each of them.
     """
+
+    function: Dispatcher
+    kind: types.FunctionType
+
+
+def prepare_pointer(function: Any, *kinds: Any) -> Pointer:
+    """Return a function compiled for these kinds of arguments."""
     with _preparing:
+        function = written.prepare(function)
         key = _key(function, ()), kinds
         if key not in _prepared:
-            pointer = _called(_with_compiled_helpers(function, ()))
-            pointer.compile(kinds)
-            _prepared[key] = pointer
-        return _prepared[key]
+            _prepared[key] = _called(_with_compiled_helpers(function, ()))
+        returned = _find_kind(_prepared[key], *kinds)
+        return Pointer(_prepared[key], types.FunctionType(returned(*kinds)))
+
+
+def _find_kind(function: Dispatcher, *kinds: Any) -> Any:
+    """Return the kind of what a function returns for these kinds of arguments."""
+    function.compile(kinds)
+    compiled: Any = function.overloads[kinds]
+    return compiled.signature.return_type
 
 
 def _prepare(function: FunctionType, callers: tuple[CodeType, ...]) -> Dispatcher:
@@ -186,28 +201,36 @@ _run_spoiled = _called(spoil.run_spoiled)
 _BLOCK, _PLACES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 
 
-def _bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
+def bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
     """Compile a function for its first arguments and others like these; return it with the first.
 
     Whoever calls it skips numba's look at the types of the arguments, which takes longer than a
     block of exchanges.
     """
-    kinds = tuple(map(typeof, (*arguments, *others)))
+    given = (*arguments, *others)
+    kinds = tuple(one.kind if isinstance(one, Pointer) else typeof(one) for one in given)
     function.compile(kinds)
+    first = (one.function if isinstance(one, Pointer) else one for one in arguments)
     compiled: Any = function.overloads[kinds]
-    return partial(compiled.entry_point, *arguments)
+    return partial(compiled.entry_point, *first)
 
 
 def bind_run(exchange: Dispatcher, state: Any, h: Any) -> Callable[[PairArray], None]:
     """Return what carries out blocks of exchanges."""
-    run = _bind(_run, (exchange, state, h), _BLOCK, 0, 0)
+    run = bind(_run, (exchange, state, h), _BLOCK, 0, 0)
     return lambda block: run(block, 0, len(block))
 
 
 def bind_spoiled_run(
-    actions: spoil.Actions, state: Any, h: Any, *others: Any
+    attack: Any, actions: spoil.Actions, state: Any, h: Any, rows: Any, spare: Any, network: Any
 ) -> Callable[[PairArray, IntArray, IntArray], None]:
     """Return what carries out blocks of exchanges with faults."""
+    if attack is not None:
+        all_nodes, two = typeof(state), (types.intp, types.intp)
+        z, knows = _find_kind(actions.see, all_nodes), typeof(network)
+        clip = _find_kind(actions.clip, all_nodes, z, *two, knows)
+        attack = prepare_pointer(attack, z, *two, clip, knows)
+    first = _TOOLS, actions, attack, state, h, rows, spare, network
     run: Callable[[PairArray, IntArray, IntArray], None]
-    run = _bind(_run_spoiled, (_TOOLS, actions, state, h, *others), _BLOCK, _PLACES, _PLACES)
+    run = bind(_run_spoiled, first, _BLOCK, _PLACES, _PLACES)
     return run

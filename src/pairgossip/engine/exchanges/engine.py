@@ -58,13 +58,15 @@ class ExchangeEngine(Engine):
     def _bind_spoiled(self, spoil: Spoil, exchange: Any, number: int, state: Any, h: Any) -> Any:
         """Return what carries out blocks of exchanges with faults, of one state."""
         form, faulty = self._form, spoil.faulty
+        attack = None
         if faulty.network.is_liar.any():
             check_liars(self._name, form, state)
+            attack = faulty.attack
         prepare, is_counted = self._code.prepare, self._is_counted
         actions = choose_actions(form, exchange, faulty, prepare, is_counted=is_counted)
         rows = rows_of(state, self._shape[0])
         network = network_of(faulty, number, len(self.states), vectors=form.vectors)
-        return self._code.bind_spoiled_run(actions, state, h, rows, spare_of(rows), network)
+        return self._code.bind_spoiled_run(attack, actions, state, h, rows, spare_of(rows), network)
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of exchanges."""

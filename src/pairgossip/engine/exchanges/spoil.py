@@ -60,7 +60,6 @@ class Actions(NamedTuple):
     """``see(state)``: all nodes' values."""
     clip: Any
     """``clip(state, z, partner, liar, network)``: how far a lie may go."""
-    attack: Any
     forge: Any
     """``forge(state, liar, lie)``: let a liar hold its lie."""
 
@@ -79,7 +78,7 @@ def choose_actions(
     """
     if not faulty.network.is_liar.any():
         never = prepare(_never)
-        return Actions(exchange, never, never, never, never, never)
+        return Actions(exchange, never, never, never, never)
     reads_values = form.read is InPlace._field_defaults["read"]
     forge: Callable[..., None] = _forge_values
     if form.vectors:
@@ -89,8 +88,7 @@ def choose_actions(
         prepare(lie_to_partner),
         prepare(_see_values if reads_values else form.read),
         prepare(_usual_clip if form.clip is None else _as_clip(prepare(form.clip))),
-        prepare(faulty.attack),
-        prepare(forge if form.forge is None else form.forge),
+        prepare(forge if form.forge is None else _as_forge(prepare(form.forge))),
     )
 
 
@@ -136,18 +134,32 @@ def _see_values(state: Any) -> Any:
     return state.z
 
 
+def cut_lie(value: float) -> Any:
+    """Return what is sent; raise `InputError` if it is no number."""
+    if value != value:
+        raise InputError("An attack returned NaN: let its function return numbers.")
+    return np.minimum(np.maximum(value, -LARGEST_LIE), LARGEST_LIE)
+
+
 def _forge_values(state: Any, k: int, value: Any) -> None:
-    state.z[k] = value
+    state.z[k] = cut_lie(value)
 
 
 def _forge_vectors(state: Any, k: int, values: Any) -> None:
     for c in range(len(values)):
-        state.z[k, c] = values[c]
+        state.z[k, c] = cut_lie(values[c])
 
 
 def _forge_sums(state: Any, k: int, values: Any) -> None:
     for c in range(len(values) - 1):  # a mean is a sum over the last: lies about both cancel
-        state.z[k, c] = values[c]
+        state.z[k, c] = cut_lie(values[c])
+
+
+def _as_forge(forge: Any) -> Callable[..., None]:
+    def forge_lie(state, k, value):  # type: ignore[no-untyped-def]
+        forge(state, k, cut_lie(value))
+
+    return forge_lie
 
 
 def _usual_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
@@ -169,21 +181,21 @@ def copy_row(source: Any, at: int, target: Any, to: int) -> None:
 
 
 def lie_to_partner(
-    tools: Any, actions: Any, state: Any, h: Any, block: PairArray, s: int, side: int,
+    tools: Any, actions: Any, attack: Any, state: Any, h: Any, block: PairArray, s: int, side: int,
     rows: Any, spare: Any, network: Any,
 ) -> None:  # fmt: skip
     """Make an exchange in which the node of one side lies; spare rows hold those before it."""
+    third = np.intp(2)
     liar, partner = np.intp(block[s, side]), np.intp(block[s, 1 - side])
-    z = actions.see(state)
-    clip = actions.clip(state, z, partner, liar, network)
-    lie = actions.attack(z, liar, partner, clip, network)
     tools.run(actions.exchange, state, h, block, s, s + 1)
-    tools.copy_row(rows, liar, spare, 2)
+    tools.copy_row(rows, liar, spare, third)
     tools.copy_row(spare, side, rows, liar)
     tools.copy_row(spare, 1 - side, rows, partner)
-    actions.forge(state, liar, np.minimum(np.maximum(lie, -LARGEST_LIE), LARGEST_LIE))
+    z = actions.see(state)
+    clip = actions.clip(state, z, partner, liar, network)
+    actions.forge(state, liar, attack(z, liar, partner, clip, network))
     tools.run(actions.exchange, state, h, block, s, s + 1)
-    tools.copy_row(spare, 2, rows, liar)
+    tools.copy_row(spare, third, rows, liar)
 
 
 def first_lie(is_liar: Any, block: PairArray, start: int, stop: int) -> int:
@@ -195,27 +207,26 @@ def first_lie(is_liar: Any, block: PairArray, start: int, stop: int) -> int:
 
 
 def run_spoiled(
-    tools: Any, actions: Any, state: Any, h: Any, rows: Any, spare: Any, network: Any,
+    tools: Any, actions: Any, attack: Any, state: Any, h: Any, rows: Any, spare: Any, network: Any,
     block: PairArray, places: Any, sides: Any,
 ) -> None:  # fmt: skip
     """Carry out a block of exchanges, of which those at ``places`` are lost on one side."""
-    is_liar, has_liars = network.is_liar, network.is_liar.any()
-    start, lost = 0, 0
+    is_liar = network.is_liar
+    start, lost = np.intp(0), 0  # numba compiles functions anew for each constant
     while start < len(block):
         stop = places[lost] if lost < len(places) else len(block)
-        fault = tools.first_lie(is_liar, block, start, stop) if has_liars else stop
+        fault = tools.first_lie(is_liar, block, start, stop)
         tools.run(actions.exchange, state, h, block, start, fault)
         start = fault + 1
         if fault == len(block):
             break
-        i, j = np.intp(block[fault, 0]), np.intp(block[fault, 1])
-        tools.copy_row(rows, i, spare, 0)
-        tools.copy_row(rows, j, spare, 1)
-        if is_liar[i] == is_liar[j]:
+        for side in range(2):
+            tools.copy_row(rows, np.intp(block[fault, side]), spare, side)
+        if is_liar[block[fault, 0]] == is_liar[block[fault, 1]]:
             tools.run(actions.exchange, state, h, block, fault, start)
         else:
-            side = 0 if is_liar[i] else 1
-            actions.lie(tools, actions, state, h, block, fault, side, rows, spare, network)
+            side = 0 if is_liar[block[fault, 0]] else 1
+            actions.lie(tools, actions, attack, state, h, block, fault, side, rows, spare, network)
         if lost < len(places) and places[lost] == fault:
-            tools.copy_row(spare, sides[lost], rows, i if sides[lost] == 0 else j)
+            tools.copy_row(spare, sides[lost], rows, np.intp(block[fault, sides[lost]]))
             lost += 1

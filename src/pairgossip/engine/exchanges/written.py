@@ -65,13 +65,14 @@ def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
 
 
 def bind_spoiled_run(
-    actions: spoil.Actions, state: Any, h: Any, *others: Any
+    attack: Any, actions: spoil.Actions, state: Any, h: Any, *others: Any
 ) -> Callable[[PairArray, IntArray, IntArray], None]:
     """Return what carries out blocks of exchanges with faults."""
     spoiled: Any = spoil.run_spoiled
+    attack = prepare(attack)
 
     def run(block: PairArray, places: IntArray, sides: IntArray) -> None:
         with np.errstate(all="ignore"):
-            spoiled(_TOOLS, actions, state, h, *others, block, places, sides)
+            spoiled(_TOOLS, actions, attack, state, h, *others, block, places, sides)
 
     return run
