@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import argparse
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,9 +75,10 @@ class Errors(NamedTuple):
     """The share that is far off."""
 
 
+@functools.cache
 def measure(
-    method: str, graph: str, faults: Any, seeds: int, data: str = _USUAL,
-    exchanges: Sequence[int] = EXCHANGES,
+    method: str, graph: str, faults: str | None, seeds: int, data: str = _USUAL,
+    exchanges: tuple[int, ...] = EXCHANGES,
 ) -> Errors:  # fmt: skip
     """Run a method once for every seed."""
     kernel, draw = DATA[data]
@@ -117,20 +118,18 @@ class Setting(NamedTuple):
 
 def lines(setting: Setting, seeds: int) -> str:
     """Measure a setting; return a line for each number of exchanges."""
-    faults = pg.Faults(liars=setting.liars, attack=setting.attack) if setting.liars else None
-    unprotected, protected = (
-        measure(method, setting.graph, faults, seeds, setting.data) for method in setting.methods
+    faults = f"liars={setting.liars}, attack={setting.attack}" if setting.liars else None
+    lied, alone = (
+        [measure(m, setting.graph, how, seeds, setting.data) for m in (*setting.methods, "collect")]
+        for how in (faults, None)
     )
-    alone = unprotected, protected
-    if faults is not None:
-        alone = tuple(_without(method, setting, seeds) for method in setting.methods)  # type: ignore[assignment]
-    collected = _collected(setting, seeds) if faults is not None else np.zeros(len(EXCHANGES))
+    protected = lied[1]
     shown = []
     for at, exchanges in enumerate(EXCHANGES):
-        both = [float(np.median(one.median[:, at])) for one in (unprotected, protected)]
+        *both, collected = (float(np.median(one.median[:, at])) for one in lied)
         without = [float(np.median(one.median[:, at])) for one in alone]
         # The comparison is false for NaN, which is no protection.
-        is_good = both[1] <= max(both[0] / 10, 2 * without[1]) or faults is None
+        is_good = both[1] <= max(both[0] / 10, 2 * without[1])
         worst = float(protected.median[:, at].max())
         name = setting.graph if setting.data == _USUAL else setting.data
         shown.append(
@@ -138,21 +137,9 @@ def lines(setting: Setting, seeds: int) -> str:
             f"{exchanges:>9,}{_percent(both[0]):>10}{_percent(both[1]):>9}{_percent(worst):>9}"
             f"{_percent(without[0]):>9}{_percent(without[1]):>9}"
             f"{1000 * float(np.mean(protected.far[:, at])):>7.1f}"
-            f"{_percent(collected[at]):>9}{'' if is_good else ' !'}"
+            f"{_percent(collected):>9}{'' if is_good else ' !'}"
         )
     return "\n".join(shown)
-
-
-@functools.cache
-def _without(method: str, setting: Setting, seeds: int) -> Errors:
-    return measure(method, setting.graph, None, seeds, setting.data)
-
-
-@functools.cache
-def _collected(setting: Setting, seeds: int) -> FloatArray:
-    faults = pg.Faults(liars=setting.liars, attack=setting.attack)
-    found = measure("collect", setting.graph, faults, seeds, setting.data)
-    return np.asarray(np.median(found.median, axis=0))
 
 
 def _percent(part: float) -> str:

@@ -22,14 +22,13 @@ from pairgossip.cli.console import (
 )
 from pairgossip.cli.network import FamilyParameters, build_family, load_graph, spell
 from pairgossip.cli.options import NETWORK, OUTPUT, Json, Seed, Whole, given_options
-from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
+from pairgossip.cli.outputs.files import check_figures, check_outputs, write_bars
 from pairgossip.errors import InputError, canonical
 from pairgossip.families import FAMILIES
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
-    from pairgossip.networks import Advice
 
 _MIXING_DISTANCE = 0.01
 """Total variation at which an observation counts as mixed."""
@@ -104,7 +103,13 @@ def graph_command(
         tell(f"Wrote {save_edges}")
     with working_on(f"Spectrum and distances of {graph.n:,} nodes"):
         facts = _facts_of(graph)
-    advice = _advise(graph, out) if advise else None
+    advice = None
+    if advise:
+        from pairgossip.networks import advise as compare
+
+        advice = compare(graph)
+        if out is not None:
+            write_bars(advice.plot, len(advice.options), out)
     if json:
         more = {} if advice is None else {"advice": [asdict(one) for one in advice.options]}
         write_json(_without_reasons(facts) | more)
@@ -115,22 +120,6 @@ def graph_command(
 
         write_rows(COLUMNS, advice.cells(), "better networks")
         write_line(advice.remarks)
-
-
-def _advise(graph: Graph, out: Path | None) -> Advice:
-    """Compare the network with better ones, and draw it if that is asked for."""
-    from pairgossip.networks import advise
-    from pairgossip.networks.figure import figure_size
-
-    advice = advise(graph)
-    if out is not None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=figure_size(advice), layout="constrained")
-        advice.plot(figure.subplots())
-        write_figure(figure, out)
-        tell(f"Wrote {out}")
-    return advice
 
 
 def _choose(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from pairgossip.checks import CLOCKS, CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
-from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
+from pairgossip.cli.console import with_options, write_json, write_line, write_rows
 from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
 from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (
@@ -28,7 +28,7 @@ from pairgossip.cli.options import (
     TableFiles,
     TargetName,
 )
-from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
+from pairgossip.cli.outputs.files import check_figures, check_outputs, write_bars
 
 if TYPE_CHECKING:
     from pairgossip.planning import Plan, PlannedMethod
@@ -108,14 +108,7 @@ def plan_command(
         seed=seed,
     )
     if out is not None:
-        from matplotlib.figure import Figure
-
-        from pairgossip.planning.figure import figure_size
-
-        figure = Figure(figsize=figure_size(made), layout="constrained")
-        made.plot(figure.subplots())
-        write_figure(figure, out)
-        tell(f"Wrote {out}")
+        write_bars(made.plot, len(made.rows), out)
     if json:
         write_json(_record(made, sketch, law) | {"rows_dropped": observations.dropped})
     else:

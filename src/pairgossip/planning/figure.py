@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairgossip.algorithms.methods import METHODS
-from pairgossip.errors import needed_for
+from pairgossip.bars import BESIDE, finish_bars, open_axes
 from pairgossip.results.curves import COLORS, EXACT
 from pairgossip.text import format_bytes
 
@@ -19,10 +19,7 @@ _GRAY = "#777777"
 
 def draw_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw a plan; see `Plan.plot`."""
-    if ax is None:
-        with needed_for("Drawing"):
-            from matplotlib import pyplot
-        _, ax = pyplot.subplots(figsize=figure_size(plan), layout="constrained")
+    ax = open_axes(ax, len(plan.rows))
     wall = plan.bounds.messages
     counts = [row.messages for row in plan.rows if row.messages is not None]
     for place, row in enumerate(plan.rows):
@@ -32,20 +29,9 @@ def draw_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     left = min([wall / factor**0.12, *(0.8 * count for count in counts)])
     _draw_wall(ax, wall, left)
     ax.set(xscale="log", xlim=(left, wall * factor**1.38))  # with room for its number
-    ax.set_ylim(len(plan.rows) - 0.4, -0.6)
-    ax.set_yticks(range(len(plan.rows)), [row.name for row in plan.rows])
-    ax.set_xlabel("messages until the error is reached")
-    ax.set_title(plan.title, fontsize="medium", pad=16)
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.grid(axis="x", alpha=0.25)
-    ax.set_axisbelow(True)
+    names = [row.name for row in plan.rows]
+    finish_bars(ax, names, "messages until the error is reached", plan.title)
     return ax
-
-
-def figure_size(plan: Plan) -> tuple[float, float]:
-    """Return width and height in inches that suit a plan."""
-    return 7, 0.36 * len(plan.rows) + 1.35
 
 
 def _draw_wall(ax: Axes, wall: int, left: float) -> None:
@@ -68,7 +54,7 @@ def _draw_wall(ax: Axes, wall: int, left: float) -> None:
 def _draw_row(ax: Axes, place: int, row: PlannedMethod, wall: int) -> None:
     """Draw a bar from the wall on, its messages at its end and its bytes on the right."""
     if row.messages is None or row.bytes is None:
-        ax.annotate("left out", (wall, place), (6, 0), color=_GRAY, **_beside())
+        ax.annotate("left out", (wall, place), (6, 0), color=_GRAY, **BESIDE)
         return
     fitted = row.basis == "fitted"
     ax.barh(
@@ -83,16 +69,11 @@ def _draw_row(ax: Axes, place: int, row: PlannedMethod, wall: int) -> None:
         linewidth=0,
     )
     note = f"{row.messages:,}" + (" (fitted)" if fitted else "")
-    ax.annotate(note, (max(row.messages, wall), place), (6, 0), **_beside())
+    ax.annotate(note, (max(row.messages, wall), place), (6, 0), **BESIDE)
     _write_bytes(ax, place, format_bytes(row.bytes))
 
 
 def _write_bytes(ax: Axes, place: float, text: str) -> None:
     """Write into the column on the right of the axes."""
     where = ax.get_yaxis_transform()
-    ax.annotate(text, (1, place), (56, 0), xycoords=where, ha="right", **_beside())
-
-
-def _beside() -> dict[str, Any]:
-    """Return how texts beside bars are set."""
-    return {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+    ax.annotate(text, (1, place), (56, 0), xycoords=where, ha="right", **BESIDE)

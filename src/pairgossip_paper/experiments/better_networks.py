@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from pairgossip import networks
-from pairgossip.arrays import IntArray, PairArray
+from pairgossip.arrays import IntArray
 from pairgossip.checks import CONTINUIZED, RANDOM, UNIFORM_EDGES
 from pairgossip.estimation import estimate
-from pairgossip.graphs import Graph, build, torus
+from pairgossip.graphs import Graph, build, complete, torus
 from pairgossip.results import Run
 from pairgossip.results.curves import COLORS
 from pairgossip_paper import framework as fw
@@ -69,24 +69,24 @@ def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
 def build_network(name: str, nodes: int, seed: int) -> Graph:
     """Build a network whose law is to be improved."""
     half = nodes // 2
-    if name == "barbell":
-        return Graph(nodes, np.concatenate([_clique(half), half + _clique(half), [[0, half]]]))
-    if name == "lollipop":
-        tail = np.arange(half - 1, nodes)
-        return Graph(nodes, np.concatenate([_clique(half), np.column_stack([tail[:-1], tail[1:]])]))
+    if name in _TIGHT:
+        clique, tail = complete(half).edges, np.arange(half - 1, nodes)
+        second = np.column_stack([tail[:-1], tail[1:]])  # the tail of a lollipop
+        if name == "barbell":
+            second = np.concatenate([half + clique, [[0, half]]])
+        return Graph(nodes, np.concatenate([clique, second]))
     if name == "geometric":
         return build("random-geometric", nodes, seed=seed)
     return network(name, nodes, seed)
 
 
-def _clique(nodes: int) -> PairArray:
-    return np.column_stack(np.triu_indices(nodes, 1))
-
-
 def _compute_law(name: str, plan: fw.Plan) -> fw.Facts:
-    """Return the row of a network in the table of laws, and curves of averaging by law."""
     graph = build_network(name, _SIZES[name], plan.seed)
-    best = networks.best_law(graph)
+    return measure_laws(name, graph, networks.best_law(graph), plan)
+
+
+def measure_laws(name: str, graph: Graph, best: networks.BestLaw, plan: fw.Plan) -> fw.Facts:
+    """Return the row of a network in the table of laws, and curves of averaging by law."""
     uniform, improved = (_measure(plan, graph, law) for law in (UNIFORM_EDGES, best))
     row = {
         "network": name,
@@ -204,7 +204,7 @@ def _report(results: fw.Results) -> fw.Section:
         f"fast; on a small world {laws['watts-strogatz']['measured']:.2f} times. Where nodes may "
         f"choose their neighbors, four random ones each are "
         f"{overlays[_RANDOM]['predicted gain']:.3g} times as good as a torus.",
-        _notes(laws, links),
+        _notes(links),
         [_law_picture(found)],
         [
             fw.Table.from_records(
@@ -221,19 +221,17 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _notes(laws: fw.Results, links: fw.Facts) -> list[str]:
+def _notes(links: fw.Facts) -> list[str]:
     drawn = links["drawn"]
-    gosta, continuized = (fw.list_values(_take(laws, key)) for key in ("GoSta", "continuized"))
     return [
         "A law says how often each edge rings. Predicted is the ratio of gaps "
         "`lambda_2(sum p_e L_e)`, where `L_e` is the Laplacian of one edge; measured is the ratio "
         "of the rates at which the error of averaging falls in a typical trial (the mean of "
         "logarithms over trials).",
-        f"GoSta's error after {_ITERATIONS_PER_NODE:,} exchanges per node is smaller by a factor "
-        f"of {gosta}. It gains less than averaging does: its nodes have to meet rows as well, and "
-        "under the best law of a bottleneck most nodes exchange rarely.",
-        "The best law is that of plain averaging. With the second register of the continuized "
-        f"schedule, it changes the rate by factors of {continuized}.",
+        f"GoSta's errors are compared after {_ITERATIONS_PER_NODE:,} exchanges per node. It gains "
+        "less than averaging does: its nodes have to meet rows as well, and under the best law of "
+        "a bottleneck most nodes exchange rarely. The best law is that of plain averaging, not of "
+        "the continuized schedule with its second register.",
         f"{links['links']} links added to a torus of {links['nodes']} nodes, one after the other "
         f"where the slowest mode differs most, make its gap {links['chosen']:.2f} times as large; "
         f"as many random ones {min(drawn):.2f} to {max(drawn):.2f} times.",
@@ -254,10 +252,6 @@ def _law_picture(found: fw.Results) -> fw.Picture:
         "and under the best law. Both runs last as long as their gap predicts for the same error.",
         sheet,
     )
-
-
-def _take(facts: fw.Results, key: str) -> dict[str, float]:
-    return {name: one[key] for name, one in facts.items()}
 
 
 def _ratios(facts: fw.Results, key: str, over: str, words: str = "") -> dict[str, float]:
@@ -284,7 +278,7 @@ def _law_claims(laws: fw.Results) -> list[fw.Claim]:
             "The best law gains much where a network has a bottleneck, and nothing on a torus, "
             "all of whose edges are alike.",
             "theory",
-            _take(laws, "predicted gain"),
+            {name: facts["predicted gain"] for name, facts in laws.items()},
             tight | {"torus": fw.within(0.01, of=1)},
             "Predicted gains are {values}; at least {least:g} was asked for at a bottleneck.",
             least=_TIGHT_GAIN,

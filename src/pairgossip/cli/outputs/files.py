@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from pairgossip.files import replacing, write_text
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pairgossip.results import Run
@@ -69,6 +70,18 @@ def write_figure(figure: Figure, path: Path) -> None:
     figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=_DOTS_PER_INCH)
     with replacing(path) as file:
         file.write(drawn.getbuffer())
+
+
+def write_bars(draw: Callable[[Axes], object], bars: int, path: Path) -> None:
+    """Write a chart of so many bars, which this function draws, and say so."""
+    from matplotlib.figure import Figure
+
+    from pairgossip.bars import figure_size
+
+    figure = Figure(figsize=figure_size(bars), layout="constrained")
+    draw(figure.subplots())
+    write_figure(figure, path)
+    tell(f"Wrote {path}")
 
 
 @Parameter(name="*", group=OUTPUT)
