@@ -15,7 +15,7 @@ from pairgossip.engine.estimation.engine import Engine, Procedure
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.exchanges.spoil import LARGEST_LIE, Spoil
 from pairgossip.engine.schedule import Schedule, child, root_seed
-from pairgossip.faults.attacks import FUNCTIONS
+from pairgossip.faults.attacks import ATTACKS
 from pairgossip.faults.network import FaultyNetwork, resolve
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.problem import Means
@@ -27,7 +27,7 @@ SEED = child(root_seed(5), 2)
 
 
 def faulty(faults: Faults, components: int = 1) -> FaultyNetwork:
-    return resolve(faults, SMALL_WORLD, np.random.default_rng(0), LIES[:components])
+    return resolve(faults, SMALL_WORLD, np.random.default_rng(0)).with_lies(LIES[:components])
 
 
 def spoiled(
@@ -87,7 +87,7 @@ def transcription(H: FloatArray, faults: Faults, exchanges: int, averages: bool)
 
 CASES = [
     Faults(half_loss=0.3),
-    *(Faults(liars=3, attack=attack) for attack in FUNCTIONS),
+    *(Faults(liars=3, attack=attack) for attack in ATTACKS),
     Faults(half_loss=0.2, liars=4, attack="sign"),
     Faults(half_loss=0.2, liars=[0, 1, 5], attack="dissensus"),
 ]

@@ -35,7 +35,7 @@ def draw(
 ) -> tuple[Any, list[bool]]:
     """Return the exchanges of a schedule with faults, drawn in blocks, and which are lost."""
     seed = SeedSequence(5, spawn_key=(2,))
-    network = resolve(faults, graph, np.random.default_rng(0), np.ones(1))
+    network = resolve(faults, graph, np.random.default_rng(0))
     schedule = FaultySchedule(
         Schedule(graph, "uniform-edges", seed, walks),
         network,
@@ -91,7 +91,7 @@ def test_sites_keep_what_is_theirs(compiled: bool) -> None:
     assert all(inside)
 
 
-@pytest.mark.parametrize(("up", "down"), [(4, 1), (0.002, 0.004), (1e-300, 1e-300), (1e300, 1e300)])
+@pytest.mark.parametrize(("up", "down"), [(4, 1), (0.002, 0.004), (1e300, 1e300)])
 def test_nodes_are_there_as_often_as_they_should(up: float, down: float) -> None:
     """Also where they come and go many times between two exchanges."""
     n, share = 200, up / (up + down)

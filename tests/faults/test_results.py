@@ -88,13 +88,13 @@ def test_figures_and_pages_lead_with_honest_nodes() -> None:
 @pytest.mark.parametrize(
     ("faults", "more", "sentence"),
     [
-        ("loss=1", {}, "at least 0 and less than 1"),
+        ("loss=1", {}, "loss must be a probability >= 0 and < 1"),
         ("crashed=1", {"clock": "sync"}, "all nodes act at every iteration.*clock='async'"),
         ("liars=1", {"clock": "sync"}, "exchanges are whole, and without liars"),
         ("liars=1", {"method": "u1"}, "averages nothing, so liars have nothing to lie about"),
         ("half_loss=0.1", {"method": "u1"}, "leave half_loss out"),
         ("half_loss=0.1", {"method": "collect"}, "nothing that half an exchange could spoil"),
-        ("liars=1", {"engine": "tokens"}, "Engine 'tokens' carries out whole exchanges"),
+        ("liars=1", {"engine": "tokens"}, "Engine 'tokens' carries out whole, honest exchanges"),
         ("loss=0.1", {"method": "sketch", "schedule": "tree"}, "loses a whole branch"),
         (
             "liars=1",
@@ -105,7 +105,7 @@ def test_figures_and_pages_lead_with_honest_nodes() -> None:
         ("churn=9/1", {"interval": 0.95}, "cannot tell how far they are off"),
         ("crashed=1", {"until": "enough"}, "cannot tell how far they are off"),
         ("churn=0.001/10", {}, "nobody meets: use iterations="),
-        ("liars=12", {}, "every node lies or crashes"),
+        ("liars=12", {}, "Every node lies or crashes"),
         ("crashed=[1, 4]", {}, "not connected"),
         ("liars=[12]", {}, "outside the nodes 0 to 11"),
         (

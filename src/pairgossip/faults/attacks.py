@@ -68,7 +68,7 @@ def usual_distance(z: Any, partner: int, network: Network) -> Any:
     return _USUAL * (total / max(count, 1)) ** 0.5
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+ATTACKS: Mapping[str, Callable[..., Any]] = {
     "constant": constant,
     "sign": sign,
     "inside-the-clip": inside_the_clip,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from pairgossip.arrays import IntArray, PairArray
+from pairgossip.arrays import PairArray
 
 _LARGEST_GAP = 1 << 50
 """Longer gaps are cut: no run gets there, and sums of a draw of them stay below 2**63."""
@@ -44,25 +44,12 @@ class Gaps:
 
 
 class HalfLosses:
-    """Which exchanges only one of the two nodes learns of, and which node does not.
+    """Which exchanges only one of the two nodes learns of, and which node does not."""
 
-    Exchanges within a site need no messages and are not hit.
-    """
-
-    def __init__(
-        self,
-        probability: float,
-        places: Generator,
-        sides: Generator,
-        site_of: IntArray | None = None,
-    ) -> None:
-        self._gaps, self._sides, self._site_of = Gaps(probability, places), sides, site_of
+    def __init__(self, probability: float, places: Generator, sides: Generator) -> None:
+        self._gaps, self._sides = Gaps(probability, places), sides
 
     def take(self, exchanges: PairArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return places among the next exchanges, and the side, 0 or 1, that does not learn."""
         places = self._gaps.take(len(exchanges))
-        sides = (self._sides.random(len(places)) < 0.5).astype(np.int64)
-        if self._site_of is not None:
-            here, there = self._site_of[exchanges[places]].T
-            places, sides = places[here != there], sides[here != there]
-        return places, sides
+        return places, (self._sides.random(len(places)) < 0.5).astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.faults.attacks import FUNCTIONS, Network
+from pairgossip.faults.attacks import ATTACKS, Network
 from pairgossip.faults.settings import Faults, Nodes
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.checks import is_connected
@@ -20,10 +20,6 @@ _DRAWS = 100
 """How often crashed nodes are drawn anew if they disconnect the rest."""
 _MOST_EDGES = 20_000_000
 """The most edges of which liars know who is whose neighbor."""
-_TIMES = 10.0
-"""How many times as large as what nodes average a lie is."""
-_ABOUT_ZERO = 1e-6
-"""Means that are smaller, relative to what they are means of, are taken for 0."""
 _LOCAL = ("constant", "sign")
 """The attacks that need to know no neighbors."""
 
@@ -51,78 +47,58 @@ class FaultyNetwork:
     def attack(self) -> Callable[..., Any]:
         """What liars send, as a function."""
         attack = self.faults.attack
-        return attack if callable(attack) else FUNCTIONS[attack]
+        return attack if callable(attack) else ATTACKS[attack]
+
+    def with_lies(self, lies: FloatArray) -> FaultyNetwork:
+        """Let liars send these numbers, one for each component, unless their lie is given."""
+        if self.faults.lie is not None:
+            return self
+        return replace(self, network=self.network._replace(lie=lies))
 
 
-def resolve(faults: Faults, graph: Graph, draws: Generator, lies: FloatArray) -> FaultyNetwork:
+def resolve(faults: Faults, graph: Graph, draws: Generator, components: int = 1) -> FaultyNetwork:
     """Draw the nodes that are not named; raise `InputError` if the network cannot have the faults.
 
-    ``lies`` is what a constant attack sends for each component, unless it is given.
+    ``components`` is how many numbers nodes average.
     """
     sites = graph.sites if isinstance(graph, GroupedGraph) else graph
     site_of = graph.site_of if isinstance(graph, GroupedGraph) else None
     if sites.n == 1:
-        raise InputError(
-            "One node alone exchanges with nobody, so nothing can go wrong: leave {argument} out.",
-            "faults",
-        )
-    crash_times = _find_crash_times(faults.crashed, sites, draws)
+        raise _refuse("One node alone exchanges with nobody: leave {argument} out")
+    crash_times, is_liar = np.full(sites.n, np.inf), np.zeros(sites.n, dtype=np.bool_)
+    crashed = _choose_crashed(faults.crashed, sites, draws)
+    crash_times[crashed] = 0.0
+    if isinstance(faults.crashed, Mapping):
+        crash_times[crashed] = [*faults.crashed.values()]
     stays = np.isinf(crash_times)
-    is_liar = np.zeros(sites.n, dtype=np.bool_)
-    is_liar[_find_liars(faults.liars, np.flatnonzero(stays), sites.n, draws)] = True
+    is_liar[_choose("liars", faults.liars, sites.n, np.flatnonzero(stays), draws)] = True
     if not (stays & ~is_liar).any():
-        raise _refuse("every node lies or crashes: leave some honest")
+        raise _refuse("Every node lies or crashes: leave some honest")
     if site_of is not None:
         crash_times, is_liar = crash_times[site_of], is_liar[site_of]
     needs_neighbors = is_liar.any() and faults.attack not in _LOCAL
     adjacency = _adjacency(graph) if needs_neighbors else _no_neighbors(graph.n)
-    lie = lies if faults.lie is None else np.full_like(lies, faults.lie)
-    network = Network(is_liar, *adjacency, lie)
-    return FaultyNetwork(faults, graph.n, crash_times, network, site_of)
+    lie = np.full(components, 1.0 if faults.lie is None else faults.lie)
+    return FaultyNetwork(faults, graph.n, crash_times, Network(is_liar, *adjacency, lie), site_of)
 
 
 def _refuse(why: str) -> InputError:
-    return InputError(f"Wrong faults: {why}, or leave {{argument}} out.", "faults")
+    return InputError(f"{why}.", "faults")
 
 
-def choose_lies(means: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return ten times the mean of each component, or ten times its size where that is about 0.
-
-    The sizes are root mean squares of what is averaged; 10 where all of it is 0, or not known.
-    """
-    lies = _TIMES * np.where(np.abs(means) < _ABOUT_ZERO * sizes, sizes, means)
-    return np.where(np.isfinite(lies) & (lies != 0), lies, _TIMES)
-
-
-def _find_crash_times(
+def _choose_crashed(
     crashed: Nodes | Mapping[int, float], graph: Graph, draws: Generator
-) -> FloatArray:
-    """Return when each node crashes; infinite for those that do not."""
-    times = np.full(graph.n, np.inf)
-    if isinstance(crashed, int):
-        times[_draw_crashed(crashed, graph, draws)] = 0.0
-        return times
-    nodes = _check_nodes("crashed", tuple(crashed), graph.n)
-    times[nodes] = [crashed[node] for node in nodes.tolist()] if isinstance(crashed, Mapping) else 0
-    if not _stay_connected(graph, np.isinf(times)):
-        raise _refuse("without the crashed nodes the others are not connected: name other nodes")
-    return times
-
-
-def _draw_crashed(count: int, graph: Graph, draws: Generator) -> IntArray:
-    if count == 0:
-        return np.arange(0)
-    if count > graph.n - 2:
-        raise _refuse(
-            f"{count} of {graph.n} nodes crash, and two must stay to exchange: let fewer crash"
-        )
-    for _ in range(_DRAWS):
+) -> IntArray:
+    """Return the nodes that crash, without which the others are connected."""
+    for _ in range(_DRAWS if isinstance(crashed, int) else 1):
         stays = np.ones(graph.n, dtype=np.bool_)
-        stays[draws.choice(graph.n, count, replace=False)] = False
-        if _stay_connected(graph, stays):
-            return np.flatnonzero(~stays)
+        nodes = _choose("crashed", crashed, graph.n, np.arange(graph.n), draws)
+        stays[nodes] = False
+        if not len(nodes) or _stay_connected(graph, stays):
+            return nodes
     raise _refuse(
-        f"wherever {count} of {graph.n} nodes crash, the others are not connected: let fewer crash"
+        "Without the nodes that crash fewer than two stay, or they are not connected: let other "
+        "nodes crash, or fewer"
     )
 
 
@@ -136,28 +112,26 @@ def _stay_connected(graph: Graph, stays: BoolArray) -> bool:
     return is_connected(left, number[edges])
 
 
-def _find_liars(liars: Nodes, candidates: IntArray, n: int, draws: Generator) -> IntArray:
-    if not isinstance(liars, int):
-        return _check_nodes("liars", tuple(liars), n)
-    if liars > len(candidates):
+def _choose(
+    name: str, nodes: Nodes | Mapping[int, float], n: int, candidates: IntArray, draws: Generator
+) -> IntArray:
+    """Return the nodes that are named, or draw as many as are asked for."""
+    if isinstance(nodes, int):
+        if nodes > len(candidates):
+            raise _refuse(f"{nodes} {name} of {len(candidates)} nodes are too many: ask for fewer")
+        return draws.choice(candidates, nodes, replace=False) if nodes else candidates[:0]
+    numbers = np.array([*nodes], dtype=np.int64)
+    if numbers[-1] >= n:
         raise _refuse(
-            f"{liars} liars and {len(candidates)} nodes to choose them from: let fewer lie"
+            f"Node {numbers[-1]} among {name} is outside the nodes 0 to {n - 1}: name others"
         )
-    return np.sort(draws.choice(candidates, liars, replace=False)) if liars else np.arange(0)
-
-
-def _check_nodes(name: str, nodes: tuple[int, ...], n: int) -> IntArray:
-    if nodes and nodes[-1] >= n:
-        raise _refuse(
-            f"node {nodes[-1]} among {name} is outside the nodes 0 to {n - 1}: name others"
-        )
-    return np.array(nodes, dtype=np.int64)
+    return numbers
 
 
 def _adjacency(graph: Graph) -> tuple[IntArray, IntArray]:
     if graph.edge_count > _MOST_EDGES:
         raise _refuse(
-            f"liars who look at their partner's neighbors need a list of all {graph.edge_count:,} "
+            f"Liars who look at their partner's neighbors need a list of all {graph.edge_count:,} "
             "edges: use attack 'constant' or 'sign'"
         )
     return graph.adjacency

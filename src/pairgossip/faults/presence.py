@@ -15,10 +15,6 @@ from numpy.random import Generator
 from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairArray
 from pairgossip.faults.network import FaultyNetwork
 
-_FORGOTTEN = 40.0
-"""After this many times the shorter mean duration, whether a node was there tells nothing of now:
-the difference is e^-40."""
-
 
 class Presence(NamedTuple):
     """Who is there; arrays are over sites, or nodes where each is its own."""
@@ -91,14 +87,9 @@ def find_lost(
             is_lost = lost[at] or now > last[here] or now > last[there]
             for site in (here, there):
                 while not is_lost and changes[site] < now:
-                    if used + 2 > gaps.shape[0]:
+                    if used == gaps.shape[0]:
                         return at, used
-                    if now - changes[site] > _FORGOTTEN * min(up, down):
-                        is_up[site] = math.exp(-gaps[used]) * (up + down) < up
-                        changes[site] = now
-                        used += 1
-                    else:
-                        is_up[site] = not is_up[site]
+                    is_up[site] = not is_up[site]
                     changes[site] += gaps[used] * (up if is_up[site] else down)
                     used += 1
                     sure = min(changes[site], last[site])

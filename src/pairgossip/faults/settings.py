@@ -9,19 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from pairgossip.checks import is_number, whole
 from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.faults.attacks import ATTACKS
 
-ATTACKS = {
-    "constant": "always the same number",
-    "sign": "the own value with the other sign",
-    "inside-the-clip": "as far from the partner's value as moves it most",
-    "dissensus": "away from where the partner's honest neighbors pull it",
-}
-"""What liars send; `faults.attacks` has the functions."""
+_SHORTEST = 1e-3
+"""The least mean time of staying or being away: nodes that change sooner would be slow to follow.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Churn:
     ----------
     up, down
         How long a node stays and how long it is away on average, in units of time in which the
-        network makes n exchanges; both times are exponential.
+        network makes n exchanges, at least 0.001; both times are exponential.
     """
 
     up: float
@@ -40,13 +38,8 @@ class Churn:
 
     def __post_init__(self) -> None:
         for name in ("up", "down"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 < value < math.inf:
-                raise InputError(
-                    f"Churn takes mean times up and down, numbers > 0, and {name} is {value!r}.",
-                    subject="faults",
-                )
-            object.__setattr__(self, name, float(value))
+            value = _number(f"{name} of churn", getattr(self, name), _SHORTEST)
+            object.__setattr__(self, name, value)
 
     @property
     def share_up(self) -> float:
@@ -54,7 +47,7 @@ class Churn:
         return self.up / (self.up + self.down)
 
     def __str__(self) -> str:
-        return f"{_number(self.up)}/{_number(self.down)}"
+        return f"{_write(self.up)}/{_write(self.down)}"
 
 
 _BETWEEN_PARTS = re.compile(r",(?![^\[]*\])")
@@ -115,18 +108,24 @@ class Faults:
     lie: float | None = None
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        for name in ("loss", "half_loss"):
-            put(self, name, _probability(name, getattr(self, name)))
-        put(self, "delay", _real("delay", self.delay, 0.0))
-        if self.lie is not None:
-            put(self, "lie", _real("lie", self.lie, -math.inf))
+        checked: dict[str, Any] = {
+            "loss": _number("loss", self.loss, 0.0, below=1.0),
+            "half_loss": _number("half_loss", self.half_loss, 0.0, below=1.0),
+            "delay": _number("delay", self.delay, 0.0),
+            "lie": None if self.lie is None else _number("lie", self.lie),
+            "crashed": _crash_times(self.crashed),
+            "liars": _nodes("liars", self.liars),
+        }
         if self.churn is not None and not isinstance(self.churn, Churn):
-            raise _refuse(f"churn must be a pg.Churn(up=, down=), not {self.churn!r}")
-        put(self, "crashed", _crash_times(self.crashed))
-        put(self, "liars", _nodes("liars", self.liars))
+            raise _refuse(
+                f"churn must be pg.Churn(up=, down=), as text up/down, not {self.churn!r}"
+            )
         if not callable(self.attack):
-            put(self, "attack", _check_attack(self.attack))
+            checked["attack"] = canonical(str(self.attack))
+            if checked["attack"] not in ATTACKS:
+                raise unknown_name("attack", str(self.attack), ATTACKS)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -134,31 +133,30 @@ class Faults:
         given: dict[str, Any] = {}
         names = [field.name for field in fields(cls)]
         for part in filter(None, map(str.strip, _BETWEEN_PARTS.split(text))):
-            name, equals, value = part.partition("=")
+            name, _, value = map(str.strip, part.partition("="))
             key = canonical(name).replace("-", "_")
             if key not in names:
-                raise unknown_name("fault", name.strip(), names)
-            if not equals or not value.strip():
-                raise _refuse(f"'{name.strip()}' has no value: write {name.strip()}=…")
+                raise unknown_name("fault", name, names)
+            if not value:
+                raise _refuse(f"'{name}' has no value: write {name}=…")
             if key in given:
-                raise _refuse(f"'{name.strip()}' is given twice")
-            given[key] = _READERS[key](key, value.strip())
+                raise _refuse(f"'{name}' is given twice")
+            given[key] = _read(value)
         return cls(**given)
 
     @classmethod
     def check(cls, value: Any) -> Faults | None:
         """Return faults that are given as such or as text; None where there are none."""
-        if isinstance(value, str):
-            try:
-                value = cls.from_text(value)
-            except InputError as problem:
-                problem.subject = "faults"  # for the page to mark
-                raise
-            if not value and str(value):
+        try:
+            faults = cls.from_text(value) if isinstance(value, str) else value
+            if faults is not None and not isinstance(faults, Faults):
+                raise _refuse(f"give pg.Faults(...), or a text such as 'loss=0.01', not {value!r}")
+            if isinstance(value, str) and str(faults) and not faults:
                 raise _refuse("nobody lies: write liars=… too, or leave attack and lie out")
-        if value is not None and not isinstance(value, Faults):
-            raise _refuse(f"give pg.Faults(...) or its text, such as 'loss=0.01', not {value!r}")
-        return value if value else None
+        except InputError as problem:
+            problem.subject = "faults"  # for the page to mark
+            raise
+        return faults or None
 
     def __bool__(self) -> bool:
         return self.filters or self.spoils
@@ -176,53 +174,39 @@ class Faults:
     @property
     def attack_name(self) -> str:
         """What the attack is called."""
-        return self.attack if isinstance(self.attack, str) else _function_name(self.attack)
+        if isinstance(self.attack, str):
+            return self.attack
+        return str(getattr(self.attack, "__name__", type(self.attack).__name__))
 
     def __str__(self) -> str:
-        parts = {
-            "loss": self.loss and _number(self.loss),
-            "half_loss": self.half_loss and _number(self.half_loss),
-            "delay": self.delay and _number(self.delay),
-            "churn": self.churn and str(self.churn),
-            "crashed": self.crashed and _nodes_text(self.crashed),
-            "liars": self.liars and _nodes_text(self.liars),
-            "attack": self.attack_name != "constant" and self.attack_name,
-            "lie": self.lie is not None and _number(self.lie),
-        }
-        return ", ".join(f"{name}={text}" for name, text in parts.items() if text)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {name: values[name] for name in values if values[name] != getattr(Faults, name)}
+        if "attack" in changed:
+            changed["attack"] = self.attack_name
+        return ", ".join(f"{name}={_write(value)}" for name, value in changed.items())
 
 
 def _refuse(why: str) -> InputError:
     """Build the error for faults that cannot be."""
-    return InputError(f"Wrong faults: {why}.", subject="faults")
+    return InputError(f"Of the faults, {why}.")
 
 
-def _probability(name: str, value: Any) -> float:
-    if not is_number(value) or not 0 <= value < 1:
-        raise _refuse(f"{name} must be a probability, at least 0 and less than 1, not {value!r}")
-    return float(value)
-
-
-def _real(name: str, value: Any, least: float) -> float:
-    if not is_number(value) or not math.isfinite(value) or value < least:
-        limit = "" if least == -math.inf else f" >= {least:g}"
-        raise _refuse(f"{name} must be a finite number{limit}, not {value!r}")
-    return float(value)
-
-
-def _check_attack(value: Any) -> str:
-    name = canonical(value) if isinstance(value, str) else ""
-    if name not in ATTACKS:
-        raise unknown_name("attack", str(value), ATTACKS)
-    return name
+def _number(name: str, value: Any, least: float = -math.inf, *, below: float = math.inf) -> float:
+    """Return a finite number within limits."""
+    if is_number(value) and math.isfinite(value) and least <= value < below:
+        return float(value)
+    limits = "" if least == -math.inf else f" >= {least:g}"
+    what = "finite number" if below == math.inf else "probability"
+    limits += "" if below == math.inf else f" and < {below:g}"
+    raise _refuse(f"{name} must be a {what}{limits}, not {value!r}")
 
 
 def _nodes(name: str, value: Any) -> Nodes:
     """Return how many nodes, or their different numbers in order."""
     if is_number(value):
         return whole(f"The number of nodes in {name}", value, 0)
-    if not isinstance(value, Iterable) or isinstance(value, str):
-        raise _refuse(f"{name} must be how many nodes, or their numbers, not {value!r}")
+    if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
+        raise _refuse(f"{name} must be how many nodes, or which, such as [3, 5], not {value!r}")
     numbers = [whole("The number of a node", node, 0) for node in value]
     if len(set(numbers)) < len(numbers):
         raise _refuse(f"a node is twice among {name}")
@@ -233,83 +217,34 @@ def _crash_times(value: Any) -> Nodes | Mapping[int, float]:
     """Return how many nodes crash, or which ones, or when each does."""
     if not isinstance(value, Mapping):
         return _nodes("crashed", value)
-    nodes = _nodes("crashed", value.keys())
+    nodes = _nodes("crashed", tuple(value))
     if isinstance(nodes, int):
         return nodes
-    times = {
-        node: _real(f"the time at which node {node} crashes", value[node], 0.0) for node in nodes
-    }
+    times = {node: _number(f"the crash time of node {node}", value[node], 0.0) for node in nodes}
     return times if any(times.values()) else nodes
 
 
-def _number(value: float) -> str:
-    """Write a number so that it reads as the same number."""
-    return (
-        str(int(value))
-        if value.is_integer() and abs(value) < 1e15
-        else repr(value).replace("e+", "e")
-    )
+def _write(value: Any) -> str:
+    """Write a value so that it reads as the same."""
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, Mapping):
+        value = [f"{node}@{_write(time)}" if time else node for node, time in value.items()]
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
-def _nodes_text(nodes: Nodes | Mapping[int, float]) -> str:
-    if isinstance(nodes, int):
-        return str(nodes)
-    times = nodes if isinstance(nodes, Mapping) else dict.fromkeys(nodes, 0.0)
-    listed = (f"{node}@{_number(time)}" if time else str(node) for node, time in times.items())
-    return f"[{', '.join(listed)}]"
-
-
-def _function_name(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _read_number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise _refuse(f"{name} must be a number, not '{text}'") from None
-
-
-def _read_churn(name: str, text: str) -> Churn:
-    up, slash, down = text.partition("/")
-    if not slash:
-        raise _refuse(f"churn is written up/down, such as 100/10, not '{text}'")
-    return Churn(_read_number(name, up), _read_number(name, down))
-
-
-def _read_nodes(name: str, text: str) -> Any:
-    """Read "7" (how many) or "[3, 5]" (which ones), of crashes also "[3@10, 5@20]"."""
-    is_list = text.startswith("[") and text.endswith("]")
-    nodes = text[1:-1].split(",") if is_list else [text]
-    parts = [node.partition("@") for node in nodes]
-    try:
-        numbers = [int(node) for node, _, _ in parts]
-        times = [float(time) if at else 0.0 for _, at, time in parts]
-    except ValueError:
-        numbers, times = [], []
-    if not numbers or (any(at for _, at, _ in parts) and not (is_list and name == "crashed")):
-        example = "[3@10, 5@20]" if name == "crashed" else "[3, 5]"
-        raise _refuse(
-            f"{name} must be how many nodes, such as 7, or which, such as {example}, not '{text}'"
-        )
-    if not is_list:
-        return numbers[0]
-    if len(set(numbers)) < len(numbers):
-        raise _refuse(f"a node is twice among {name}")
-    return dict(zip(numbers, times, strict=True)) if any(times) else tuple(numbers)
-
-
-def _read_name(name: str, text: str) -> str:
+def _read(text: str) -> Any:
+    """Read a number, up/down, nodes in brackets, each with a time after "@" or none, or a name."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    if "/" in text:
+        up, _, down = text.partition("/")
+        return Churn(_read(up), _read(down))
+    if text.startswith("[") and text.endswith("]"):
+        parts = [part.partition("@") for part in text[1:-1].split(",")]
+        with suppress(ValueError):
+            nodes = [int(node) for node, _, _ in parts]
+            times = {int(node): float(time) if at else 0.0 for node, at, time in parts}
+            return times if any(times.values()) and len(times) == len(nodes) else nodes
     return text
-
-
-_READERS: Mapping[str, Callable[[str, str], Any]] = {
-    "loss": _read_number,
-    "half_loss": _read_number,
-    "delay": _read_number,
-    "churn": _read_churn,
-    "crashed": _read_nodes,
-    "liars": _read_nodes,
-    "attack": _read_name,
-    "lie": _read_number,
-}

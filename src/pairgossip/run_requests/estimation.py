@@ -98,7 +98,9 @@ class EstimationRequest(EstimateArguments, Request):
         law = self.settle_law(graph)
         timetable = self._timetable(graph, law, problem)
         grid = self.grid(problem.n, timetable.length)
-        self._check_faults(problem, graph, int(grid[-1]))
+        if self.asked_faults is not None:
+            faulty.check_problem(self.asked_faults, self._method, problem, graph)
+        network = self.find_faulty(graph, problem.components, int(grid[-1]))
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
             keep_history = self.record == "nodes"
@@ -108,7 +110,8 @@ class EstimationRequest(EstimateArguments, Request):
         freedom = float(problem.n - 1) if by_site else rows.freedom
         if self.interval is not None:
             self._check_errors(rows, by_site, target, freedom)
-        network = self._find_faulty(problem, graph, target)
+        if network is not None and network.faults.liars:
+            network = network.with_lies(faulty.lies_about(problem, target, self.root))
         setup = Setup(
             problem=self._as_told(problem, site_of, network),
             graph=graph,
@@ -130,24 +133,6 @@ class EstimationRequest(EstimateArguments, Request):
             faulty=network,
         )
         return rehearse(setup, self.root)
-
-    def _check_faults(self, problem: Problem, graph: Graph, iterations: int) -> None:
-        """Raise `InputError` unless the nodes of this network can have the faults."""
-        if self.asked_faults is not None:
-            faulty.check_problem(self.asked_faults, self._method, problem, graph)
-            faulty.check_length(self.asked_faults, iterations)
-
-    def _find_faulty(
-        self, problem: Problem, graph: Graph, target: float | FloatArray
-    ) -> FaultyNetwork | None:
-        """Return the faults on the network; None if nothing goes wrong."""
-        faults = self.asked_faults
-        if faults is None:
-            return None
-        lies = np.ones(problem.components)
-        if faults.liars and faults.lie is None and not self._method.collects:
-            lies = faulty.lies_about(problem, target, self.root)
-        return faulty.find_faulty(faults, graph, self.root, lies)
 
     def _as_told(
         self, problem: Problem, site_of: IntArray | None, network: FaultyNetwork | None

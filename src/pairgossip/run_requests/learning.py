@@ -22,7 +22,6 @@ from pairgossip.engine.descent.rehearsal import rehearse
 from pairgossip.engine.descent.trial import DescentSetup, Origin
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
-from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.graphs.laws import NamedOrGiven
@@ -42,12 +41,7 @@ from pairgossip.results.loading import load
 from pairgossip.results.notices import warn_if_short, warn_if_slow
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
-from pairgossip.run_requests.faults import (
-    check_descent,
-    check_length,
-    find_faulty,
-    lies_about_slopes,
-)
+from pairgossip.run_requests.faults import check_descent, lies_about_slopes
 from pairgossip.run_requests.request import Request
 from pairgossip.run_requests.sketched import LARGEST_JUDGED
 
@@ -87,11 +81,14 @@ class LearningRequest(MinimizeArguments, Request):
         judged = whole(
             "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
         )
-        network = self._find_faulty(graph, problem, int(grid[-1]))
+        if self.asked_faults is not None:
+            check_descent(self.asked_faults, self.clock, graph)
+        network = self.find_faulty(graph, problem.dimension, int(grid[-1]))
         nodes = self.spread_nodes(problem.n, judged)
         if network is not None:
-            honest = network.honest
-            nodes = honest[self.spread_nodes(len(honest), judged)]
+            nodes = network.honest[self.spread_nodes(len(network.honest), judged)]
+            if network.faults.liars:
+                network = network.with_lies(lies_about_slopes(problem, self.root))
         setup = DescentSetup(
             descent=descent,
             graph=graph,
@@ -105,20 +102,6 @@ class LearningRequest(MinimizeArguments, Request):
             faulty=network,
         )
         return rehearse(setup, self.root)
-
-    def _find_faulty(
-        self, graph: Graph, problem: PairwiseLearning, iterations: int
-    ) -> FaultyNetwork | None:
-        """Return the faults on the network; None if nothing goes wrong."""
-        faults = self.asked_faults
-        if faults is None:
-            return None
-        check_descent(faults, self.clock, graph)
-        check_length(faults, iterations)
-        lies = np.ones(problem.dimension)
-        if faults.liars and faults.lie is None:
-            lies = lies_about_slopes(problem, self.root)
-        return find_faulty(faults, graph, self.root, lies)
 
     def _rows(self) -> LearningProblem:
         """Return the problem of the rows, whose nodes see reports only if it is private."""

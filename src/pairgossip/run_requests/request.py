@@ -23,10 +23,11 @@ from pairgossip.checks import (
     trial_numbers,
 )
 from pairgossip.engine.compiling import noticing_compilation
-from pairgossip.engine.schedule import root_seed
+from pairgossip.engine.schedule import root_seed, stream
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
 from pairgossip.errors import InputError, InterruptedRun, MissingExtra, notify
 from pairgossip.faults import Faults
+from pairgossip.faults.network import FaultyNetwork, resolve
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.graphs.laws import NamedOrGiven, as_law, settle_law
@@ -35,6 +36,7 @@ from pairgossip.networks.best_law import best_law
 from pairgossip.progress import Advance, LateBar, Show, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
+from pairgossip.run_requests.faults import WHO, check_length
 from pairgossip.text import format_count
 
 Kind = TypeVar("Kind", bound=Run | Fit)
@@ -112,6 +114,16 @@ class Request(RunArguments):
         law = settle_law(graph, law)
         self.law = law
         return law
+
+    def find_faulty(self, graph: Graph, components: int, iterations: int) -> FaultyNetwork | None:
+        """Return the faults on a network, with those drawn by the seed who crash and lie.
+
+        None if nothing goes wrong.
+        """
+        if self.asked_faults is None:
+            return None
+        check_length(self.asked_faults, iterations)
+        return resolve(self.asked_faults, graph, stream(self.root, WHO, 0), components)
 
     @property
     def _shown(self) -> Show:

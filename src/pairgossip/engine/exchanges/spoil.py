@@ -18,13 +18,13 @@ from pairgossip.algorithms.methods import InPlace
 from pairgossip.arrays import PairArray
 from pairgossip.engine.schedule import child
 from pairgossip.errors import InputError
-from pairgossip.faults.attacks import FUNCTIONS, Network, usual_distance
+from pairgossip.faults.attacks import ATTACKS, Network, usual_distance
 from pairgossip.faults.gaps import HalfLosses
 from pairgossip.faults.network import FaultyNetwork
 
 LARGEST_LIE = 1e100
 """Larger lies are cut, so that nodes who believe them stay within the floating range."""
-_OF_ONE_COMPONENT = (FUNCTIONS["constant"], FUNCTIONS["sign"])
+_OF_ONE_COMPONENT = (ATTACKS["constant"], ATTACKS["sign"])
 """Attacks that would leave a ratio as it is, or at 1, if they were made on both of its parts."""
 
 
@@ -37,8 +37,7 @@ class Spoil(NamedTuple):
     def half_losses(self) -> HalfLosses:
         """Draw which exchanges are half lost."""
         places, sides = (Generator(SFC64(child(self.seed, number))) for number in range(2))
-        faulty = self.faulty
-        return HalfLosses(faulty.faults.half_loss, places, sides, faulty.site_of)
+        return HalfLosses(self.faulty.faults.half_loss, places, sides)
 
 
 class Tools(NamedTuple):
