@@ -17,8 +17,8 @@ from benchmarks.timing import alternate, row
 from pairgossip import Churn, Faults, estimate, graphs
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK

@@ -26,8 +26,8 @@ import numpy as np
 import pairgossip as pg
 from benchmarks import transcription
 from benchmarks.timing import alternate
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph

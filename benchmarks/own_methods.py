@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.timing import alternate, only_help, row
 from pairgossip import estimate, graphs
 from pairgossip.algorithms.methods import find_method
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph

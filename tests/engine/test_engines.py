@@ -14,9 +14,9 @@ from pairgossip.algorithms.methods import METHODS, Method, Plain, find_method, r
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli.network import FamilyParameters
 from pairgossip.cli.watch import PaceOptions, SimulatedOptions, simulation_fields
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
 from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.kernels import Pairs, metric_learning_risk
 from tests.problems import labeled_rows, rows, skewed
 

@@ -10,8 +10,8 @@ import pytest
 
 from pairgossip.algorithms.methods import InPlace, Method, find_method
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Engine, Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.exchanges.compiled import prepare
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.timetable import Timetable

@@ -12,8 +12,8 @@ import pairgossip as pg
 from pairgossip.algorithms import tracking
 from pairgossip.algorithms.methods import find_method
 from pairgossip.engine import timetable
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import OrderedSchedule, root_seed
 from pairgossip.engine.timetable import settle_timetable
 from pairgossip.errors import InputError, SlowSchedule

@@ -11,8 +11,8 @@ import pytest
 from pairgossip import Faults, InputError
 from pairgossip.algorithms.methods import InPlace, Method, find_method
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Engine, Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.exchanges.spoil import LARGEST_LIE, Spoil
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.faults.attacks import ATTACKS

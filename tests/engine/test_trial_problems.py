@@ -14,7 +14,8 @@ from pairgossip.algorithms.methods import METHODS, find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.descent.trial import DescentSetup
-from pairgossip.engine.estimation.trial import Setup, check_engine
+from pairgossip.engine.estimation.building import check_engine
+from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child, root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError

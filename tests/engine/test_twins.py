@@ -12,8 +12,8 @@ from pairgossip import kernels
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.algorithms.methods import METHODS, Method, Twin, find_method
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs

@@ -57,6 +57,22 @@ def test_trials_join() -> None:
         pg.join_trials([estimate(trials=[0]), estimate("loss=0.2", trials=[1])])
 
 
+def test_attacks_of_one_name_are_told_apart() -> None:
+    def make(size: float) -> Any:
+        def shout(z: Any, liar: int, partner: int, clip: Any, network: Any) -> Any:
+            return size + 0.0 * z[partner]
+
+        return pg.Faults(liars=[3], attack=shout)
+
+    how: Any = {"engine": "plain", "iterations": 20}
+    one, same, other = (
+        estimate(make(size), trials=[trial], **how) for trial, size in enumerate((2.0, 2.0, 3.0))
+    )
+    assert pg.join_trials([one, same]).trials == 2
+    with pytest.raises(pg.InputError, match=r"differ in attack .'shout' gives other values"):
+        pg.join_trials([one, other])
+
+
 def test_who_crashes_is_the_same_in_all_trials() -> None:
     one, other = estimate("crashed=2"), estimate("crashed=2", trials=[7])
     assert one.honest is not None and other.honest is not None

@@ -11,8 +11,8 @@ import pairgossip as pg
 from pairgossip.algorithms import gotrim
 from pairgossip.algorithms.methods import GOTRIM
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.estimation.building import build_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.order_statistics.ranking import TrimmedPairs
 from pairgossip.order_statistics.statistics import TrimmedMean

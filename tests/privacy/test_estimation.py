@@ -11,8 +11,8 @@ from numpy.random import SeedSequence
 import pairgossip as pg
 from pairgossip.algorithms.methods import find_method
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.engine.estimation.building import build_engine, check_engine
 from pairgossip.engine.estimation.engine import Procedure
-from pairgossip.engine.estimation.trial import build_engine, check_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.kernels import Problem
 from pairgossip.privacy import (

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.arrays import BoolArray, PairArray
-from pairgossip.engine.schedule import Rings, Schedule, stream
+from pairgossip.engine.exchanges.spoil import Spoil
+from pairgossip.engine.schedule import TRIAL_FAULTS, Rings, Schedule, child, stream
 from pairgossip.errors import needed_for_speed
 from pairgossip.faults import presence
 from pairgossip.faults.gaps import Gaps
 from pairgossip.faults.network import FaultyNetwork
 
 _GAPS_AT_ONCE = 1 << 10
-_LOSS, _CHURN, SPOILED, _START = range(4)
+_LOSS, _CHURN, _SPOILED, _START = range(4)
 """The numbers of the children that are drawn from; one is of exchanges that go wrong by half."""
 
 
@@ -57,14 +57,11 @@ class FaultySchedule(Schedule):
         self._presence = presence.start_presence(network, stream(seed, _START))
         self._churn = stream(seed, _CHURN)
         self._gaps = np.empty(0)
-        self._find_lost: Any = presence.find_lost
-        self._leave_out: Any = _meet_themselves if keeps_iterations else _remove
+        self._loops: Any = presence
         if compiled:
             with needed_for_speed():
-                from pairgossip.engine import presence_loops as loops
-            self._find_lost = loops.find_lost
-            loop = loops.meet_themselves if keeps_iterations else loops.remove
-            self._leave_out = partial(_leave_out, loop)
+                from pairgossip.engine import presence_loops
+            self._loops = presence_loops
         self._rung = 0
         self._block = Rings((), ())
 
@@ -76,6 +73,11 @@ class FaultySchedule(Schedule):
         self._block = Rings(walks, lost)
         return tuple(map(self._leave_out, walks, lost))
 
+    def _leave_out(self, exchanges: PairArray, lost: BoolArray) -> PairArray:
+        """Return the exchanges that take place, and those in which a node meets itself."""
+        left = np.empty_like(exchanges)
+        return left[: self._loops.leave_out(exchanges, lost, self._keeps_iterations, left)]
+
     def _mark_lost(self, walks: tuple[PairArray, ...]) -> tuple[BoolArray, ...]:
         """Return which of the next exchanges do not take place."""
         count = len(walks)
@@ -86,7 +88,7 @@ class FaultySchedule(Schedule):
             at, first = 0, self._rung + 1
             while at < len(exchanges):
                 known = exchanges, count, first, at, lost, self._presence, self._gaps
-                at, used = self._find_lost(*known)
+                at, used = self._loops.find_lost(*known)
                 self._gaps = self._gaps[used:]
                 if at < len(exchanges):
                     more = self._churn.standard_exponential(_GAPS_AT_ONCE)
@@ -110,17 +112,25 @@ class FaultySchedule(Schedule):
         return self._schedule.time_of(exchange)
 
 
-def _leave_out(loop: Any, exchanges: PairArray, lost: BoolArray) -> PairArray:
-    """Return what a loop leaves of the exchanges."""
-    left = np.empty_like(exchanges)
-    return left[: loop(exchanges, lost, left)]
+def with_faults(
+    schedule: Schedule,
+    faulty: FaultyNetwork | None,
+    seed: SeedSequence,
+    *,
+    keeps_iterations: bool,
+    compiled: bool,
+) -> Schedule:
+    """Leave out the exchanges of a trial that do not take place, if there are any."""
+    if faulty is None or not faulty.faults.filters:
+        return schedule
+    seed = child(seed, TRIAL_FAULTS)
+    return FaultySchedule(
+        schedule, faulty, seed, keeps_iterations=keeps_iterations, compiled=compiled
+    )
 
 
-def _remove(exchanges: PairArray, lost: BoolArray) -> PairArray:
-    """Return the exchanges that are not lost."""
-    return exchanges[~lost]
-
-
-def _meet_themselves(exchanges: PairArray, lost: BoolArray) -> PairArray:
-    """Return all exchanges; in those that are lost the first node meets itself."""
-    return np.where(lost[:, None], exchanges[:, :1], exchanges)
+def spoil_trial(faulty: FaultyNetwork | None, seed: SeedSequence) -> Spoil | None:
+    """Return what goes wrong on one side of a trial's exchanges; None if nothing does."""
+    if faulty is None or not faulty.faults.spoils:
+        return None
+    return Spoil(faulty, child(seed, TRIAL_FAULTS, _SPOILED))

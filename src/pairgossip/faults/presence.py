@@ -1,7 +1,7 @@
 """Which exchanges find both nodes there and free: churn, crashes and exchanges under way.
 
-Time is counted in exchanges that ring, from 1 on. `find_lost` is plain Python that numba compiles;
-all that it draws comes from an array, so that both forms find the same.
+Time is counted in exchanges that ring, from 1 on. `find_lost` and `leave_out` are plain Python that
+numba compiles; all that they draw comes from an array, so that both forms find the same.
 """
 
 from __future__ import annotations
@@ -105,3 +105,16 @@ def find_lost(
             turn = 0
             now += 1.0
     return exchanges.shape[0], used
+
+
+def leave_out(exchanges: PairArray, lost: BoolArray, keeps: bool, left: PairArray) -> int:
+    """Write the exchanges that are not lost; return how many were written.
+
+    If all are to be kept, a node meets itself in those that are lost.
+    """
+    count = 0
+    for s in range(exchanges.shape[0]):
+        left[count, 0] = exchanges[s, 0]
+        left[count, 1] = exchanges[s, 0 if lost[s] else 1]
+        count += 1 if keeps or not lost[s] else 0
+    return count

@@ -12,6 +12,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,7 @@ from pairgossip.checks import is_number
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.solver_trials.trial import SolverSetup
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.kernels import Combination, Kernel, Means, Pairs, Problem
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import scattered_pairs
@@ -205,6 +207,21 @@ def method_mark(setup: Setup, iterations: int) -> _Mark:
             return _Mark(method.name)
     record = trial.record
     return _Mark(method.name, _summarize([record.estimates, record.traffic.astype(np.float64)]))
+
+
+def attack_marks(faulty: FaultyNetwork | None) -> Fingerprint:
+    """Return what tells an attack of the user's from others of its name: what liars send."""
+    if faulty is None or isinstance(faulty.faults.attack, str) or not len(faulty.network.indices):
+        return {}
+    network = faulty.network._replace(lie=1.0)
+    liar = int(np.argmax(network.is_liar))
+    partner = int(network.indices[network.indptr[liar]])
+    values = np.cos(np.arange(1.0, faulty.n + 1.0))
+    sent = []
+    for z in (values, np.outer(values, _PROJECTIONS)):  # what nodes average, or learn
+        with np.errstate(all="ignore"), suppress(Exception):  # it may take one of the two only
+            sent.append(np.asarray(faulty.attack(z, liar, partner, 0.1, network), dtype=float))
+    return {"attack": _Mark(faulty.faults.attack_name, _summarize(sent))}
 
 
 def step_mark(descent: Descent, iterations: int) -> _Mark:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray, IntArray, mean_of_defined, root_mean_square
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
@@ -41,8 +40,7 @@ from pairgossip.results.fields import (
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import Result, collect_fields, site_means
-from pairgossip.theory import TheoryCurves, theory_curves
-from pairgossip.theory.curves import check_known
+from pairgossip.theory import TheoryCurves
 
 if TYPE_CHECKING:
     import pandas
@@ -373,34 +371,9 @@ class Run(Result):
         Of a private run it is the expectation over reports and exchanges.
         """
         if self._theory is None:
-            if self._setup is None:
-                method = METHODS.get(self.method)
-                if method is not None:
-                    check_known(method, self.clock, self.schedule)
-                limits = ""
-                if self.faults is not None:
-                    limits = "; with faults they are known where exchanges are lost, and no more"
-                elif method is not None and method.sketches:
-                    limits = (
-                        "; of sketches they are known where no range is flooded, no row private"
-                    )
-                raise InputError(
-                    "This run was loaded from a file that holds no theory curves: call "
-                    f"run.theory() before run.save(){limits}."
-                )
-            problem = self._setup.problem
-            curves = theory_curves(
-                problem.expected(),
-                self.graph,
-                self.iterations,
-                method=self._setup.method,
-                clock=self.clock,
-                order=self.order,
-                course=self._setup.course,
-            )
-            if self.privacy is not None:  # these do not know the noise of the reports
-                unknown = np.full(len(self.iterations), np.nan)
-                curves = curves._replace(deviation_bound=unknown, error=unknown, sampling=unknown)
+            from pairgossip.results.theory import find_theory
+
+            curves = find_theory(self, self._setup)
             object.__setattr__(self, "_theory", curves)
         assert self._theory is not None
         return self._theory

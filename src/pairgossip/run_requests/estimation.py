@@ -12,7 +12,8 @@ from pairgossip.algorithms.methods import Method, find_method
 from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import WHOLE_SETS
-from pairgossip.engine.estimation.trial import LARGEST_COLLECTION, Setup, check_engine
+from pairgossip.engine.estimation.building import check_engine
+from pairgossip.engine.estimation.trial import LARGEST_COLLECTION, Setup
 from pairgossip.engine.exchanges.rehearsal import rehearse
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget, notify
@@ -29,7 +30,7 @@ from pairgossip.privacy import PrivateMeans, PrivatePairs, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import in_steps, progress_bar
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
-from pairgossip.results.provenance import estimation_fingerprint
+from pairgossip.results.provenance import attack_marks, estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.run_requests import faults as faulty
 from pairgossip.run_requests.request import Request
@@ -72,7 +73,7 @@ class EstimationRequest(EstimateArguments, Request):
     def execute(self) -> Run:
         """Run the trials, and warn the caller of what the run lacks."""
         setup = self.setup()
-        fingerprint = estimation_fingerprint(setup.problem)
+        fingerprint = {**estimation_fingerprint(setup.problem), **attack_marks(setup.faulty)}
         outcome = self.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
         run = Run.from_records(setup, outcome, self.entropy, fingerprint)
         self._warn(run, setup)

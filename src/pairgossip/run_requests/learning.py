@@ -39,7 +39,13 @@ from pairgossip.privacy import PrivateLearning
 from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
 from pairgossip.results.notices import warn_if_short, warn_if_slow
-from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
+from pairgossip.results.provenance import (
+    Fingerprint,
+    attack_marks,
+    difference,
+    learning_fingerprint,
+    step_mark,
+)
 from pairgossip.results.result import groups_of
 from pairgossip.run_requests.faults import check_descent, lies_about_slopes
 from pairgossip.run_requests.request import Request
@@ -58,7 +64,7 @@ class LearningRequest(MinimizeArguments, Request):
     def execute(self) -> Fit:
         """Run what the network is asked for, from the start on if there is one."""
         setup = self.setup()
-        fingerprint = learning_fingerprint(setup.descent)
+        fingerprint = {**learning_fingerprint(setup.descent), **attack_marks(setup.faulty)}
         self.starting_point.check_same(setup, fingerprint)
         warn_if_short(setup.descent, int(setup.checkpoints[-1]))
         warn_if_slow(setup)

@@ -20,9 +20,8 @@ from pairgossip.engine.descent.engines import (
 )
 from pairgossip.engine.descent.judge import build_judge
 from pairgossip.engine.descent.spoiled import RowsEngine, SpoiledDescent
-from pairgossip.engine.exchanges.spoil import Spoil
-from pairgossip.engine.faulty_schedule import SPOILED, FaultySchedule
-from pairgossip.engine.schedule import TRIAL_FAULTS, TRIAL_PROBLEM, Schedule, child, random_schedule
+from pairgossip.engine.faulty_schedule import spoil_trial, with_faults
+from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child, random_schedule
 from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
 from pairgossip.faults.network import FaultyNetwork
@@ -72,13 +71,10 @@ class DescentSetup:
 
     def schedule(self, seed: SeedSequence) -> Schedule:
         """Return the exchanges of a trial that take place."""
-        schedule = random_schedule(self.graph, self.law, seed)
-        if self.faulty is None or not self.faulty.faults.filters:
-            return schedule
-        return FaultySchedule(
-            schedule,
+        return with_faults(
+            random_schedule(self.graph, self.law, seed),
             self.faulty,
-            child(seed, TRIAL_FAULTS),
+            seed,
             keeps_iterations=self.descent.clock == "sync",
             compiled=self.engine != "plain",
         )
@@ -139,8 +135,8 @@ class DescentTrial(Trial[DescentRecord]):
         self._descent = setup.descent._replace(problem=problem)
         self._engine = build_descent(setup.engine, self._descent)
         self._spoiled: SpoiledDescent | None = None
-        if setup.faulty is not None and setup.faulty.faults.spoils:
-            spoil = Spoil(setup.faulty, child(seed, TRIAL_FAULTS, SPOILED))
+        spoil = spoil_trial(setup.faulty, seed)
+        if spoil is not None:
             self._engine = self._spoiled = SpoiledDescent(cast(RowsEngine, self._engine), spoil)
         self._before: Snapshot | None = None
         record, schedule = DescentRecord(setup), setup.schedule(seed)

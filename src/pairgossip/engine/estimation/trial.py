@@ -13,20 +13,12 @@ from pairgossip.algorithms import weighted_gosta
 from pairgossip.algorithms.methods import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray, mean, root_mean_square
 from pairgossip.checks import CONTINUIZED, RANDOM, TREE
-from pairgossip.engine.estimation.engine import (
-    Engine,
-    Flooding,
-    LoneNode,
-    PlainEngine,
-    Procedure,
-    plain_spread,
-)
+from pairgossip.engine.estimation.building import build_engine
+from pairgossip.engine.estimation.engine import Flooding, Procedure
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
-from pairgossip.engine.exchanges.engine import ExchangeEngine
 from pairgossip.engine.exchanges.spoil import Spoil
-from pairgossip.engine.faulty_schedule import SPOILED, FaultySchedule
+from pairgossip.engine.faulty_schedule import spoil_trial, with_faults
 from pairgossip.engine.schedule import (
-    TRIAL_FAULTS,
     TRIAL_MARKS,
     TRIAL_PROBLEM,
     Schedule,
@@ -54,83 +46,6 @@ ENOUGH = 0.1
 """Gossip to a smaller part of the sampling error is wasted messages."""
 BYTES_PER_NAME = 4
 """Which node an observation belongs to, where it is passed on by name."""
-
-
-def check_engine(name: str, problem: Problem, method: Method, clock: str) -> None:
-    """Raise `InputError` unless the engine can run the method on the problem."""
-    is_compiled = clock in method.twins or (name == "fused" and method.compiles(clock))
-    if name in ("fused", "tokens") and not is_compiled:
-        raise InputError(
-            f"Engine '{name}' runs compiled code, and method '{method.name}' has none for "
-            f"the {clock} clock: use {{argument}}.",
-            "engine",
-            "auto",
-        )
-    knows_kernel = problem.fusible or method.collects or clock not in method.twins
-    if name == "fused" and not knows_kernel:
-        raise InputError(f"{problem.why_not_fused}: use {{argument}}.", "engine", "tokens")
-
-
-def build_engine(name: str, problem: Problem, how: Procedure, spoil: Spoil | None = None) -> Engine:
-    """Build the engine of this name; "auto" takes the fastest that can run method and problem.
-
-    ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
-    whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
-    reference algorithms one exchange at a time and needs numpy only. ``spoil`` are faults on one
-    side of an exchange.
-    """
-    method = how.method
-    check_engine(name, problem, method, how.clock)
-    if problem.n == 1:
-        return LoneNode(problem)
-    assert (how.weights is not None) == method.weighs_by_picks
-    if spoil is not None or runs_in_place(name, how):
-        engine = ExchangeEngine(problem, how, spoil, compiled=name != "plain")
-        return _flooding_first(engine, problem, how, is_plain=name == "plain")
-    is_plain = name == "plain" or how.clock not in method.twins
-    if is_plain or method.averages:
-        return _build_flooding(problem, how, is_plain=is_plain)
-    with needed_for_speed():
-        from pairgossip.engine.estimation.averages import CollectEngine
-        from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine, TrimEngine
-    if method.collects:
-        return CollectEngine(problem)
-    if method.counts_by_rank:
-        return TrimEngine(problem, how.clock)
-    is_fused = name != "tokens" and problem.fusible
-    return (FusedEngine if is_fused else TokenEngine)(problem, how)
-
-
-def runs_in_place(name: str, how: Procedure) -> bool:
-    """Whether an engine of this name runs the method's own exchange."""
-    if how.timetable.name in how.method.schedules or how.clock not in how.method.in_place:
-        return False
-    forms = how.method.plain if name == "plain" else how.method.twins
-    return how.clock not in forms
-
-
-def _build_flooding(problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
-    """Build an engine whose nodes learn first what they must know, if anything."""
-    if is_plain:
-        return _flooding_first(PlainEngine(problem, how), problem, how, is_plain=True)
-    with needed_for_speed():
-        from pairgossip.engine.estimation.averages import averaging_engine
-    engine = averaging_engine(problem, how.timetable)
-    return _flooding_first(engine, problem, how, is_plain=False)
-
-
-def _flooding_first(engine: Engine, problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
-    """Let nodes learn what they must know before an engine begins, if anything."""
-    numbers = len(problem.holders)
-    if not numbers:
-        return engine
-    spread = plain_spread(problem.n, problem.holders)
-    if not is_plain:
-        with needed_for_speed():
-            from pairgossip.engine.estimation.averages import KnownItems
-        spread = KnownItems(problem.n, problem.holders).exchange
-    needed = None if how.timetable.messages is None else 2 * problem.n - 2
-    return Flooding(engine, numbers, spread, needed)
 
 
 @dataclass(frozen=True)
@@ -202,25 +117,18 @@ class Setup:
         """Return the exchanges of a trial that take place."""
         walks = self.method.exchanges_per_iteration
         schedule = self.timetable.start(self.graph, self.law, seed, walks)
-        if self.faulty is None or not self.faulty.faults.filters:
-            return schedule
-        return FaultySchedule(
+        all_act = walks > 1 or not self.method.acts_in_pairs(self.clock)
+        return with_faults(
             schedule,
             self.faulty,
-            child(seed, TRIAL_FAULTS),
-            keeps_iterations=(
-                walks > 1
-                or self.timetable.name == CONTINUIZED
-                or not self.method.acts_in_pairs(self.clock)
-            ),
+            seed,
+            keeps_iterations=all_act or self.timetable.name == CONTINUIZED,
             compiled=self.engine != "plain",
         )
 
     def spoil(self, seed: SeedSequence) -> Spoil | None:
         """Return what goes wrong on one side of exchanges; liars' rows are false from the start."""
-        if self.faulty is None or not self.faulty.faults.spoils or self.method.collects:
-            return None
-        return Spoil(self.faulty, child(seed, TRIAL_FAULTS, SPOILED))
+        return None if self.method.collects else spoil_trial(self.faulty, seed)
 
     def meter(self) -> Meter:
         """Return a new meter of what a trial sends."""
@@ -259,8 +167,16 @@ class Measures(NamedTuple):
     """Root mean square over nodes of estimate minus target."""
 
 
-def measure(estimates: FloatArray, target: float | FloatArray) -> Measures:
-    """Compare estimates with their target; those that are still undefined (NaN) are left out."""
+def measure(
+    estimates: FloatArray, target: float | FloatArray, faulty: FaultyNetwork | None = None
+) -> Measures:
+    """Compare estimates with their target; those that are still undefined (NaN) are left out.
+
+    So are those of liars and crashed nodes, if there are any.
+    """
+    if faulty is not None:
+        estimates = estimates[faulty.honest]
+        target = target[faulty.honest] if isinstance(target, np.ndarray) else target
     deviation = estimates - target
     if math.isnan(mean(estimates)):
         defined = ~np.isnan(estimates)
@@ -403,9 +319,9 @@ class EstimationTrial(Trial[TrialRecord]):
         )
         record.estimates = estimates
         if self._setup.faulty is not None:
-            honest, target = self._setup.faulty.honest, self._setup.target
-            own = target[honest] if isinstance(target, np.ndarray) else target
-            record.honest_error[at] = measure(estimates[honest], own).error
+            record.honest_error[at] = measure(
+                estimates, self._setup.target, self._setup.faulty
+            ).error
         if self._setup.level is not None:
             self._measure_errors(at, estimates)
         test = self._setup.node_test

@@ -15,7 +15,8 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms.methods import BUILT_IN
 from pairgossip.arrays import PairArray
-from pairgossip.engine.estimation.trial import Setup, runs_in_place
+from pairgossip.engine.estimation.building import runs_in_place
+from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.exchanges import written
 from pairgossip.engine.exchanges.engine import ExchangeEngine, start_states
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child

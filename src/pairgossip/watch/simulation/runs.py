@@ -201,11 +201,7 @@ class WatchedEstimation(WatchedRun):
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
         """Return the measures of the estimates, of honest nodes where some lie or crash."""
-        target, faulty = self.target, self._setup.faulty
-        if faulty is not None:
-            values = values[faulty.honest]
-            target = target[faulty.honest] if isinstance(target, np.ndarray) else target
-        return measure(values, target)._asdict()
+        return measure(values, self.target, self._setup.faulty)._asdict()
 
     @property
     def _common_target(self) -> float | None:
