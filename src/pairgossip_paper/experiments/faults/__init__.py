@@ -87,8 +87,8 @@ def _notes(curves: Curves) -> list[str]:
         f"{run.trials} trials; where nodes lie, medians over honest nodes and {lied.trials} "
         "trials, since single nodes beside a liar can be lost. Where some lie, these are "
         f"{run.graph.n - len(lied.honest)} nodes, drawn once.",
-        "An exchange that is *lost* leaves both nodes as they were; ours, between real machines, "
-        "are carried out exactly once or not at all. One that is *half lost* is carried out by one "
+        "An exchange that is lost leaves both nodes as they were; ours, between real machines, "
+        "are carried out exactly once or not at all. One that is half lost is carried out by one "
         "of the two nodes: a row is then held twice and another by nobody, and sums are no longer "
         f"kept. Nodes that come and go are there for {UP:g} units of time and away for {DOWN:g} on "
         "average, and keep what they know; in a unit the network makes as many exchanges as there "
@@ -100,8 +100,8 @@ def _notes(curves: Curves) -> list[str]:
         "Clipped GoSta moves toward a neighbor's estimate by less the farther away it is, beyond a "
         "limit that falls with the number of its own exchanges. It does not know who lies: on "
         "lognormal rows, where nobody does, it doubts extreme rows, and its error is "
-        f"{fw.span(skewed)} times that of GoSta. And it helps no node most of whose neighbors lie: "
-        "see the worst nodes in the table.",
+        f"{fw.span(skewed)} times that of GoSta. And not every node beside a liar is "
+        "protected: see the worst nodes in the table.",
     ]
 
 
@@ -214,7 +214,7 @@ def _pace_claim(curves: Curves) -> fw.Claim:
         "failures-slow-averaging",
         "Exchanges that are lost, that do not find both nodes there, or that find one of them busy "
         "slow averaging down by their share of all exchanges.",
-        f"theory: expected averaging matrices; {cite('67')}",
+        f"{cite('67')}; theory: expected averaging matrices",
         paces,
         rules,
         "Its error falls {values:.3f} times as fast as the exchanges that take place let expect; "

@@ -6,7 +6,7 @@ from itertools import product
 
 from pairgossip.results.curves import COLORS, EXACT
 from pairgossip_paper import framework as fw
-from pairgossip_paper.experiments.faults.runs import FAILURES, LIARS, METHODS, Curves
+from pairgossip_paper.experiments.faults.runs import FAILURES, LIARS, METHODS, NETWORKS, Curves
 from pairgossip_paper.framework.figures import Sheet
 
 _UNITS = {"gosta": "% of the statistic", "averaging": "sd of the rows"}
@@ -51,7 +51,8 @@ def draw_liars(curves: Curves, attacks: list[str]) -> fw.Picture:
             curve = by[f"{method}-{attack}-{number}"]
             label = f"{method}, {number} {'lies' if number == 'one' else 'lie'}"
             panel.plot(curve.iterations, curve.error, label, color, style, linewidth=1.7)
-        panel.finish("exchanges", "error of honest nodes (%)", f"{attack}, {name}", y_once=True)
+        x, y = "exchanges" if name == NETWORKS[-1] else "", "error of honest nodes (%)"
+        panel.finish(x, y, f"{attack}, {name}", y_once=True)
         panel.axes.set_ylim(_SHOWN)
     sheet.add_legend(columns=5)
     return fw.Picture(
