@@ -6,7 +6,7 @@ written before the first run of this experiment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -36,8 +36,8 @@ _TIGHT = ("barbell", "lollipop")
 _DRAWN = ("barbell", "geometric", "watts-strogatz")
 _SIDE = 26
 """Of the torus that gets links, and that overlays are compared with."""
-_RANDOM = "4 random neighbors"
-"""Name of the overlay with as many neighbors as the torus."""
+_NOW, _BEST, _RANDOM, _LINKED = "as it is", "best law", "4 random neighbors", "more links"
+"""Names of options: a network as it is, and what is claimed of others."""
 _LINKS_PER_EDGE = 0.015
 """Links that are added, as a share of the edges that are there."""
 _DRAWS = 12
@@ -57,8 +57,7 @@ _TIGHT_GAIN = 5.0
 def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
     return [
         *(fw.Computation(f"law-{name}", partial(_compute_law, name, plan)) for name in _SIZES),
-        fw.Computation("links", partial(_compute_links, plan)),
-        fw.Computation("overlays", partial(_compute_overlays, plan)),
+        fw.Computation("neighbors", partial(_compute_neighbors, plan)),
     ]
 
 
@@ -82,45 +81,8 @@ def build_network(name: str, nodes: int, seed: int) -> Graph:
 
 def _compute_law(name: str, plan: fw.Plan) -> fw.Facts:
     graph = build_network(name, _SIZES[name], plan.seed)
-    return measure_laws(name, graph, networks.best_law(graph), plan)
-
-
-def measure_laws(name: str, graph: Graph, best: networks.BestLaw, plan: fw.Plan) -> fw.Facts:
-    """Return the row of a network in the table of laws, and curves of averaging by law."""
-    uniform, improved = (_measure(plan, graph, law) for law in (UNIFORM_EDGES, best))
-    row = {
-        "network": name,
-        "nodes": graph.n,
-        "edges": graph.edge_count,
-        "predicted gain": best.gain,
-        "bound on any law's": best.bound,
-        "measured": improved["rate"] / uniform["rate"],
-        "continuized": improved["continuized"] / uniform["continuized"],
-        "GoSta": uniform["gosta"] / improved["gosta"],
-    }
-    return {"row": row, "curves": {"uniform edges": uniform, "best law": improved}}
-
-
-def _measure(plan: fw.Plan, graph: Graph, law: Any) -> fw.Facts:
-    """Measure averaging, also continuized, and GoSta under a law."""
-    run = _average(plan, graph, law)
-    return {
-        "iterations": run.iterations,
-        "error": typical_error(run),
-        "rate": _fit_rate(run),
-        "continuized": _fit_rate(_average(plan, graph, law, CONTINUIZED)),
-        "gosta": _measure_gosta(plan, graph, law),
-    }
-
-
-def _compute_links(plan: fw.Plan) -> fw.Facts:
-    graph = torus(_SIDE, _SIDE)
-    count = round(_LINKS_PER_EDGE * graph.edge_count)
-    before = graph.normalized_gap()
-    chosen = networks.best_links(graph, count).normalized_gap() / before
-    draws = range(plan.seed, plan.seed + _DRAWS)
-    drawn = [_add_random(graph, count, seed).normalized_gap() / before for seed in draws]
-    return {"nodes": graph.n, "links": count, "chosen": chosen, "drawn": drawn}
+    best = networks.best_law(graph)
+    return {_NOW: measure(graph, plan), _BEST: measure(graph, plan, best) | {"bound": best.bound}}
 
 
 def _add_random(graph: Graph, count: int, seed: int) -> Graph:
@@ -132,30 +94,42 @@ def _add_random(graph: Graph, count: int, seed: int) -> Graph:
     return Graph(graph.n, np.concatenate([graph.edges, sorted(links)]))
 
 
-def _compute_overlays(plan: fw.Plan) -> fw.Facts:
-    nodes, seed = _SIDE * _SIDE, plan.seed
+def _compute_neighbors(plan: fw.Plan) -> fw.Facts:
+    """Compare a torus with more links, and with networks that have other neighbors."""
+    now, nodes, seed = torus(_SIDE, _SIDE), _SIDE * _SIDE, plan.seed
+    links = round(_LINKS_PER_EDGE * now.edge_count)
     graphs = {
-        "torus": torus(_SIDE, _SIDE),
+        _NOW: now,
+        _LINKED: networks.best_links(now, links),
         "small world": network("watts-strogatz", nodes, seed),
         _RANDOM: networks.overlay(nodes, 4, seed=seed),
         "6 random neighbors": networks.overlay(nodes, 6, seed=seed),
         "exponential": networks.overlay(nodes, kind="exponential"),
     }
-    gaps = {name: graph.normalized_gap() for name, graph in graphs.items()}
-    rates = {name: _fit_rate(_average(plan, graph)) for name, graph in graphs.items()}
+    drawn = [_add_random(now, links, draw) for draw in range(seed, seed + _DRAWS)]
     return {
-        name: {
-            "network": name,
-            "neighbors": 2 * graph.edge_count / nodes,
-            "gap": gaps[name],
-            "predicted gain": gaps[name] / gaps["torus"],
-            "measured": rates[name] / rates["torus"],
-        }
-        for name, graph in graphs.items()
+        "options": {name: measure(graph, plan) for name, graph in graphs.items()},
+        "links": links,
+        "drawn": [graph.normalized_gap() / now.normalized_gap() for graph in drawn],
     }
 
 
-def _average(plan: fw.Plan, graph: Graph, law: Any = UNIFORM_EDGES, schedule: str = RANDOM) -> Run:
+def measure(graph: Graph, plan: fw.Plan, law: Any = UNIFORM_EDGES) -> dict[str, Any]:
+    """Return the gap, and measured rates of averaging, also continuized, and GoSta's speed."""
+    run = _average(plan, graph, law)
+    return {
+        "nodes": graph.n,
+        "edges": graph.edge_count,
+        "predicted": graph.normalized_gap(law),
+        "measured": _fit_rate(run),
+        "continuized": _fit_rate(_average(plan, graph, law, CONTINUIZED)),
+        "GoSta": 1 / _gosta_error(plan, graph, law),
+        "iterations": run.iterations,
+        "error": typical_error(run),
+    }
+
+
+def _average(plan: fw.Plan, graph: Graph, law: Any, schedule: str = RANDOM) -> Run:
     """Let nodes average normal numbers for as many e-folds as the gap predicts."""
     gap = graph.normalized_gap(law)
     last = 2 * _EFOLDS / gap
@@ -174,7 +148,7 @@ def _fit_rate(run: Run) -> float:
     return -fw.fit_line(run.iterations[late], np.log(typical_error(run)[late])).slope
 
 
-def _measure_gosta(plan: fw.Plan, graph: Graph, law: Any) -> float:
+def _gosta_error(plan: fw.Plan, graph: Graph, law: Any) -> float:
     last = _ITERATIONS_PER_NODE * graph.n
     run = _simulate(
         plan, graph, kernel="gini", law=law, clock="async", checkpoints=np.array([last])
@@ -194,35 +168,37 @@ def _simulate(plan: fw.Plan, graph: Graph, *, checkpoints: IntArray, **how: Any)
 # The report.
 
 
+def find_gains(options: fw.Results) -> dict[str, dict[str, float]]:
+    """Return by option how many times as good it is as the first one, the network as it is."""
+    now, *others = options
+    keys = ("predicted", "measured", "continuized", "GoSta")
+    return {name: {key: options[name][key] / options[now][key] for key in keys} for name in others}
+
+
 def _report(results: fw.Results) -> fw.Section:
     found = {name: results[f"law-{name}"] for name in _SIZES}
-    laws = {name: facts["row"] for name, facts in found.items()}
-    links, overlays = results["links"], results["overlays"]
+    gains = {name: find_gains(options) for name, options in found.items()}
+    neighbors = results["neighbors"]
+    overlays = find_gains(neighbors["options"])
+    laws = {name: by[_BEST] for name, by in gains.items()}
     tight = " and ".join(f"{laws[name]['measured']:.3g} times (a {name})" for name in _TIGHT)
     return fw.Section(
         f"Where a network has a bottleneck, the best law of edges makes averaging {tight} as "
         f"fast; on a small world {laws['watts-strogatz']['measured']:.2f} times. Where nodes may "
-        f"choose their neighbors, four random ones each are "
-        f"{overlays[_RANDOM]['predicted gain']:.3g} times as good as a torus.",
-        _notes(links),
+        f"choose their neighbors, four random ones each are {overlays[_RANDOM]['predicted']:.3g} "
+        "times as good as a torus.",
+        _notes(neighbors, overlays),
         [_law_picture(found)],
+        [_gain_table(found | {"large torus": neighbors["options"]})],
         [
-            fw.Table.from_records(
-                "The best law of edges, beside uniform edges",
-                laws.values(),
-                "Gains are factors: of rates of averaging, and of GoSta's errors after as many "
-                "exchanges.",
-            ),
-            fw.Table.from_records(
-                "Networks that nodes may choose, beside a torus", overlays.values()
-            ),
+            *_law_claims(laws, {name: options[_BEST]["bound"] for name, options in found.items()}),
+            *_network_claims(laws, overlays, neighbors["drawn"]),
         ],
-        [*_law_claims(laws), *_network_claims(laws, links, overlays)],
     )
 
 
-def _notes(links: fw.Facts) -> list[str]:
-    drawn = links["drawn"]
+def _notes(neighbors: fw.Facts, overlays: fw.Results) -> list[str]:
+    drawn = neighbors["drawn"]
     return [
         "A law says how often each edge rings. Predicted is the ratio of gaps "
         "`lambda_2(sum p_e L_e)`, where `L_e` is the Laplacian of one edge; measured is the ratio "
@@ -232,44 +208,64 @@ def _notes(links: fw.Facts) -> list[str]:
         "less than averaging does: its nodes have to meet rows as well, and under the best law of "
         "a bottleneck most nodes exchange rarely. The best law is that of plain averaging, not of "
         "the continuized schedule with its second register.",
-        f"{links['links']} links added to a torus of {links['nodes']} nodes, one after the other "
-        f"where the slowest mode differs most, make its gap {links['chosen']:.2f} times as large; "
-        f"as many random ones {min(drawn):.2f} to {max(drawn):.2f} times.",
+        f"{neighbors['links']} links added to the large torus, one after the other where the "
+        f"slowest mode differs most, make its gap {overlays[_LINKED]['predicted']:.2f} times as "
+        f"large; as many random ones {min(drawn):.2f} to {max(drawn):.2f} times.",
     ]
 
 
 def _law_picture(found: fw.Results) -> fw.Picture:
     sheet = Sheet(len(_DRAWN), sharey=True)
     for panel, name in zip(sheet.panels, _DRAWN, strict=True):
-        for (label, curve), color in zip(found[name]["curves"].items(), COLORS[1::-1], strict=True):
+        for (label, curve), color in zip(found[name].items(), COLORS[1::-1], strict=True):
             panel.plot(curve["iterations"], curve["error"], label, color, linewidth=1.7)
-        title = f"{name}, {found[name]['row']['nodes']} nodes"
+        title = f"{name}, {found[name][_NOW]['nodes']} nodes"
         panel.finish("exchanges", "error of averaging", title, y_once=True)
     sheet.add_legend(columns=2)
     return fw.Picture(
         "best-law",
-        "Error of averaging in a typical trial against exchanges, where every edge rings as often, "
-        "and under the best law. Both runs last as long as their gap predicts for the same error.",
+        "Error of averaging in a typical trial against exchanges, where every edge rings as often "
+        "(as it is), and under the best law. Both runs last as long as their gap predicts for the "
+        "same error.",
         sheet,
     )
 
 
-def _ratios(facts: fw.Results, key: str, over: str, words: str = "") -> dict[str, float]:
-    return {f"{name}{words}": one[key] / one[over] for name, one in facts.items()}
+def _gain_table(found: fw.Results) -> fw.Table:
+    return fw.Table.from_records(
+        "Networks with the best law of edges, more links, or other neighbors",
+        [
+            {
+                "network": name,
+                "nodes": options[option]["nodes"],
+                "instead": option,
+                "edges": options[option]["edges"],
+                **gains,
+            }
+            for name, options in found.items()
+            for option, gains in find_gains(options).items()
+        ],
+        "Gains over the network as it is are factors: of rates of averaging, and of GoSta's errors "
+        "after as many exchanges.",
+    )
+
+
+def _ratios(gains: fw.Results, key: str, over: str, words: str = "") -> dict[str, float]:
+    return {f"{name}{words}": one[key] / one[over] for name, one in gains.items()}
 
 
 # Claims.
 
 
-def _law_claims(laws: fw.Results) -> list[fw.Claim]:
-    improved = {name: facts for name, facts in laws.items() if facts["predicted gain"] > 1 + _AGREE}
+def _law_claims(laws: fw.Results, bounds: Mapping[str, float]) -> list[fw.Claim]:
+    improved = {name: gains for name, gains in laws.items() if gains["predicted"] > 1 + _AGREE}
     tight = dict.fromkeys(_TIGHT, fw.at_least(_TIGHT_GAIN))
     return [
         fw.check(
             "law-certified",
             "No law of edges is faster than the one found, but for 2 %.",
             "theory: weak duality (Boyd, Ghosh, Prabhakar and Shah 2006)",
-            _ratios(laws, "bound on any law's", "predicted gain"),
+            {name: bounds[name] / gains["predicted"] for name, gains in laws.items()},
             fw.at_most(1.02),
             "The certified bounds are {values:.4f} times the gaps found.",
         ),
@@ -278,7 +274,7 @@ def _law_claims(laws: fw.Results) -> list[fw.Claim]:
             "The best law gains much where a network has a bottleneck, and nothing on a torus, "
             "all of whose edges are alike.",
             "theory",
-            {name: facts["predicted gain"] for name, facts in laws.items()},
+            {name: gains["predicted"] for name, gains in laws.items()},
             tight | {"torus": fw.within(0.01, of=1)},
             "Predicted gains are {values}; at least {least:g} was asked for at a bottleneck.",
             least=_TIGHT_GAIN,
@@ -302,16 +298,17 @@ def _law_claims(laws: fw.Results) -> list[fw.Claim]:
     ]
 
 
-def _network_claims(laws: fw.Results, links: fw.Facts, overlays: fw.Results) -> list[fw.Claim]:
-    chosen = {name: facts for name, facts in overlays.items() if name != "torus"}
+def _network_claims(
+    laws: fw.Results, overlays: fw.Results, drawn: Sequence[float]
+) -> list[fw.Claim]:
     return [
         fw.check(
             "gains-measured",
             "Averaging is faster under the best law, and on networks that nodes may choose, by "
             "what the gaps predict.",
             "theory: expected averaging matrices",
-            _ratios(laws, "measured", "predicted gain", ", best law")
-            | _ratios(chosen, "measured", "predicted gain"),
+            _ratios(laws, "measured", "predicted", ", best law")
+            | _ratios(overlays, "measured", "predicted"),
             fw.within(_AGREE, of=1),
             "Measured gains are {values:.3f} times the predicted ones; {tolerance:g} off was "
             "allowed.",
@@ -320,17 +317,17 @@ def _network_claims(laws: fw.Results, links: fw.Facts, overlays: fw.Results) -> 
             "links",
             "A few links where the slowest mode differs most do more than as many random ones.",
             "Ghosh and Boyd (2006)",
-            {"torus": links["chosen"] / max(links["drawn"])},
+            {"torus": overlays[_LINKED]["predicted"] / max(drawn)},
             fw.at_least(1.3),
             "The gap is {values:.2f} times as large as with the best of {draws} random choices.",
-            draws=len(links["drawn"]),
+            draws=len(drawn),
         ),
         fw.check(
             "overlay",
             "A random network in which every node has four neighbors is many times as good as a "
             "torus, where every node has four as well.",
             "theory: random regular graphs are expanders",
-            {"random": overlays[_RANDOM]["predicted gain"]},
+            {"random": overlays[_RANDOM]["predicted"]},
             fw.at_least(4.0),
             "Its gap is {low:.3g} times as large; at least {least:g} times was asked for.",
         ),
