@@ -131,7 +131,8 @@ print("numpy.random" in sys.modules)
 
 def test_sums_run_on_a_device() -> None:
     out = on_a_device("""
-from pairgossip.peer.spec.spec import parse_spec, program_for
+from pairgossip.peer.spec.local_part import program_for
+from pairgossip.peer.spec.spec import parse_spec
 
 def find(measure, rows, label):
     names = ["x", "l"][: len(rows[0])]

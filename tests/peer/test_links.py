@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.graphs import GivenLaw, Graph
+from pairgossip.graphs import GivenLaw, Graph, complete
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.rules import WeightedMixing
 from pairgossip.peer.service.assembly import assemble
@@ -18,7 +19,9 @@ from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.spec.canonical_text import restore_spec
 from pairgossip.peer.spec.spec import differences, parse_spec
 from pairgossip.swarm.plan import make_plan
-from tests.peer.homes import GINI, introduce_each_other, make_home
+from tests.peer.contexts import SealedContext, name_of
+from tests.peer.homes import GINI, introduce, introduce_each_other, make_home
+from tests.peer.world import World
 
 LINKS = GINI + '\n[links]\n"bob ann" = 3\n"cy ann" = 0.5\n"bob cy" = 1\n'
 
@@ -85,6 +88,52 @@ def test_peers_ring_and_weigh_by_their_links(tmp_path: Path) -> None:
         parts.close()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Weighing(SealedContext):
+    weights: dict[frozenset[str], float]
+
+    def link_weight(self, neighbor: str) -> float:
+        return self.weights[frozenset((self.me, neighbor))]
+
+
+class _Triangle(World):
+    def _make_context(self, number: int, name: str) -> _Weighing:
+        return _Weighing(**vars(super()._make_context(number, name)), weights=_weights())
+
+
+def _weights() -> dict[frozenset[str], float]:
+    links = {(0, 1): 4.0, (0, 2): 0.5, (1, 2): 1.5}
+    return {frozenset(map(name_of, link)): weight for link, weight in links.items()}
+
+
+def test_peers_exchange_as_often_as_their_links_weigh() -> None:
+    rate, seconds = 0.5, 300.0
+    world = _Triangle(complete(3), [[1.0] * 5] * 3, seed=0, rate=rate)
+    world.run(seconds)
+    made = {name: world.state(name).exchanges for name in world.names}
+    for link, weight in _weights().items():
+        # What two members made together is what they made less what the third made.
+        together = sum(made[name] if name in link else -made[name] for name in made) / 2
+        due = weight * rate * seconds
+        assert together == pytest.approx(due, abs=3 * due**0.5)
+
+
+def test_links_of_members_that_are_not_neighbors_are_noticed(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [1.0], LINKS) for name in ("ann", "bob", "cy")]
+    for one, other, is_neighbor in ((0, 1, True), (0, 2, False), (1, 0, True), (1, 2, True)):
+        introduce(homes[one], homes[other], is_neighbor)
+    found = []
+    for home in homes[:2]:
+        parts = assemble(home)
+        parts.close()
+        found.append(parts.problems)
+    assert found[0][0].startswith("links names 'ann cy', who are not neighbors: let them join")
+    assert not found[1]  # bob cannot know
+    swarm = LINKS.replace("ann", "peer-01").replace("bob", "peer-02").replace("cy", "peer-03")
+    with pytest.raises(InputError, match="links names 'peer-01 peer-03', who are not neighbors"):
+        make_plan(swarm, ((1.0,), (2.0,), (3.0,)), pg.graphs.path(3), 3, seed=0)
+
+
 def test_names_that_no_member_has_are_noticed(tmp_path: Path) -> None:
     homes = [make_home(tmp_path, name, [1.0], LINKS) for name in ("ann", "bob", "cyd")]
     introduce_each_other(homes)
@@ -112,6 +161,8 @@ def test_a_best_law_is_told_as_links() -> None:
     assert weights == pytest.approx(3 * law.probabilities, rel=1e-5)
     with pytest.raises(InputError, match="give the graph names"):
         pg.networks.link_table(Graph(2, [[0, 1]]), GivenLaw([1.0]))
+    with pytest.raises(InputError, match="names, without spaces"):
+        pg.networks.link_table(Graph(2, [[0, 1]], names=["ann b", "cy"]), GivenLaw([1.0]))
     with pytest.raises(InputError, match="link 'bob cy' never rings under this law"):
         ring = Graph(3, [[0, 1], [0, 2], [1, 2]], names=names[:3])
         pg.networks.link_table(ring, GivenLaw([0.5, 0.5, 0.0]))

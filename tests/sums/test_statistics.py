@@ -13,7 +13,7 @@ from pairgossip.inference.answer import Answer, Law
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.spec.spec import program_for
+from pairgossip.peer.spec.local_part import program_for
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.brackets import interval_about
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket

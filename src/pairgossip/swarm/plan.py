@@ -27,7 +27,7 @@ from pairgossip.peer.identity.members import LEAST_MEMBERS, Members
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS
 from pairgossip.peer.spec.canonical_text import format_toml
-from pairgossip.peer.spec.checks import check_link_names
+from pairgossip.peer.spec.checks import check_link_names, link_name
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -102,7 +102,9 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
     dealt = tuple(tuple(rows[row] for row in order[peer::peers]) for peer in range(peers))
     digits = max(2, len(str(peers)))
     names = tuple(f"peer-{number:0{digits}d}" for number in range(1, peers + 1))
-    check_link_names(spec.links or (), names)
+    if spec.links is not None:
+        joined = (link_name(names[i], names[j]) for i, j in graph.edges.tolist())
+        check_link_names(spec.links, names, joined)
     return Plan(text, spec, graph, names, dealt)
 
 

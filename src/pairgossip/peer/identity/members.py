@@ -34,7 +34,8 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.spec.spec import Spec, program_for, rule_for
+from pairgossip.peer.spec.local_part import program_for, rule_for
+from pairgossip.peer.spec.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
 
 KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
@@ -271,8 +272,6 @@ class PeerContext(Context):
 
     def link_weight(self, neighbor: str) -> float:
         """Return how often the link to a neighbor rings beside others."""
-        if self.agreed.links is None:
-            return 1.0
         return self.agreed.link_weight(self.identity.name, self.name_member(neighbor))
 
 

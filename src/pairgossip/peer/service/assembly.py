@@ -18,7 +18,7 @@ from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.messages import Rows, digest_rows
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
-from pairgossip.peer.spec.checks import check_link_names
+from pairgossip.peer.spec.checks import check_link_names, link_name
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.home import noise_ledger, rows_in_force
@@ -173,9 +173,7 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
             f"{spec.members}: join the others, or agree on another number."
         )
     try:
-        check_link_names(
-            spec.links or (), (context.identity.name, *context.members.names().values())
-        )
+        _check_links(context)
     except InputError as problem:  # members may still join
         problems.append(str(problem))
     if context.me in state.evicted:
@@ -183,6 +181,14 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
     if all(neighbor in state.evicted for neighbor in context.neighbors):
         problems.append("All neighbors were evicted: join others.")
     return problems
+
+
+def _check_links(context: PeerContext) -> None:
+    """Raise `InputError` if weights are of links that are not there, as far as a peer knows."""
+    me, links = context.identity.name, context.agreed.links or {}
+    of_others = (link for link in links if me not in link.split())
+    own = (link_name(me, one.name) for one in context.members.neighbors())
+    check_link_names(links, (me, *context.members.names().values()), (*of_others, *own))
 
 
 def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -> list[Problem]:

@@ -133,8 +133,8 @@ class ExchangeRuntime(Runtime[Exchange]):
     """Rings per second and link of weight 1; each of its sides rings half as often."""
     is_ringing: bool = True
     rings_at: float = math.inf
-    _links: int = 0
-    """For how many neighbors the clock was wound."""
+    _weight: float = 0.0
+    """The weights of the links for which the clock was wound."""
     _asked: dict[str, _Asked] = field(default_factory=dict)
     _greets_again_at: dict[str, float] = field(default_factory=dict)
     _round_trips: dict[str, float] = field(default_factory=dict)
@@ -175,16 +175,14 @@ class ExchangeRuntime(Runtime[Exchange]):
 
     def _draw_neighbor(self) -> str:
         """Draw a neighbor, by the weights of the links if these differ."""
-        present = self.protocol.present
-        weights = [self.protocol.context.link_weight(one) for one in present]
+        present, weights = self.protocol.present, self._link_weights()
         if all(weight == 1 for weight in weights):
             return self.chance.choice(present)
         return self.chance.choices(present, weights)[0]
 
-    @property
-    def _weight(self) -> float:
-        """The weights of all links together."""
-        return sum(map(self.protocol.context.link_weight, self.protocol.present))
+    def _link_weights(self) -> list[float]:
+        """Return the weights of the links to neighbors that are present, in their order."""
+        return [self.protocol.context.link_weight(one) for one in self.protocol.present]
 
     def _ring(self, to: str, now: float) -> None:
         """Let the clock ring for a neighbor, unless it is about to answer a hello."""
@@ -226,24 +224,24 @@ class ExchangeRuntime(Runtime[Exchange]):
         self.protocol.greeted.clear()
 
     def _update_timers(self, now: float) -> None:
-        """Forget offers that are answered, and let the clock follow the number of neighbors."""
+        """Forget offers that are answered, and let the clock follow the links to neighbors."""
         pending = self.protocol.state.pending
         if self._asked.keys() - pending.keys():
             self._asked = {to: asked for to, asked in self._asked.items() if to in pending}
-        if len(self.protocol.present) != self._links:
+        if sum(self._link_weights()) != self._weight:
             self._wind_clock(now)
 
     def _wind_clock(self, now: float) -> None:
         """Draw when it rings next; each link has its rate, however many there are."""
-        self._links = len(self.protocol.present)
+        self._weight = sum(self._link_weights())
         self.rings_at = math.inf
-        if self.is_ringing and self._links:
+        if self.is_ringing and self._weight:
             mean = 2.0 / (self.rate * self._weight)
             self.rings_at = now + self.chance.expovariate(1.0 / mean)
 
     def _draw_again(self, now: float) -> None:
         """Ring soon, for the ring that met a busy neighbor."""
-        if self.is_ringing and self._links:
+        if self.is_ringing and self._weight:
             soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._weight)
             self.rings_at = min(self.rings_at, now + soon)
 

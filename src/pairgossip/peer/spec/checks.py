@@ -97,15 +97,28 @@ def _check_links(links: Any) -> None:
             )
 
 
-def check_link_names(links: Iterable[str], members: Collection[str]) -> None:
-    """Raise `InputError` if links have a name that none of the members has."""
-    strangers = sorted({name for link in links for name in link.split()} - {*members})
-    if strangers:
-        listed = join_first([repr(one[:32]) for one in strangers[:MOST_NAMED]], len(strangers))
+def check_link_names(
+    links: Collection[str], members: Iterable[str], neighbors: Iterable[str]
+) -> None:
+    """Raise `InputError` if links have a name that none of the members has, or are not there.
+
+    ``neighbors`` holds all links that there are, or may be, by their names.
+    """
+    if strangers := {name for link in links for name in link.split()}.difference(members):
         raise InputError(
-            f"links names {listed}, and no member is called so: let all members join, or correct "
-            "the names and begin again."
+            f"links names {_list_some(strangers)}, and no member is called so: let all members "
+            "join, or correct the names and begin again."
         )
+    if apart := set(links).difference(neighbors):
+        raise InputError(
+            f"links names {_list_some(apart)}, who are not neighbors: let them join each other as "
+            "neighbors, or leave the link out and begin again."
+        )
+
+
+def _list_some(names: Collection[str]) -> str:
+    shown = [repr(one[:70]) for one in sorted(names)[:MOST_NAMED]]
+    return join_first(shown, len(names))
 
 
 def wrong_kind(problem: msgspec.ValidationError) -> InputError:

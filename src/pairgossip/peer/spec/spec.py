@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from pairgossip.arrays import FloatArray
@@ -27,19 +26,8 @@ from pairgossip.losses import (
     Loss,
     Proximal,
     SquaredL2,
-    adaptive,
     as_loss,
     as_proximal,
-    inverse_sqrt,
-)
-from pairgossip.peer.protocol.messages import FIRST_GENERATION
-from pairgossip.peer.protocol.nodes import picks_per_exchange
-from pairgossip.peer.protocol.rules import (
-    AdaptiveAveraging,
-    DualAveraging,
-    PaperMixing,
-    Rule,
-    WeightedMixing,
 )
 from pairgossip.peer.spec.algorithm import (
     EXCHANGE,
@@ -60,9 +48,6 @@ from pairgossip.peer.spec.differences import NOISE
 from pairgossip.peer.spec.differences import differences as differences
 
 if TYPE_CHECKING:
-    from pairgossip.peer.protocol.messages import Rows
-    from pairgossip.peer.sums.noise import Noise
-    from pairgossip.peer.sums.programs import SumsProgram
     from pairgossip.peer.sums.questions import OrderQuestion
 
 _DEFAULT_ROUNDS = 100
@@ -214,10 +199,9 @@ class Spec(_Strict, frozen=True):
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, defaults filled in."""
         table = msgspec.to_builtins(self)
-        if self.whole is None:  # it came later: a file without it keeps its hash
-            del table["whole"]
-        if self.links is None:  # so did this
-            del table["links"]
+        for later in ("whole", "links"):  # they came later: a file without them keeps its hash
+            if table[later] is None:
+                del table[later]
         return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def link_weight(self, one: str, other: str) -> float:
@@ -383,74 +367,3 @@ def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
 def hash_of(text: str) -> str:
     """Return the SHA-256 of a canonical text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def program_for(
-    spec: Spec,
-    own: Rows,
-    members: Mapping[str, int],
-    generation: str = FIRST_GENERATION,
-    noise: Noise | None = None,
-) -> SumsProgram:
-    """Make what a member with these rows runs on sums.
-
-    Parameters
-    ----------
-    spec, own
-        The specification, and the member's rows.
-    members, generation
-        How many rows each member of this generation has, and its name.
-    noise
-        Returns what this member adds to the counts of a round: drawn once by `noise_law`, and kept.
-    """
-    from pairgossip.peer.sums.programs import Generation
-
-    rows, whole = np.array(own, dtype=np.float64), Generation(members, generation)
-    if spec.loss is not None:
-        from pairgossip.peer.sums.learning import LearningProgram
-
-        return LearningProgram(spec, rows, whole)
-    from pairgossip.peer.sums.statistics import StatisticsProgram
-
-    return StatisticsProgram(spec, rows, whole, noise)
-
-
-def _debiased(spec: Spec) -> Any:
-    """Return the kernel or the loss as a function of reports; None where rows are no reports."""
-    if spec.privacy is None:
-        return None  # and nothing of privacy is loaded into a small device
-    from pairgossip.peer.spec.mechanism import debias_measure
-
-    return debias_measure(spec)
-
-
-def rule_for(spec: Spec, degree: float, rows: int, evicted_rows: int = 0) -> Rule:
-    """Make the local update of a row, for a peer with this number of neighbors and rows.
-
-    Where links have weights, ``degree`` is the sum of its own. A row's weight is one over how often
-    it is picked while a link of weight 1 rings once.
-    """
-    picked = (degree or 1) / rows * picks_per_exchange(rows)
-    if spec.learning is not None:
-        loss = as_loss(spec.loss)
-        proximal, dimension = spec.learning.proximal, loss.dimension(len(spec.observed))
-        if isinstance(spec.learning.step, str):
-            scale = adaptive().scale
-            return AdaptiveAveraging(loss, dimension, proximal.map_in_metric, scale, 1.0 / picked)
-        return DualAveraging(
-            loss=loss,
-            dimension=dimension,
-            prox=proximal.map,
-            gamma=inverse_sqrt(spec.learning.step),
-            probability=picked,
-            debiased=_debiased(spec),
-        )
-    kernel, scale = as_kernel(spec.kernel), 1.0
-    counts_own = spec.target == "v"
-    if spec.members is not None and not counts_own:
-        n = max(spec.members - evicted_rows, 2)
-        scale = n / (n - 1)
-    debiased = _debiased(spec)
-    if spec.algorithm.mixing == "paper":
-        return PaperMixing(kernel, scale, counts_own, debiased)
-    return WeightedMixing(kernel, scale, counts_own, debiased, weight=1.0 / picked)

@@ -12,7 +12,8 @@ import numpy as np
 from pairgossip.arrays import IntArray
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.program import Kind, Words
-from pairgossip.peer.spec.spec import Spec, program_for
+from pairgossip.peer.spec.local_part import program_for
+from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import noise_law
