@@ -118,6 +118,7 @@ def test_what_needs_one_network_is_refused() -> None:
         ([cycle(4)], "a list of two plain graphs"),
         ([cycle(4), changing], "a list of two plain graphs"),
         ([cycle(4), cycle(6)], "have 4 to 6 nodes: give graphs on the same nodes"),
+        ([cycle(4), Graph(4, cycle(4).edges, names="abcd")], "different names for their nodes"),
     ):
         with pytest.raises(InputError, match=sentence):
             Changing(graphs)
@@ -140,7 +141,10 @@ def test_what_needs_one_network_is_refused() -> None:
         changing.normalized_gap,
         changing.spectral_gap,
         lambda: changing.mixing_time(0.1),
-        lambda: changing.laplacian("uniform-edges"),
+        changing.laplacian,
+        changing.diameter,
+        changing.is_bipartite,
+        lambda: changing.to_graphml("turns.graphml"),
         lambda: edge_law(changing),
     ):
         with pytest.raises(InputError, match="network that changes"):

@@ -22,9 +22,9 @@ class Changing(Graph):
     """Several graphs on the same nodes in turn; after the last comes the first again.
 
     Runs take it wherever they take a graph, with laws by name and random exchanges. Its edges are
-    those of all its graphs, and probabilities are means over a whole turn. Gaps, sweeps, trees,
-    plans and rows at sites need one network, so they are refused; theory knows what averages are
-    expected to be, and all else is measured.
+    those of all its graphs, and probabilities are means over a whole turn. Gaps, distances, files,
+    sweeps, trees, plans and rows at sites need one network, so they are refused; theory knows what
+    averages are expected to be, and all else is measured.
 
     Parameters
     ----------
@@ -49,8 +49,7 @@ class Changing(Graph):
         chosen = _check_graphs(graphs)
         listed = np.unique(np.concatenate([graph.edges for graph in chosen]), axis=0)
         first = chosen[0]
-        n = first.n
-        self._fill(n, None, None, None, first.names, first.positions)
+        self._fill(first.n, None, None, None, first.names, first.positions)
         vars(self).update(
             graphs=chosen,
             every=whole("The number of iterations", every),
@@ -79,40 +78,24 @@ class Changing(Graph):
         )
         return picks
 
-    def _law(self, name: str) -> NoReturn:
-        raise self._refusal()
-
     def _check_given(self, law: GivenLaw) -> NoReturn:
         raise InputError(
             "A network that changes takes its law by name, uniform-edges or node-clocks: "
             "probabilities are of one graph's edges."
         )
 
-    def spectral_gap(self) -> float:
-        """Raise `InputError`."""
-        raise self._refusal()
-
-    def normalized_gap(self, law: LawLike = UNIFORM_EDGES) -> float:
-        """Raise `InputError`."""
-        raise self._refusal()
-
-    def laplacian(self, law: LawLike | None = None) -> Any:
-        """Return L = D - A of all edges; raise `InputError` for a law."""
-        if law is not None:
-            raise self._refusal()
-        return super().laplacian()
-
-    def laplacian_dense(self, law: LawLike | None = None) -> FloatArray:
-        """Return L = D - A of all edges as an array; raise `InputError` for a law."""
-        if law is not None:
-            raise self._refusal()
-        return super().laplacian_dense()
-
-    def _refusal(self) -> InputError:
-        return InputError(
-            "A network that changes has no single gap or matrix: measure how fast it is, or ask "
-            "each of its graphs."
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise `InputError`: it takes one network, and this one changes."""
+        raise InputError(
+            "A network that changes has no single gap, distance, matrix or file: ask each of its "
+            "graphs, or measure in a run how fast it is."
         )
+
+    _law = _refuse
+    laplacian = laplacian_dense = spectral_gap = normalized_gap = _refuse
+    mixing_time = exact_mixing_time = total_variation = _refuse
+    diameter = delta_tilde = is_bipartite = _refuse
+    to_networkx = to_scipy = to_edge_list = to_graphml = _refuse
 
     def __repr__(self) -> str:
         turns = f"{len(self.graphs)} graphs in turn every {format_count(self.every, 'iteration')}"
@@ -140,5 +123,10 @@ def _check_graphs(graphs: Any) -> tuple[Graph, ...]:
         raise InputError(
             f"The graphs of a network that changes have {sizes[0]:,} to {sizes[-1]:,} nodes: give "
             "graphs on the same nodes."
+        )
+    if len({graph.names for graph in chosen}) > 1:
+        raise InputError(
+            "The graphs of a network that changes have different names for their nodes: give all "
+            "of them the same names, in the same order, or none."
         )
     return chosen

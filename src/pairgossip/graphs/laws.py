@@ -62,9 +62,6 @@ class GivenLaw:
         self.name = name
         self._hash = hash(self.probabilities.tobytes())
 
-    def __str__(self) -> str:
-        return self.name
-
     def __repr__(self) -> str:
         used = np.count_nonzero(self.probabilities)
         kind = type(self).__name__
@@ -83,6 +80,11 @@ NamedOrGiven = str | GivenLaw
 """A law by its canonical name, or by its probabilities."""
 LawLike = str | GivenLaw | FloatArray | Sequence[float]
 """What users may give as a law."""
+
+
+def name_law(law: NamedOrGiven) -> str:
+    """Return what results and files call a law."""
+    return law if isinstance(law, str) else law.name
 
 
 def _check_probabilities(given: Any) -> FloatArray:
@@ -133,7 +135,8 @@ def check_given(graph: Graph, law: GivenLaw) -> None:
         )
     if law.edges is not None and not np.array_equal(law.edges, graph.edges):
         raise InputError(
-            f"The law '{law}' was found for another graph, with other edges: find that of this one."
+            f"The law '{law.name}' was found for another graph, with other edges: find that of "
+            "this one."
         )
     if component_labels(graph.n, graph.edges[law.probabilities > 0]).any():
         raise InputError(
@@ -269,7 +272,7 @@ def edge_law(graph: Graph, law: LawLike = UNIFORM_EDGES) -> EdgeLaw:
     """Return the law on the edges of `graph`, ready to draw."""
     settled = settle_law(graph, law)
     if graph.n == 1:
-        return _NoEdges(str(settled))
+        return _NoEdges(name_law(settled))
     if isinstance(settled, GivenLaw):
         return _GivenEdges(settled.name, graph.edges, *_alias_table(settled.probabilities))
     if graph.is_complete:

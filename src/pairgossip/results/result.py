@@ -18,7 +18,7 @@ from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph, GroupedGraph
-from pairgossip.graphs.laws import NamedOrGiven
+from pairgossip.graphs.laws import NamedOrGiven, name_law
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.fields import (
@@ -62,7 +62,7 @@ class Result:
     kind: ClassVar[str]
 
     clock: str = field(metadata=about(alike=True))
-    law: NamedOrGiven = field(metadata=about(alike=True, encode=str))
+    law: NamedOrGiven = field(metadata=about(alike=True, encode=name_law))
     """The law of random edges, by its name or its probabilities."""
     iterations: IntArray = field(metadata=about(dims=(ITERATION,), alike=True))
     graph: Graph

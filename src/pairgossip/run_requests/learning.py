@@ -24,7 +24,7 @@ from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
-from pairgossip.graphs.laws import NamedOrGiven
+from pairgossip.graphs.laws import NamedOrGiven, name_law
 from pairgossip.losses import (
     Loss,
     PowerStep,
@@ -191,8 +191,8 @@ class _Start:
         if self._fit is not None:
             request.root = root_seed(self._fit.seed)
             request.trial_numbers = self._fit.trial_numbers.tolist()
-            if request.law == str(self._fit.law):  # the best law as it was found, to the last bit
-                request.law = self._fit.law
+            if request.law == name_law(self._fit.law):
+                request.law = self._fit.law  # the best law as it was found, to the last bit
 
     def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
         """Raise `InputError` unless the start minimized the same in the same way."""
@@ -200,7 +200,10 @@ class _Start:
             return
         law = self._fit.law
         if law != setup.law:
-            raise InputError(f"The start has another law ({law}) than this run ({setup.law}).")
+            raise InputError(
+                f"The start has another law ({name_law(law)}) than this run "
+                f"({name_law(setup.law)})."
+            )
         faults = None if setup.faulty is None else str(setup.faulty.faults)
         if self._fit.faults != faults:
             raise InputError(

@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
+from pairgossip.graphs.laws import name_law
 from pairgossip.results import Fit, Run
 from pairgossip.results.charts import CHARTS, make_charts
 from pairgossip.results.curves import Chart, axis_label, describe, wall
@@ -171,7 +172,7 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
         ("trials", result.trials),
         ("rounds" if has_rounds else "iterations", int(result.iterations[-1])),
         ("messages", float(result.messages[-1])),
-        ("schedule", result.schedule) if has_rounds else ("law", str(result.law)),
+        ("schedule", result.schedule) if has_rounds else ("law", name_law(result.law)),
         ("seed", str(result.seed)),
         ("status", result.status),
     ]

@@ -21,6 +21,7 @@ from pairgossip.cli.outputs.facts import (
 )
 from pairgossip.cli.outputs.model import ordered_share
 from pairgossip.errors import InputError
+from pairgossip.graphs.laws import name_law
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results import Fit
 
@@ -82,7 +83,7 @@ def _describe_rounds(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     """Return how sums were averaged, and for how long."""
     return {
         "schedule": fit.schedule,
-        **({} if fit.schedule != RANDOM else {"law": str(fit.law)}),
+        **({} if fit.schedule != RANDOM else {"law": name_law(fit.law)}),
         **{name: asked[name] for name in ("tolerance", "accuracy") if name in asked},
         "rounds": int(fit.iterations[-1]),
     }
@@ -92,7 +93,7 @@ def _describe_descent(fit: Fit, asked: Mapping[str, Any]) -> Facts:
     """Return how nodes met and stepped, and for how long."""
     return {
         "clock": fit.clock,
-        "law": str(fit.law),
+        "law": name_law(fit.law),
         **({"spec": asked["spec"].name} if "spec" in asked else {}),
         **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
         # A specification gives the step of peers, which the simulator's time rescales.

@@ -24,6 +24,7 @@ from pairgossip.cli.outputs.facts import (
     shared_rows,
     write_guarantee,
 )
+from pairgossip.graphs.laws import name_law
 from pairgossip.results import Run
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run_summary(run: Run, observations: Observations) -> Facts:
         "method": run.method,
         "clock": run.clock,
         "order": run.order,
-        "law": str(run.law),
+        "law": name_law(run.law),
         "schedule": run.schedule,
         "relaxation": run.relaxation,
         "sketch": _sketch_facts(run),
