@@ -47,19 +47,15 @@ def test_a_few_links_double_the_gap_of_a_large_torus() -> None:
 def test_overlays_have_the_degree_that_is_asked_for() -> None:
     for n, degree in ((10, 3), (11, 4), (64, 6)):
         assert set(overlay(n, degree).degrees) == {degree}
-    for n, degree in ((11, 4), (64, 6), (7, 6), (100, 2)):
-        graph = overlay(n, degree, "exponential")
-        assert set(graph.degrees) == {degree}
-        assert graph.spectral_gap() > 0
     assert set(overlay(16, kind="exponential").neighbors(0)) == {1, 2, 4, 8, 12, 14, 15}
     assert overlay(30, 4, seed=1) == overlay(30, 4, seed=1) != overlay(30, 4, seed=2)
     assert overlay(3).is_complete
 
 
 def test_overlays_that_cannot_be_are_refused() -> None:
-    with pytest.raises(InputError, match="at most 4 neighbors, not 5"):
+    with pytest.raises(InputError, match="needs degree < n, but degree=5 and n=5"):
         overlay(5, 5)
-    with pytest.raises(InputError, match="degrees are even, not 3"):
+    with pytest.raises(InputError, match="leave the degree out, or use a random regular one"):
         overlay(8, 3, "exponential")
     with pytest.raises(InputError, match="did you mean 'random-regular'"):
         overlay(8, 3, "random")
@@ -109,10 +105,10 @@ def test_small_networks_get_advice_and_one_link_none() -> None:
     assert advise(path(3)).options[-1].gain >= 1
     for n in range(3, 8):
         assert {int(degree) for degree in overlay_of(path(n)).degrees} <= {2, 3, 4}
-    with pytest.raises(InputError, match="at most 4 neighbors, not 5"):
-        advise(path(5), degree=5)
     with pytest.raises(InputError, match="only 6 pairs of nodes left"):
         advise(path(5), links=7)
+    with pytest.raises(InputError, match="There are no pairs of nodes left"):
+        advise(complete(4), links=1)
     with pytest.raises(InputError, match="Two nodes have one link"):
         advise(path(2))
 

@@ -94,23 +94,16 @@ class Advice:
         return "\n".join([self.title, *align_columns([COLUMNS, *self.cells()]), self.remarks])
 
 
-def advise(
-    graph: Graph, *, links: int | None = None, degree: int | None = None, seed: int = 0,
-    progress: Show = None,
-) -> Advice:  # fmt: skip
+def advise(graph: Graph, *, links: int | None = None, progress: Show = None) -> Advice:
     """Compare a network as it is with better laws, more links, and overlays.
 
     Parameters
     ----------
     graph
-        The network, of at most 3,000 nodes.
+        The network, of at most 3,000 nodes. The random overlay has as many neighbors a node as the
+        network has on average, and at least 3.
     links
         How many links to add, by default 2 % of the edges.
-    degree
-        Neighbors of every node of the overlays, by default as many as the network's nodes have on
-        average, and at least 3.
-    seed
-        Of the random overlay.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with how many steps were done: one for every link, and 1000 for the best law.
@@ -132,23 +125,20 @@ def advise(
     missing = graph.n * (graph.n - 1) // 2 - graph.edge_count
     usual = min(max(1, round(_MORE_LINKS * graph.edge_count)), missing)
     count = usual if links is None else whole("The number of links", links)
-    if degree is None:
-        degree = min(max(round(2 * graph.edge_count / graph.n), 3), graph.n - 1)
-        degree += graph.n * degree % 2
-    regular, jumps = (
-        overlay(graph.n, degree, RANDOM_REGULAR, seed),
-        overlay(graph.n, kind=EXPONENTIAL),
-    )
-    candidates: list[tuple[str, Graph, NamedOrGiven]] = [("as it is", graph, UNIFORM_EDGES)]
-    if not graph.is_regular:
-        candidates.append((f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS))
+    degree = min(max(round(2 * graph.edge_count / graph.n), 3), graph.n - 1)
+    degree += graph.n * degree % 2
+    jumps = overlay(graph.n, kind=EXPONENTIAL)
     with progress_bar("advice", count + 1000, progress) as advance:
-        more = best_links(graph, count, progress=advance or False) if count else None
-        candidates.append(("law: best", graph, best_law(graph, progress=advance or False)))
+        show = advance or False
+        candidates: list[tuple[str, Graph, NamedOrGiven]] = [("as it is", graph, UNIFORM_EDGES)]
+        if not graph.is_regular:
+            candidates.append((f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS))
+        more = best_links(graph, count, show) if count else None  # refuses before the law is sought
+        candidates.append(("law: best", graph, best_law(graph, show)))
         if more is not None:
             candidates.append((format_count(count, "more link"), more, UNIFORM_EDGES))
         candidates += [
-            (f"{RANDOM_REGULAR} overlay ({degree})", regular, UNIFORM_EDGES),
+            (f"{RANDOM_REGULAR} overlay ({degree})", overlay(graph.n, degree), UNIFORM_EDGES),
             (f"{EXPONENTIAL} overlay ({jumps.degrees[0]})", jumps, UNIFORM_EDGES),
         ]
         now = graph.normalized_gap()

@@ -17,19 +17,17 @@ Vanderbei and Wolkowicz (1996), with the predictor and corrector of Mehrotra (19
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, cg
 
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs.checks import neighbor_sums
 from pairgossip.graphs.spectrum import sparse_matrix
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 _MOST_STEPS = 60
 _MOST_FACTORED = 4_000
@@ -42,11 +40,13 @@ _MOST_PRODUCTS, _PRODUCT_ERROR = 150, 1e-2
 """How many conjugate gradients a direction may take, and the part of the residual they leave."""
 _EDGE_WORK = 60
 """How much longer an entry takes edge by edge than in a product of whole matrices."""
-_REACH = 0.95
-"""The part of the way to the boundary that a step goes."""
-_FEWEST_FOR_LANCZOS = 60
-_SHRINKING = 0.8, 12
-"""Where rounding puts a step outside: how much shorter the next one is, how often."""
+_SHORTER, _MOST_SHORTER = 0.8, 40
+"""How much shorter the next trial step is where one leads outside, and how often."""
+_REACH = 0.9
+"""The part that is gone of a step that had to be shortened, to stay off the boundary."""
+
+_Inside = tuple[FloatArray, FloatArray]
+"""A positive definite matrix, without the constant vector, and its Cholesky factor with it."""
 
 
 class Solution(NamedTuple):
@@ -57,22 +57,12 @@ class Solution(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """A feasible p and Y, with the factors of Z + J/n and Y + J/n."""
+    """A feasible p and Y, with Z and the factor of Z + J/n."""
 
     p: FloatArray
-    y: FloatArray
     z: FloatArray
-    z_factor: FloatArray
-    y_factor: FloatArray
-
-
-class _Direction(NamedTuple):
-    """How p, Z, Y and s change together."""
-
-    p: FloatArray
-    z: csr_array[Any]
+    factor: FloatArray
     y: FloatArray
-    s: FloatArray
 
 
 def solve(
@@ -82,9 +72,7 @@ def solve(
     problem = _Problem(edges, n)
     count = len(edges)
     tolerance = _TOLERANCE if count <= _MOST_FACTORED else _ROUGH_TOLERANCE
-    # Twice what uniform edges need, and a fourth of the identity: strictly feasible.
-    point = problem.point(np.full(count, 2 / (count * gap)), problem.centered / 4)
-    assert point is not None
+    point = problem.start(gap)
     first = best = _left_to_gain(point)
     for _ in range(_MOST_STEPS):
         left = _left_to_gain(point)
@@ -97,9 +85,8 @@ def solve(
         if following is None:  # rounding: what was reached holds, with its certificate
             break
         point = following
-    # The trace over the largest product is what certifies, even where rounding put it above 1.
-    low = float(np.trace(point.y)) / max(1.0, float(problem.products(point.y).max()))
-    return Solution(point.p, low)
+    # Y over its largest product is feasible, too, and what certifies.
+    return Solution(point.p, float(np.trace(point.y) / problem.products(point.y).max()))
 
 
 def _left_to_gain(point: _Point) -> float:
@@ -113,9 +100,15 @@ class _Problem:
     def __init__(self, edges: NDArray[Any], n: int) -> None:
         self._edges, self._n = edges, n
         self._a, self._b = edges.T.astype(np.intp)
-        self.centered = np.eye(n) - 1 / n
-        self._degrees = n - 1 + len(edges)
-        """Of the barrier: <Z, Y> + p s is this many times mu on the central path."""
+        self._centered = np.eye(n) - 1 / n
+
+    def start(self, gap: float) -> _Point:
+        """Return a point inside: twice what uniform edges need, a fourth of the identity."""
+        count = len(self._edges)
+        p = np.full(count, 2 / (count * gap))
+        inside = self._enter_primal(p)
+        assert inside is not None
+        return _Point(p, *inside, self._centered / 4)
 
     def products(self, matrix: FloatArray) -> FloatArray:
         """Return b' M b for every edge; M need not be symmetric."""
@@ -126,69 +119,58 @@ class _Problem:
         degrees = neighbor_sums(self._n, self._edges, np.ones(self._n), p)
         return sparse_matrix(self._edges, -p, degrees)
 
-    def point(self, p: FloatArray, y: FloatArray) -> _Point | None:
-        """Return a point with its factors; None if it is not inside."""
-        z = self._laplacian(p).toarray() - self.centered
+    def _enter_primal(self, p: FloatArray) -> _Inside | None:
+        """Return Z and its factor; None unless p is inside."""
+        return self._factor(self._laplacian(p).toarray() - self._centered) if p.min() > 0 else None
+
+    def _enter_dual(self, y: FloatArray) -> _Inside | None:
+        return self._factor(y) if self.products(y).max() < 1 else None
+
+    def _factor(self, matrix: FloatArray) -> _Inside | None:
         try:
-            factors = [np.asarray(np.linalg.cholesky(each + 1 / self._n)) for each in (z, y)]
+            return matrix, np.asarray(np.linalg.cholesky(matrix + 1 / self._n))
         except np.linalg.LinAlgError:
             return None
-        return _Point(p, y, z, factors[0], factors[1])
 
     def advance(self, point: _Point) -> _Point | None:
         """Make one step; None where rounding leaves no way."""
-        p, y = point.p, point.y
+        p, z, factor, y = point
         s = 1 - self.products(y)
-        if s.min() <= 0:
-            return None
-        mu = self._mean(point.z, y, p, s)
-        inverse = _invert(point.z_factor) - 1 / self._n
-        solve = self._system(inverse, y, s / p)
-        if solve is None:
+        inverse = cho_solve((factor, True), np.eye(self._n), check_finite=False) - 1 / self._n
+        system = self._system(inverse, y, s / p)
+        if system is None:
             return None
 
-        def direct(target: float, corrector: FloatArray | float, at_edges: Any) -> _Direction:
-            right = target * (self.products(inverse) + 1 / p) - 1 - at_edges
-            dp = solve(right)
+        def direct(target: float, bend: Any, at_edges: Any) -> tuple[FloatArray, Any, FloatArray]:
+            dp = system(target * (self.products(inverse) + 1 / p) - 1 - at_edges)
             dz = self._laplacian(dp)
-            dy = target * inverse - y - _symmetric((dz @ inverse).T @ y) - corrector
-            return _Direction(dp, dz, dy, -self.products(dy))
+            dy = target * inverse - y - _symmetric((dz @ inverse).T @ y) - bend
+            dy -= dy.mean(axis=0)
+            dy -= dy.mean(axis=1)[:, None]
+            return dp, dz, _symmetric(dy)
 
-        ahead = direct(0.0, 0.0, 0.0)
-        reach = self._reach(point, s, ahead)
-        after = self._mean(
-            point.z + reach[0] * ahead.z.toarray(),
-            y + reach[1] * ahead.y,
-            p + reach[0] * ahead.p,
-            s + reach[1] * ahead.s,
-        )
-        target = mu * float(np.clip(after / mu, 0.01, 1.0)) ** 3
-        corrector = _symmetric((ahead.z @ inverse).T @ ahead.y)
-        at_edges = self.products(corrector) + ahead.p * ahead.s / p
-        move = direct(target, corrector, at_edges)
-        return self._move(point, move, *(_REACH * part for part in self._reach(point, s, move)))
+        dp, dz, dy = direct(0.0, 0.0, 0.0)
+        ahead = self._move(p, dp, y, dy)
+        if ahead is None:
+            return None
+        mean, mean_ahead = self._mean(p, z, y), self._mean(ahead.p, ahead.z, ahead.y)
+        # The less a step towards the optimum itself comes to, the more this one is centered.
+        target = mean * float(np.clip(mean_ahead / mean, 0.01, 1.0)) ** 3
+        bend = _symmetric((dz @ inverse).T @ dy)
+        at_edges = self.products(bend) - dp * self.products(dy) / p
+        dp, _, dy = direct(target, bend, at_edges)
+        return self._move(p, dp, y, dy)
 
-    def _mean(self, z: FloatArray, y: FloatArray, p: FloatArray, s: FloatArray) -> float:
-        """Return mu, the mean of what should all be equal, and vanish in the end."""
-        return float(np.vdot(z, y) + p @ s) / self._degrees
+    def _mean(self, p: FloatArray, z: FloatArray, y: FloatArray) -> float:
+        """Return the mean of what should all be equal, and vanish in the end."""
+        slack = 1 - self.products(y)
+        return float(np.vdot(z, y) + p @ slack) / (self._n - 1 + len(p))
 
-    def _reach(self, point: _Point, s: FloatArray, move: _Direction) -> tuple[float, float]:
-        """Return how far p and Y may go along a direction: at most 1 over `_REACH`."""
-        primal = max(_fastest(point.p, move.p), _steepest(point.z_factor, move.z), _REACH)
-        dual = max(_fastest(s, move.s), _steepest(point.y_factor, move.y), _REACH)
-        return 1 / primal, 1 / dual
-
-    def _move(self, point: _Point, move: _Direction, primal: float, dual: float) -> _Point | None:
-        shorter, times = _SHRINKING
-        for _ in range(times):
-            y = point.y + dual * move.y
-            y -= y.mean(axis=0)
-            y -= y.mean(axis=1)[:, None]
-            following = self.point(point.p + primal * move.p, _symmetric(y))
-            if following is not None and following.p.min() > 0:
-                return following
-            primal, dual = shorter * primal, shorter * dual
-        return None
+    def _move(self, p: FloatArray, dp: FloatArray, y: FloatArray, dy: FloatArray) -> _Point | None:
+        """Go along both directions as far as they lead inside."""
+        p, primal = _shorten(self._enter_primal, p, dp)
+        y, dual = _shorten(self._enter_dual, y, dy)
+        return None if primal is None or dual is None else _Point(p, *primal, y)
 
     def _system(
         self, inverse: FloatArray, y: FloatArray, diagonal: FloatArray
@@ -218,74 +200,45 @@ class _Problem:
     def _iterative(
         self, inverse: FloatArray, y: FloatArray, diagonal: FloatArray
     ) -> Callable[[FloatArray], FloatArray]:
-        preconditioner = self.products(inverse) * self.products(y) + diagonal
+        """Return what solves roughly: an inexact direction is still a feasible one."""
+        scale = 1 / np.sqrt(self.products(inverse) * self.products(y) + diagonal)
         # Single precision takes half the time, and is far finer than what directions leave.
         left, right = inverse.astype(np.float32), y.astype(np.float32)
         is_sparse = _EDGE_WORK * len(diagonal) <= self._n**2
         at_edges = right[self._a] - right[self._b] if is_sparse else right
 
-        def multiply(x: FloatArray) -> FloatArray:
+        def multiply(scaled: FloatArray) -> FloatArray:
+            x = scale * scaled.ravel()
             image = (self._laplacian(x).astype(np.float32) @ left).T
             if not is_sparse:
-                return self.products(image @ right) + diagonal * x
+                return scale * (self.products(image @ right) + diagonal * x)
             image = np.ascontiguousarray(image)
             moved = image[self._a]
             moved -= image[self._b]
-            return np.einsum("ek,ek->e", moved, at_edges) + diagonal * x
+            return scale * (np.einsum("ek,ek->e", moved, at_edges) + diagonal * x)
 
-        return lambda target: _conjugate_gradients(multiply, target, preconditioner)
-
-
-def _conjugate_gradients(
-    multiply: Callable[[FloatArray], FloatArray], right: FloatArray, preconditioner: FloatArray
-) -> FloatArray:
-    """Solve roughly: an inexact direction is still a feasible one."""
-    x, residual = np.zeros_like(right), right.copy()
-    scaled = residual / preconditioner
-    direction, size = scaled.copy(), float(residual @ scaled)
-    enough = _PRODUCT_ERROR**2 * size
-    for _ in range(_MOST_PRODUCTS):
-        if size <= enough:
-            break
-        image = multiply(direction)
-        step = size / float(direction @ image)
-        x += step * direction
-        residual -= step * image
-        scaled = residual / preconditioner
-        before, size = size, float(residual @ scaled)
-        direction = scaled + size / before * direction
-    return x
+        size = len(diagonal)
+        operator: Any = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
+        options: Any = {"rtol": _PRODUCT_ERROR, "maxiter": _MOST_PRODUCTS}
+        return lambda target: np.asarray(scale * cg(operator, scale * target, **options)[0])
 
 
 def _symmetric(matrix: FloatArray) -> FloatArray:
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def _invert(factor: FloatArray) -> FloatArray:
-    return np.asarray(cho_solve((factor, True), np.eye(len(factor)), check_finite=False))
-
-
-def _fastest(values: FloatArray, changes: FloatArray) -> float:
-    """Return how fast the first of positive values reaches 0; negative if all grow."""
-    return float((-changes / values).max())
-
-
-def _steepest(factor: FloatArray, change: Any) -> float:
-    """Return how fast the matrix C C' reaches the boundary: minus the least of C^-1 D C^-T."""
-    size = len(factor)
-
-    def apply(vector: FloatArray) -> FloatArray:
-        options: Any = {"lower": True, "check_finite": False}
-        inner = change @ solve_triangular(factor, vector.ravel(), trans="T", **options)
-        return np.asarray(solve_triangular(factor, inner, **options))
-
-    if size >= _FEWEST_FOR_LANCZOS:
-        operator: Any = LinearOperator((size, size), matvec=apply, dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(size)
-        options: Any = {"which": "SA", "tol": 1e-2, "v0": start, "return_eigenvectors": False}
-        try:
-            return -float(eigsh(operator, k=1, **options)[0])
-        except ArpackError:
-            pass
-    whole = np.column_stack([apply(unit) for unit in np.eye(size)])
-    return -float(np.linalg.eigvalsh(_symmetric(whole))[0])
+def _shorten(
+    enter: Callable[[FloatArray], _Inside | None], start: FloatArray, direction: FloatArray
+) -> tuple[FloatArray, _Inside | None]:
+    """Return how far a direction leads inside, and what `enter` says there."""
+    part = 1.0
+    for _ in range(_MOST_SHORTER):
+        place = start + part * direction
+        inside = enter(place)
+        if inside is not None and part < 1:
+            place = start + _REACH * part * direction
+            inside = enter(place)
+        if inside is not None:
+            return place, inside
+        part *= _SHORTER
+    return start, None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray, few_threads
+from pairgossip.arrays import FloatArray, PairArray, few_threads
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import GivenLaw, Graph, random_regular
@@ -47,34 +46,20 @@ def best_links(graph: Graph, k: int = 1, progress: Show = None) -> Graph:
         import scipy.linalg  # noqa: F401  (loaded before its threads are limited)
     with progress_bar("links", k, progress) as advance, few_threads(graph.n <= SMALL):
         for _ in range(k):
-            graph = _join(graph, _farthest(slowest_mode(graph), *graph.adjacency))
+            edges = np.vstack([graph.edges, _farthest(slowest_mode(graph), graph.edges)])
+            graph = Graph(graph.n, edges, names=graph.names, positions=graph.positions)
             if advance is not None:
                 advance(1)
     return graph
 
 
-def _join(graph: Graph, link: tuple[int, int]) -> Graph:
-    edges = np.vstack([graph.edges, np.array([link], dtype=np.int32)])
-    return Graph(graph.n, edges, names=graph.names, positions=graph.positions)
-
-
-def _farthest(
-    mode: FloatArray, indptr: NDArray[np.int64], indices: NDArray[np.int32]
-) -> tuple[int, int]:
+def _farthest(mode: FloatArray, edges: PairArray) -> tuple[int, int]:
     """Return the two nodes, not neighbors, whose entries differ most."""
-    order = np.argsort(mode, kind="stable")
-    widest, best = -math.inf, (0, 0)
-    for low in order.tolist():
-        if mode[order[-1]] - mode[low] <= widest:
-            break  # no other node is as far from this one, nor from any after it
-        around = set(indices[indptr[low] : indptr[low + 1]].tolist())
-        for high in order[::-1].tolist():
-            if mode[high] - mode[low] <= widest:
-                break
-            if high != low and high not in around:
-                widest, best = float(mode[high] - mode[low]), (low, high)
-                break
-    return best
+    apart = np.abs(mode[:, None] - mode)
+    one, other = edges.T
+    apart[one, other] = apart[other, one] = -1
+    np.fill_diagonal(apart, -1)
+    return divmod(int(apart.argmax()), len(mode))
 
 
 def link_table(graph: Graph, law: GivenLaw) -> str:
@@ -90,8 +75,10 @@ def link_table(graph: Graph, law: GivenLaw) -> str:
     "ann bob" = 1.5
     "bob cy" = 0.5
     """
-    if graph.names is None:
-        raise InputError("Links are told by the names of members: give the graph names.")
+    if graph.names is None or any(len(name.split()) != 1 for name in graph.names):
+        raise InputError(
+            "Links are told by the names of members: give the graph names, without spaces."
+        )
     chances = graph.edge_probabilities(law)
     lines = ["[links]"]
     for (i, j), chance in zip(graph.edges.tolist(), chances.tolist(), strict=True):
@@ -115,12 +102,10 @@ def overlay(
     n
         Number of nodes.
     degree
-        Neighbors of every node: unless given, 4 of a random regular one, and of an exponential one
-        as many as make all jumps powers of two.
+        Neighbors of every node of a random regular one, 4 unless given.
     kind
         ``"random-regular"``, drawn by the seed, mixes about as fast as any network of its degree.
-        ``"exponential"`` has no chance in it: node i is joined to i + 1, i + 2, i + 4, ...; of a
-        smaller degree, to jumps of equal ratio, which is far slower than a random one.
+        ``"exponential"`` has no chance in it: node i is joined to i + 1, i + 2, i + 4, ...
     seed
         Of a random regular one.
 
@@ -130,30 +115,15 @@ def overlay(
     (<Graph random-regular: 64 nodes, 128 edges>, <Graph: 64 nodes, 352 edges>)
     """
     n = node_count(n, 3)
-    kind = choice("overlay", kind, OVERLAYS)
+    if choice("overlay", kind, OVERLAYS) == RANDOM_REGULAR:
+        least = min(_FEWEST_NEIGHBORS, n - 1)
+        return random_regular(n, least if degree is None else degree, seed)
     if degree is not None:
-        degree = whole("The degree", degree, 2)
-        if degree >= n:
-            raise InputError(f"Among {n} nodes a node has at most {n - 1} neighbors, not {degree}.")
-    if kind == RANDOM_REGULAR:
-        return random_regular(n, min(_FEWEST_NEIGHBORS, n - 1) if degree is None else degree, seed)
-    jumps = _jumps(n, degree)
+        raise InputError(
+            "An exponential overlay has the neighbors that powers of two make: leave the degree "
+            "out, or use a random regular one."
+        )
+    jumps = 2 ** np.arange(int(math.log2(n / 2)) + 1)
     nodes = np.repeat(np.arange(n), len(jumps))
     pairs = np.sort(np.column_stack([nodes, (nodes + np.tile(jumps, n)) % n]), axis=1)
     return Graph(n, np.unique(pairs, axis=0))
-
-
-def _jumps(n: int, degree: int | None) -> NDArray[np.int64]:
-    """Return how far an exponential overlay jumps, in one direction."""
-    if degree is None:
-        return 2 ** np.arange(int(math.log2(n / 2)) + 1)
-    if degree % 2:
-        raise InputError(
-            f"An exponential overlay jumps both ways, so degrees are even, not {degree}."
-        )
-    count = degree // 2
-    jumps: list[int] = []
-    for number in range(count):  # of equal ratio, and at least one apart
-        least = jumps[-1] + 1 if jumps else 1
-        jumps.append(max(least, round((n / 2) ** (number / count))))
-    return np.array(jumps)
