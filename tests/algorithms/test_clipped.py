@@ -49,7 +49,7 @@ def transcribe_gosta(table: FloatArray, graph: Graph) -> tuple[list[float], int]
     held, z = list(range(n)), [0.0] * n
     seen: list[list[float]] = [[] for _ in range(n)]
     met: list[set[int]] = [set() for _ in range(n)]
-    beyond: list[list[tuple[int, float]]] = [[(-1, 0.0)] for _ in range(n)]
+    beyond: list[list[tuple[int, float]]] = [[] for _ in range(n)]
     doubts, given_up = [0] * n, 0
     for i, j in drawn(graph):
         held[i], held[j] = held[j], held[i]
@@ -65,14 +65,16 @@ def transcribe_gosta(table: FloatArray, graph: Graph) -> tuple[list[float], int]
             sent, now, own = before[other], before[k], float(np.mean(seen[k]))
             move, clip = (sent - now) / 2, min(clips)
             start = now + bent(move, clip)
-            last, value = beyond[k][-1]
-            if abs(move) > clip:
+            if abs(move) <= clip:
+                doubts[k] = max(0, doubts[k] - 1)
+            elif len(seen[k]) > 1 and len(seen[other]) > 1:
                 speaks = abs(sent - own) < abs(now - own) / 4
-                agrees = last != other and abs(sent - value) < abs((sent + value) / 2 - now) / 2
+                agrees = False
+                if beyond[k]:
+                    last, value = beyond[k][-1]
+                    agrees = last != other and abs(sent - value) < abs(sent + value - 2 * now) / 4
                 doubts[k] += 2 if speaks else int(agrees or met[k] == {other})
                 beyond[k].append((other, sent))
-            else:
-                doubts[k] = max(0, doubts[k] - 1)
             if doubts[k] >= 7:
                 start, doubts[k] = sent, 0
                 given_up += 1
@@ -81,7 +83,7 @@ def transcribe_gosta(table: FloatArray, graph: Graph) -> tuple[list[float], int]
 
 
 @pytest.mark.parametrize("graph", ["star", "watts-strogatz", "complete"])
-@pytest.mark.parametrize("problem", ["gini", "auc", "user's"])
+@pytest.mark.parametrize("problem", ["gini", "auc"])
 def test_clipped_gosta_equals_its_transcription(problem: str, graph: str) -> None:
     kernel, make = PROBLEMS[problem]
     network = SMALL_GRAPHS[graph]
@@ -189,11 +191,10 @@ def test_every_method_says_what_it_tolerates() -> None:
         ("clipped-gosta", "constant"),
         ("clipped-gosta", "inside-the-clip"),
         ("clipped-sketch", "inside-the-clip"),
-        ("clipped-averaging", "dissensus"),
     ],
 )
 def test_liars_are_met_by_both_engines_alike(method: str, attack: str) -> None:
-    kernel = None if method == "clipped-averaging" else "variance"
+    kernel = "gini" if method == "clipped-gosta" else "variance"
     found = [
         pg.estimate(
             rows(12), kernel, SMALL_GRAPHS["watts-strogatz"], method=method, clock="async",
@@ -208,11 +209,15 @@ def test_liars_are_met_by_both_engines_alike(method: str, attack: str) -> None:
 def test_a_liar_does_ten_times_less_harm(method: str, attack: str) -> None:
     data, graph = np.random.default_rng(5).normal(size=64), pg.graphs.torus(8, 8)
     faults = pg.Faults(liars=[9], attack=attack)
-    medians = []
-    for name in (method, f"clipped-{method}"):
+    medians, kernel = [], "gini" if method == "gosta" else "variance"
+    # Without protection the harm grows with time: a short run shows it, and need not be compiled.
+    for name, iterations, engine in (
+        (method, 10_000, "plain"),
+        (f"clipped-{method}", 200_000, "auto"),
+    ):
         run = pg.estimate(
-            data, "variance", graph, method=name, clock="async", iterations=200_000,
-            faults=faults, seed=2,
+            data, kernel, graph, method=name, clock="async", iterations=iterations,
+            faults=faults, seed=2, engine=engine,
         )  # fmt: skip
         assert run.honest is not None
         off = np.abs(run.estimates[0, run.honest] / run.target - 1)

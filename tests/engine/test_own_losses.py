@@ -19,6 +19,7 @@ from pairgossip.losses import as_proximal
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.margins import Margin
 from pairgossip.losses.steps import adaptive, inverse_sqrt
+from tests.engine.test_rehearsal import check_notice
 
 GRAPH = pg.graphs.watts_strogatz(20, 4, 0.3, seed=1)
 RNG = np.random.default_rng(0)
@@ -28,19 +29,22 @@ ROWS = np.column_stack([FEATURES, LABELS])
 SHIFT = 0.2
 
 
-def margins(theta: FloatArray, apart: FloatArray) -> FloatArray:
-    return apart @ theta + SHIFT
-
-
 def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    each = np.log1p(np.exp(-margins(theta, first[:, :-1] - second[:, :-1])))
+    each = np.log1p(np.exp(-(first[:, :-1] - second[:, :-1]) @ theta - SHIFT))
     return np.where(first[:, -1] > second[:, -1], each, 0.0)
 
 
 def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    apart = first[:, :-1] - second[:, :-1]
-    slopes = np.where(first[:, -1] > second[:, -1], -1 / (1 + np.exp(margins(theta, apart))), 0.0)
-    return slopes[:, None] * apart
+    # By loops, which numba compiles in a seventh of the time.
+    slopes = np.zeros((len(first), len(theta)))
+    for pair in range(len(first)):
+        if first[pair, -1] > second[pair, -1]:
+            margin = SHIFT
+            for c in range(len(theta)):
+                margin += theta[c] * (first[pair, c] - second[pair, c])
+            for c in range(len(theta)):
+                slopes[pair, c] = (second[pair, c] - first[pair, c]) / (1 + np.exp(margin))
+    return slopes
 
 
 def center(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -131,12 +135,7 @@ def test_what_numba_refuses_runs_as_written_with_one_notice() -> None:
     loss = GeneralLoss(value, with_care, dimension=3, name="mine")
     with pytest.warns(NotCompiled) as told:
         run = fit(loss)
-    (notice,) = told
-    sentence = str(notice.message)
-    assert sentence.startswith("Loss 'mine' runs as it is written, many times slower, since numba ")
-    assert f"line {line} of test_own_losses.py (" in sentence
-    assert sentence.endswith("; engine='plain' asks for that.")
-    assert notice.filename == __file__
+    check_notice(told, "Loss 'mine'", __file__, line)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plain = fit(loss, engine="plain")

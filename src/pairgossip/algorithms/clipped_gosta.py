@@ -11,7 +11,9 @@ and one that a liar pulled away would stay with it. So nodes doubt their own est
 beyond the clip raises the doubt if the one beyond it before came from another partner and agrees
 with it; twice as much if it is far nearer to the mean of the kernel values that the node has seen
 itself; and if the node has no other partner. A value within the clip lowers it. At DOUBTS a node
-takes the value that it was sent. One liar beside an honest neighbor cannot bring that about.
+takes the value that it was sent. One liar beside an honest neighbor can bring that about only with
+values near the node's own mean. It can still move the node step by step while the clip is wide, as
+it is for long where tails are heavy: on rings of lognormal rows single nodes end up with its lie.
 
 Lies that stay just inside the clip pass: a liar then counts like a row that is CLIP/2 typical pulls
 off, up to three times what the same attack does to plain GoSta. Honest rows that are farther off
@@ -52,7 +54,7 @@ class State(NamedTuple):
     """Their squared distances from this mean, added up."""
     doubts: IntArray
     far: FloatArray
-    """The last value beyond the clip that each node was sent."""
+    """The last value beyond the clip that each node was sent; NaN, which agrees with none."""
     sender: IntArray
     """The node that sent it."""
     partner: IntArray
@@ -70,7 +72,7 @@ def start(n: int, weights: FloatArray) -> State:
         mean=np.zeros(n),
         squares=np.zeros(n),
         doubts=np.zeros(n, dtype=np.int64),
-        far=np.zeros(n),
+        far=np.full(n, np.nan),
         sender=np.full(n, NOBODY),
         partner=np.full(n, NOBODY),
         weight=weights,
@@ -96,7 +98,7 @@ def exchange(state: State, i: int, j: int, h: PairValue) -> None:
         trusted = z[k] + move * bend(abs(move), clip)
         if abs(move) <= clip:
             doubts[k] = max(doubts[k] - 1, 0)
-        else:
+        elif picks[k] > 1 and picks[other] > 1:  # before it has met anybody a node has no estimate
             if NEARER * abs(sent - mean[k]) < abs(z[k] - mean[k]):
                 doubts[k] += 2
             elif partner[k] == other or (sender[k] != other and agree(sent, far[k], z[k])):

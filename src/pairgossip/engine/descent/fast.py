@@ -29,7 +29,7 @@ _NUMBERS_AT_ONCE = 1 << 15
 """Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
 
 
-class _Engine:
+class Engine:
     """The base of all engines: knows who holds whose observation, and the new pairs of a block."""
 
     def __init__(self, descent: Descent) -> None:
@@ -90,7 +90,7 @@ def _limits(descent: Descent) -> tuple[float, float, float, float, float, int]:
     )
 
 
-class LineDescent(_Engine):
+class LineDescent(Engine):
     """Synchronous, by the line trick: no constraint, a ball, a squared l2 penalty, or both."""
 
     def __init__(self, descent: Descent) -> None:
@@ -146,7 +146,7 @@ class LineDescent(_Engine):
         return take_snapshot(self._held, z, theta, sums / max(self._iterations, 1))
 
 
-class _RowEngine(_Engine):
+class _RowEngine(Engine):
     """Engines that keep accumulator, model and mean of a node in one row."""
 
     def __init__(self, descent: Descent) -> None:
@@ -216,7 +216,7 @@ class AsyncDescent(_RowEngine):
         )  # fmt: skip
 
 
-class _AdaptiveEngine(_Engine):
+class _AdaptiveEngine(Engine):
     """Engines of the adaptive step, which take pairs in both orders."""
 
     def __init__(self, descent: Descent) -> None:

@@ -12,7 +12,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.engine.descent import loops as descent_loops
 from pairgossip.engine.descent import own_loops
 from pairgossip.engine.descent.engines import Descent, Snapshot
-from pairgossip.engine.descent.fast import AdaptiveAsync, AsyncDescent
+from pairgossip.engine.descent.fast import AdaptiveAsync, AsyncDescent, Engine
 from pairgossip.engine.exchanges.compiled import bind, prepare_pointer
 from pairgossip.losses import GeneralLoss
 from pairgossip.losses.learning import PairwiseLearning
@@ -21,31 +21,37 @@ _NUMBERS = types.float64[::1]
 _ARGUMENTS = (_NUMBERS,) * 4
 
 
-class _OwnSteps:
-    """Carries out blocks of iterations on rows of nodes, with a user's function."""
+class _OwnSteps(Engine):
+    """Blocks of iterations on rows of nodes, with a user's function."""
 
-    def __init__(self, descent: Descent, loop: Any, orders: int) -> None:
-        self._problem, self._orders, self._loop = descent.problem, orders, loop
-        self._pull = prepare_pointer(build_pull(descent.problem), *_ARGUMENTS)
-        self._is_sync = descent.clock == "sync"
-        self._room = np.zeros((4, descent.problem.dimension))
+    def _begin(self, loop: Any, orders: int) -> None:
+        """Choose the loop, and in how many orders it takes pairs."""
+        problem = self._problem
+        self._pull = prepare_pointer(build_pull(problem), *_ARGUMENTS)
+        self._loop, self._orders = loop, orders
+        self._is_sync = self._descent.clock == "sync"
+        self._room = np.zeros((4, problem.dimension))
         self._run: Any = None
-        self.hold(own_observations(descent.problem.n))
+        self._hold_pairs()
 
-    def hold(self, held: IntArray) -> None:
-        """Let every node hold one of the observations."""
-        self._held = self.pairs_of(own_observations(len(held)), held)
+    def _hold_pairs(self) -> None:
+        self._pairs = self._pairs_of(own_observations(self._problem.n), self._held)
 
-    def pairs_of(self, nodes: IntArray, tokens: IntArray) -> FloatArray:
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        super().restore(state, iterations)  # type: ignore[misc]  # of the engine besides
+        self._hold_pairs()
+
+    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> Any:
         """Return what is known of pairs of observations, with axes (..., order, number)."""
         orders = ((nodes, tokens), (tokens, nodes))[: self._orders]
         each = [_numbers_of(self._problem, *order) for order in orders]
         return np.ascontiguousarray(np.stack(each, axis=-2))
 
-    def advance(self, rows: FloatArray, exchanges: PairArray, pairs: Any, *settings: Any) -> None:
-        """Carry out iterations whose new pairs are these."""
+    def _take_steps(self, rows: FloatArray, exchanges: PairArray, *settings: Any) -> None:
+        """Carry out iterations; settings begin with their new pairs."""
         block = np.require(exchanges, np.int32, ("C", "W"))
-        given = rows, self._held, block, pairs, *settings, self._is_sync, self._room
+        given = rows, self._pairs, block, *settings, self._is_sync, self._room
         if self._run is None:
             self._run = bind(self._loop, (self._pull,), *given)
         self._run(*given)
@@ -68,53 +74,36 @@ def _numbers_of(problem: PairwiseLearning, nodes: IntArray, tokens: IntArray) ->
     return numbers.reshape(*nodes.shape, -1)
 
 
-class OwnDescent(AsyncDescent):
+class OwnDescent(_OwnSteps, AsyncDescent):
     """Steps of given sizes, on either clock."""
 
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
-        self._steps = _OwnSteps(descent, own_loops.advance, 1)
-
-    def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
-        super().restore(state, iterations)
-        self._steps.hold(self._held)
-
-    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> Any:
-        return self._steps.pairs_of(nodes, tokens)
+        self._begin(own_loops.advance, 1)
 
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: Any) -> None:
-        if self._descent.clock == "async":
+        if self._is_sync:
+            first = self._iterations + 1.0
+            iterations = counts = np.arange(first, first + len(exchanges))[None]
+            weights = np.ones(len(self._rows))
+        else:
             counts = np.empty(nodes.shape)
             descent_loops.count_picks(exchanges, self._picks, counts)
             weights = 1 / self._probabilities
             iterations = counts / self._probabilities.take(nodes)
-        else:
-            first = self._iterations + 1.0
-            iterations = counts = np.arange(first, first + len(exchanges))[None]
-            weights = np.ones(len(self._rows))
-        gammas = self._descent.sizes(iterations)
-        sizes = gammas, iterations, 1 / counts
-        self._steps.advance(self._rows, exchanges, pairs, sizes, weights, self._limits)
+        sizes = self._descent.sizes(iterations), iterations, 1 / counts
+        self._take_steps(self._rows, exchanges, pairs, sizes, weights, self._limits)
 
 
-class OwnAdaptive(AdaptiveAsync):
+class OwnAdaptive(_OwnSteps, AdaptiveAsync):
     """The adaptive step, on either clock."""
 
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
-        self._steps = _OwnSteps(descent, own_loops.advance_adaptive, 2)
+        self._begin(own_loops.advance_adaptive, 2)
         ones, inverse = np.ones(descent.problem.n), self._settings[1]
-        weights = (ones, inverse) if descent.clock == "sync" else (inverse, inverse**2)
+        weights = (ones, inverse) if self._is_sync else (inverse, inverse**2)
         self._own_settings = *weights, self._settings, self._matrix_side
 
-    def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
-        super().restore(state, iterations)
-        self._steps.hold(self._held)
-
-    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> Any:
-        return self._steps.pairs_of(nodes, tokens)
-
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: Any) -> None:
-        self._steps.advance(self._rows, exchanges, pairs, *self._own_settings)
+        self._take_steps(self._rows, exchanges, pairs, *self._own_settings)

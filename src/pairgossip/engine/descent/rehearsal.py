@@ -13,9 +13,9 @@ from numpy.random import SeedSequence
 
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.descent.trial import DescentSetup, build_descent
-from pairgossip.engine.exchanges.rehearsal import COMPARED, are_same
+from pairgossip.engine.exchanges.rehearsal import COMPARED, warn_not_compiled, why_not_same
 from pairgossip.engine.schedule import child
-from pairgossip.errors import NotCompiled, needed_for_speed, notify
+from pairgossip.errors import needed_for_speed
 from pairgossip.losses import GeneralLoss
 
 
@@ -32,13 +32,7 @@ def rehearse(setup: DescentSetup, root: SeedSequence) -> DescentSetup:
         why = _why_not_compiled(setup, child(root, 0))
     if why is None:
         return setup
-    notice = NotCompiled(
-        f"Loss '{descent.problem.loss.name}' runs as it is written, many times slower, since {why};"
-        " {argument} asks for that.",
-        "engine",
-        "plain",
-    )
-    notify(notice)
+    warn_not_compiled(f"Loss '{descent.problem.loss.name}'", why)
     return replace(setup, engine="plain")
 
 
@@ -57,12 +51,8 @@ def _why_not_compiled(setup: DescentSetup, seed: SeedSequence) -> str | None:
     except Exception as refused:  # numba has many, and others happen inside it
         why = f"its steps ({str(refused).splitlines()[0]})"
         return f"numba does not compile {_explain_refusal(descent) or why}"
-    if are_same(fast.snapshot(), as_written.snapshot()):
-        return None
-    return (
-        f"compiled it gives other numbers within {count} iterations: it must depend on its "
-        "arguments alone, and not on random numbers or variables that change"
-    )
+    states = [fast.snapshot()], [as_written.snapshot()]
+    return why_not_same(*states, f"{count} iterations", "its arguments")
 
 
 def _explain_refusal(descent: Descent) -> str | None:

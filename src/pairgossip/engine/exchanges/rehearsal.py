@@ -54,14 +54,24 @@ def rehearse(setup: Setup, root: SeedSequence) -> Setup:
         return setup
     if setup.engine == "fused":
         raise InputError(f"Method '{setup.method.name}' cannot be compiled: {why}.")
-    notice = NotCompiled(
-        f"Method '{setup.method.name}' runs as it is written, many times slower, since {why}; "
-        "{argument} asks for that.",
-        "engine",
-        "plain",
-    )
-    notify(notice)
+    warn_not_compiled(f"Method '{setup.method.name}'", why)
     return replace(setup, engine="plain")
+
+
+def warn_not_compiled(what: str, why: str) -> None:
+    """Warn that what a user wrote runs as it is written."""
+    text = f"{what} runs as it is written, many times slower, since {why}; {{argument}} asks for"
+    notify(NotCompiled(f"{text} that.", "engine", "plain"))
+
+
+def why_not_same(mine: Any, theirs: Any, count: str, depends_on: str) -> str | None:
+    """Say why compiled code is not taken: other numbers in states, after so many exchanges."""
+    if all(map(_are_same, mine, theirs)):
+        return None
+    return (
+        f"compiled it gives other numbers within {count}: it must depend on {depends_on} alone, "
+        "and not on random numbers or variables that change"
+    )
 
 
 def _why_not_compiled(
@@ -98,12 +108,8 @@ def _why_not_compiled(
         where = compiled.explain(refused, getattr(written.prepare(attack), "__code__", own))
         return f"numba does not compile what its faults need: {where}"
     fast.advance((block,))
-    if all(map(are_same, fast.states, as_written.states)):
-        return None
-    return (
-        f"compiled it gives other numbers within {COMPARED} exchanges: its exchange must depend "
-        "on its state alone, and not on random numbers or variables that change"
-    )
+    count = f"{COMPARED} exchanges"
+    return why_not_same(fast.states, as_written.states, count, "the states of its nodes")
 
 
 def _explain_kernel(problem: Problem, explain: Callable[..., str | None]) -> str | None:
@@ -114,7 +120,7 @@ def _explain_kernel(problem: Problem, explain: Callable[..., str | None]) -> str
     return next(filter(None, (explain(part.function, row, row) for part in problem.parts)), None)
 
 
-def are_same(one: Any, other: Any) -> bool:
+def _are_same(one: Any, other: Any) -> bool:
     """Whether all arrays of two states are the same but for rounding."""
     for mine, theirs in zip(one, other, strict=True):
         if mine.dtype.kind not in "biufc":
