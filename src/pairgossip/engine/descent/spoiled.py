@@ -11,25 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, PairArray
-from pairgossip.engine.descent.engines import NodeParts, Snapshot
+from pairgossip.engine.descent.engines import DescentEngine, NodeParts
 from pairgossip.engine.exchanges import spoil as faults
 from pairgossip.faults.attacks import Network, usual_distance
 
 
-class RowsEngine(Protocol):
+class RowsEngine(DescentEngine, Protocol):
     """An asynchronous engine whose state can be changed between blocks."""
-
-    def advance(self, exchanges: PairArray) -> None:
-        """Carry out a block of exchanges."""
 
     def parts(self) -> NodeParts:
         """Return the state in place."""
-
-    def snapshot(self) -> Snapshot:
-        """Read the state of every node without disturbing the run."""
-
-    def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped, after this many iterations."""
 
 
 class SpoiledDescent:
