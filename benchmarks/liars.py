@@ -5,7 +5,8 @@
 
 All parts estimate Gini's mean difference of 676 normal numbers. The median is over honest nodes
 and then over seeds, each of which draws its own numbers, network, exchanges and liars; "worst" is
-the seed whose honest nodes have the largest median. All errors are in percent of the exact value.
+the seed whose honest nodes have the largest median. All errors are in percent of the exact value;
+nan says that some honest node has no estimate yet.
 
     liars     GoSta and clipped GoSta with 1 and 7 liars, every attack, three graphs; how many in
               1,000 honest nodes are off by more than 10 % with clipped GoSta; the median error of

@@ -241,6 +241,7 @@ def _gain_table(found: fw.Results) -> fw.Table:
                 "instead": option,
                 "edges": options[option]["edges"],
                 **gains,
+                "no law exceeds": options[option].get("bound"),
             }
             for name, options in found.items()
             for option, gains in find_gains(options).items()
