@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import UNIFORM_EDGES, whole
 from pairgossip.errors import InputError
-from pairgossip.graphs.checks import edge_keys, ordered_rows
+from pairgossip.graphs.checks import ordered_rows
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.laws import GivenLaw, LawLike
 from pairgossip.text import format_count
@@ -22,9 +22,9 @@ class Changing(Graph):
     """Several graphs on the same nodes in turn; after the last comes the first again.
 
     Runs take it wherever they take a graph, with laws by name and random exchanges. Its edges are
-    those of all its graphs, and probabilities are means over a whole turn. Gaps, distances, files,
-    sweeps, trees, plans and rows at sites need one network, so they are refused; theory knows what
-    averages are expected to be, and all else is measured.
+    those of all its graphs, and how often nodes are picked is a mean over a whole turn. Gaps,
+    distances, files, sweeps, trees, plans and rows at sites need one network, so they are refused;
+    theory knows what averages are expected to be, and all else is measured.
 
     Parameters
     ----------
@@ -63,14 +63,6 @@ class Changing(Graph):
         turn, made = divmod(iteration, self.every)
         return self.graphs[turn % len(self.graphs)], self.every - made
 
-    def edge_probabilities(self, law: LawLike = UNIFORM_EDGES) -> FloatArray:
-        """Return how often every edge is drawn, over a whole turn."""
-        keys, chances = edge_keys(self.n, self.edges), np.zeros(self.edge_count)
-        for graph in self.graphs:
-            places = np.searchsorted(keys, edge_keys(self.n, graph.edges))
-            chances[places] += graph.edge_probabilities(law) / len(self.graphs)
-        return chances
-
     def pick_probabilities(self, law: LawLike = UNIFORM_EDGES) -> FloatArray:
         """Return how often every node takes part in an exchange, over a whole turn."""
         picks: FloatArray = np.mean(
@@ -87,11 +79,11 @@ class Changing(Graph):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         """Raise `InputError`: it takes one network, and this one changes."""
         raise InputError(
-            "A network that changes has no single gap, distance, matrix or file: ask each of its "
-            "graphs, or measure in a run how fast it is."
+            "A network that changes has no single gap, distance, matrix, law or file: ask each "
+            "of its graphs, or measure in a run how fast it is."
         )
 
-    _law = _refuse
+    _law = edge_probabilities = _refuse
     laplacian = laplacian_dense = spectral_gap = normalized_gap = _refuse
     mixing_time = exact_mixing_time = total_variation = _refuse
     diameter = delta_tilde = is_bipartite = _refuse

@@ -43,18 +43,6 @@ class NetworkOption:
     bound: float | None = None
     """The largest gain that any law can have; None for what is not a law's."""
 
-    def cells(self) -> tuple[str, ...]:
-        """Return its line of the table, as text; the columns are `COLUMNS`."""
-        return (
-            self.name,
-            f"{self.edges:,}",
-            f"{self.gap:.3g}",
-            f"{self.gain:.4g}",
-            "" if self.bound is None else f"{self.bound:.4g}",
-            f"{self.efold:,.0f}",
-            f"{self.continuized_efold:,.0f}",
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Advice:
@@ -78,7 +66,18 @@ class Advice:
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the table as text; its columns are `COLUMNS`."""
-        return [option.cells() for option in self.options]
+        return [
+            (
+                option.name,
+                f"{option.edges:,}",
+                f"{option.gap:.3g}",
+                f"{option.gain:.4g}",
+                "" if option.bound is None else f"{option.bound:.4g}",
+                f"{option.efold:,.0f}",
+                f"{option.continuized_efold:,.0f}",
+            )
+            for option in self.options
+        ]
 
     @property
     def remarks(self) -> str:
