@@ -305,5 +305,20 @@ def test_errors_on_the_page_are_those_of_honest_nodes() -> None:
     errors = np.delete(run.values(), 3) - setup.target
     assert run.curves[-1][0] == pytest.approx(np.sqrt(np.mean(errors**2)))
     assert run.readouts(run.values())["error"] == pytest.approx(run.curves[-1][0])
-    assert "honest" in run.remark
+    assert run.curves[-1][1] == pytest.approx(np.delete(run.values(), 3).std())
+    assert "all nodes but 3, which lie or crash" in run.remark
     assert "absent" in run.theory()
+
+
+def test_models_on_the_page_are_those_of_honest_nodes() -> None:
+    run = one_run(
+        data="breast-cancer-wisconsin", column=["mitoses"], label="class", nodes="20",
+        loss="auc-logistic", clock="async", iterations="200", faults="crashed=[0]",
+    )  # fmt: skip
+    run.advance(200)
+    trial = run._trial
+    models = trial.read().mean
+    assert len(run.values()) == len(models)
+    expected = trial.objectives(models[1:].mean(axis=0, keepdims=True))[0]
+    assert run.readouts(run.values())["objective"] == pytest.approx(expected)
+    assert run.curves[-1][1] == pytest.approx(expected)

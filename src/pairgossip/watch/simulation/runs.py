@@ -18,6 +18,7 @@ from pairgossip.engine.estimation.trial import EstimationTrial, Setup, measure
 from pairgossip.engine.schedule import child
 from pairgossip.engine.solver_trials.trial import SolverSetup
 from pairgossip.errors import InputError
+from pairgossip.faults.network import FaultyNetwork
 from pairgossip.inference.answer import Answer
 from pairgossip.kernels import Problem
 from pairgossip.theory import theory_curves
@@ -26,6 +27,8 @@ from pairgossip.watch.simulation.places import Follower, Places
 
 _RECENT = 48
 """The number of last exchanges that a viewer is shown."""
+_MOST_NAMED = 10
+"""Nodes that lie or crash, of which the numbers are said."""
 _LARGEST_THEORY = 750
 """Up to this many nodes the exact expectation takes seconds."""
 
@@ -51,6 +54,9 @@ class WatchedRun(ABC):
         self.graph, self.checkpoints = setup.graph, setup.checkpoints
         self.places = Places(setup.graph, groups)
         self._setup, self._seed = setup, child(root, 0)
+        faulty = getattr(setup, "faulty", None)
+        if faulty is not None:
+            self.remark = f"{self.remark} {_describe_faults(faulty)}".strip()
         self.restart()
 
     @property
@@ -170,8 +176,6 @@ class WatchedEstimation(WatchedRun):
         self.target = setup.target
         if setup.problem.sketch_name is not None:
             self.remark = _describe_sketch(setup.problem, float(setup.target))
-        if setup.faulty is not None and len(setup.faulty.honest) < setup.graph.n:
-            self.remark += " Errors are those of honest nodes."
         self._swaps = setup.method.swaps
         self.answer: Answer | None = None
         super().__init__(setup, root, groups)
@@ -187,9 +191,8 @@ class WatchedEstimation(WatchedRun):
         return self._setup.timetable.name
 
     def _curve_point(self, at: int) -> tuple[float, ...]:
-        record = self._trial.record
-        error = record.error if self._setup.faulty is None else record.honest_error
-        return float(error[at]), float(record.spread[at])
+        found = self.readouts(self._trial.record.estimates)  # as they were written last
+        return found["error"], found["spread"]
 
     def values(self) -> FloatArray:
         """Return the estimates."""
@@ -296,8 +299,9 @@ class WatchedLearning(WatchedModels):
     def _how(self) -> str:
         return f"dual averaging ({self._setup.descent.clock})"
 
-    def _models(self) -> FloatArray:
-        models = self._trial.read().mean
+    def _models(self, *, honest: bool = True) -> FloatArray:
+        models, faulty = self._trial.read().mean, self._setup.faulty
+        models = models[faulty.honest] if honest and faulty is not None else models
         if not np.isfinite(models).all():
             raise InputError("The models left the floating range: choose a smaller step.")
         return models
@@ -309,7 +313,7 @@ class WatchedLearning(WatchedModels):
 
     def values(self) -> FloatArray:
         """Return the first coordinate of the models."""
-        return self._models()[:, 0].copy()
+        return self._models(honest=False)[:, 0].copy()
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
         """Return the objective of the mean model, the last one of single nodes, and the spread."""
@@ -323,6 +327,14 @@ class WatchedLearning(WatchedModels):
     def theory(self) -> dict[str, Any]:
         """Say why there is no theory to show."""
         return {"absent": "The bounds on learning need the minimizer, which nobody knows here."}
+
+
+def _describe_faults(faulty: FaultyNetwork) -> str:
+    """Say what goes wrong, and who does not count in what is shown."""
+    others = np.setdiff1d(np.arange(faulty.n), faulty.honest).tolist()
+    named = ", ".join(map(str, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+    left_out = f" Numbers are of all nodes but {named}, which lie or crash." if others else ""
+    return f"Faults: {faulty.faults}.{left_out}"
 
 
 def _describe_sketch(problem: Problem, exact: float) -> str:
