@@ -88,6 +88,7 @@ def test_tables_have_columns_of_faults() -> None:
     assert np.array_equal(table["honest_error"], run.trial_honest_error.ravel())  # type: ignore[union-attr]
     assert dataset["honest_error"].dims == ("trial", "iteration")
     assert dataset.attrs["faults"] == run.faults
+    assert np.flatnonzero(dataset["is_honest"]).tolist() == run.honest.tolist()  # type: ignore[union-attr]
 
 
 def test_figures_and_pages_lead_with_honest_nodes() -> None:

@@ -73,7 +73,7 @@ def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
     curves = [curve_with_band("measured error", run.error, run.trial_error)]
     if run.has_dishonest and run.honest_error is not None and run.trial_honest_error is not None:
         honest = curve_with_band("error of honest nodes", run.honest_error, run.trial_honest_error)
-        curves = [honest, Curve("error of all nodes", run.error, SAMPLING, aside=True)]
+        curves = [honest, Curve("error of all nodes", run.error, SAMPLING, ":", aside=True)]
     if theory is not None:
         curves += error_theory(theory)
     if run.sketch_error:

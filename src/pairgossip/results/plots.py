@@ -180,7 +180,7 @@ def _draw_chart(
         ax.set_ylim(-1, 1)
     _set_axis(ax, [result], against)
     ax.set_ylabel(chart.label)
-    ax.set_title(textwrap.fill(describe(result), _TITLE_WIDTH), fontsize="medium")
+    ax.set_title(_title(result), fontsize="medium")
     _add_grid_and_legend(ax)
     return ax
 
@@ -244,6 +244,10 @@ def _find_comparison(results: list[Run | Fit], what: str | None) -> Comparison:
     return choices[what]
 
 
+def _title(result: Run | Fit) -> str:
+    return textwrap.fill(describe(result), _TITLE_WIDTH)
+
+
 def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
     """Label results by what they are, numbering those that are alike."""
     labeled: dict[str, Run | Fit] = {}
@@ -251,6 +255,7 @@ def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
         family = result.sites.family or "graph"
         construction = f", {result.construction}" if result.construction else ""
         of = "" if result.positive is None else f" (positive: {result.positive})"
+        of += "" if result.faults is None else f", {result.faults}"
         label = f"{family} ({result.nodes:,}){construction}, {what_ran(result)}{of}"
         alike = sum(other.partition(" #")[0] == label for other in labeled)
         labeled[f"{label} #{alike + 1}" if alike else label] = result
@@ -298,7 +303,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     after = format_count(run.iterations[checkpoint], "iteration")
     number = trial % run.trials
     which = f"trial {number}, " if run.trials > 1 else ""
-    ax.set_title(f"{describe(run)}\n{which}after {after}", fontsize="medium")
+    ax.set_title(f"{_title(run)}\n{which}after {after}", fontsize="medium")
     return ax
 
 

@@ -148,6 +148,7 @@ class Result:
             where = f"{format_count(self.rows, 'row')} at {format_count(self.sites.n, 'site')}"
         trials = format_count(self.trials, "trial")
         of = "" if self.positive is None else f", positive: {self.positive}"
+        of += "" if self.faults is None else f", {self.faults}"
         return f"{where}: {trials}, {format_count(self.iterations[-1], 'iteration')}{of}"
 
     @property

@@ -424,7 +424,7 @@ class Run(Result):
         interval = "no interval" if self.level is None else "interval: sampling error"
         error = f"error {self.error[-1]:.2g}"
         if self.has_dishonest and self.honest_error is not None:
-            error = f"error of honest nodes {self.honest_error[-1]:.2g} ({self.faults})"
+            error = f"error of honest nodes {self.honest_error[-1]:.2g}"
         p = "" if self.null_error is None else f"p: {self.p_law}, {interval}, "
         return (
             f"<Run {what_ran(self)} on {self._extent}, target {target}, "

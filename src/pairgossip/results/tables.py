@@ -68,6 +68,8 @@ def as_dataset(run: Run) -> xarray.Dataset:
         variables["local_exchanges"] = (CURVE, run.local_exchanges)
     if run.groups is not None and run.groups.size == run.nodes:
         variables["site"] = ((NODE,), run.groups)
+    if run.honest is not None:
+        variables["is_honest"] = ((NODE,), np.isin(np.arange(run.nodes), run.honest))
     if run.privacy is not None and run.privacy_error is not None:
         attributes |= {"epsilon": run.privacy.epsilon} | run.privacy_error._asdict()
     axes = {TRIAL: np.arange(run.trials), ITERATION: run.iterations, NODE: np.arange(run.nodes)}
