@@ -17,6 +17,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import BoolArray, IntArray, PairArray
+from pairgossip.engine.exchanges.spoil import Spoil
 from pairgossip.engine.schedule import Schedule, child
 from pairgossip.errors import needed_for, needed_for_speed
 from pairgossip.graphs import Graph, GroupedGraph
@@ -162,6 +163,9 @@ class Trial(ABC, Generic[R]):
     any time without disturbing the run.
     """
 
+    _spoil: Spoil | None = None
+    """What goes wrong on one side of exchanges."""
+
     def __init__(
         self, checkpoints: IntArray, schedule: Schedule, meter: Meter, record: R, *, timed: bool
     ) -> None:
@@ -224,14 +228,9 @@ class Trial(ABC, Generic[R]):
             self.record.time[at] = self._schedule.time_of(self.done)
         self.record.traffic[at] = self.traffic()
         self.record.lost[at] = self._schedule.lost
-        self.record.half_lost[at] = self.half_lost
+        self.record.half_lost[at] = 0 if self._spoil is None else self._spoil.half_losses.count
         self._measure(at)
         self.record.written = at + 1
-
-    @property
-    def half_lost(self) -> int:
-        """How many exchanges one of the two nodes has not learned of until now."""
-        return 0
 
     def traffic(self) -> tuple[int, ...]:
         """Return what was sent until now."""

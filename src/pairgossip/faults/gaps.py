@@ -48,8 +48,11 @@ class HalfLosses:
 
     def __init__(self, probability: float, places: Generator, sides: Generator) -> None:
         self._gaps, self._sides = Gaps(probability, places), sides
+        self.count = 0
+        """How many there were until now."""
 
     def take(self, exchanges: PairArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return places among the next exchanges, and the side, 0 or 1, that does not learn."""
         places = self._gaps.take(len(exchanges))
+        self.count += len(places)
         return places, (self._sides.random(len(places)) < 0.5).astype(np.int64)

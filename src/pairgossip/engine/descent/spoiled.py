@@ -28,20 +28,13 @@ class SpoiledDescent:
 
     def __init__(self, engine: RowsEngine, spoil: faults.Spoil) -> None:
         self._engine, self._faulty = engine, spoil.faulty
-        self._half_losses = spoil.half_losses()
-        self.half_lost = 0
-        """How many exchanges were half lost until now."""
+        self._half_losses = spoil.half_losses
         self.snapshot, self.restore = engine.snapshot, engine.restore
         self._spare: list[list[Any]] = [[], [], []]
-
-    def skip(self, exchanges: PairArray) -> None:
-        """Pass over exchanges that were carried out already."""
-        self.half_lost += len(self._half_losses.take(exchanges)[0])
 
     def advance(self, exchanges: PairArray) -> None:
         """Carry out a block of exchanges."""
         places, sides = self._half_losses.take(exchanges)
-        self.half_lost += len(places)
         faults.run_spoiled(
             faults.Tools(_run, _first_lie, _copy_row),
             faults.Actions(None, faults.lie_to_partner, _see, _find_clip, _forge),

@@ -134,10 +134,9 @@ class DescentTrial(Trial[DescentRecord]):
             problem = problem.for_trial(child(seed, TRIAL_PROBLEM))
         self._descent = setup.descent._replace(problem=problem)
         self._engine = build_descent(setup.engine, self._descent)
-        self._spoiled: SpoiledDescent | None = None
-        spoil = spoil_trial(setup.faulty, seed)
-        if spoil is not None:
-            self._engine = self._spoiled = SpoiledDescent(cast(RowsEngine, self._engine), spoil)
+        self._spoil = spoil_trial(setup.faulty, seed)
+        if self._spoil is not None:
+            self._engine = SpoiledDescent(cast(RowsEngine, self._engine), self._spoil)
         self._before: Snapshot | None = None
         record, schedule = DescentRecord(setup), setup.schedule(seed)
         record.reports = problem.reports
@@ -146,19 +145,14 @@ class DescentTrial(Trial[DescentRecord]):
         if origin.states:  # pass over the exchanges made before, and take up the state after them
             for exchanges in schedule.skip(origin.iterations):
                 meter.count(*schedule.account(exchanges))
-                if self._spoiled is not None:
-                    self._spoiled.skip(exchanges[0])
+                if self._spoil is not None:
+                    self._spoil.half_losses.take(exchanges[0])
             self._engine.restore(origin.states[number], origin.iterations)
             self.done = origin.iterations
 
     def read(self) -> Snapshot:
         """Return the state of every node."""
         return self._engine.snapshot()
-
-    @property
-    def half_lost(self) -> int:
-        """How many exchanges were half lost until now."""
-        return 0 if self._spoiled is None else self._spoiled.half_lost
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return the objective of every model, penalty included; NaN where it diverged."""

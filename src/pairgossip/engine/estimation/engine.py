@@ -39,8 +39,6 @@ class Engine:
 
     has_undefined = False
     """Whether nodes may have no estimate yet, which is NaN then."""
-    half_lost = 0
-    """How many exchanges one of the two nodes has not learned of until now."""
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
         """Carry out a block of iterations; return after how many of them the run ended by itself.
@@ -137,9 +135,7 @@ class Flooding(Engine):
             used = self._flood(exchanges[0])
             one, other = exchanges[0][:used].T
             self.exchanges += int(np.count_nonzero(one != other))
-        ended = self._engine.advance((exchanges[0][used:],))
-        self.half_lost = self._engine.half_lost
-        return ended
+        return self._engine.advance((exchanges[0][used:],))
 
     def _flood(self, exchanges: PairArray) -> int:
         """Let nodes learn; return how many exchanges it took."""

@@ -222,9 +222,9 @@ class EstimationTrial(Trial[TrialRecord]):
         problem = setup.problem.for_trial(child(seed, TRIAL_PROBLEM))
         if setup.privacy_error is not None:
             record.private_value = problem.exact()
-        self._setup = setup
+        self._setup, self._spoil = setup, setup.spoil(seed)
         self._problem = problem
-        self._engine = build_engine(setup.engine, problem, setup.procedure, setup.spoil(seed))
+        self._engine = build_engine(setup.engine, problem, setup.procedure, self._spoil)
         self._seen = SeenErrors()
         self._visitors: Visitors | None = None
         self._rows: RowErrors | None = None
@@ -266,11 +266,6 @@ class EstimationTrial(Trial[TrialRecord]):
                 "value for some pair, or the data are so large that sums of them overflow."
             )
         return problem.read(values)
-
-    @property
-    def half_lost(self) -> int:
-        """How many exchanges one of the two nodes has not learned of until now."""
-        return self._engine.half_lost
 
     @property
     def _floods(self) -> bool:

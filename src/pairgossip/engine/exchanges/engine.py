@@ -45,9 +45,7 @@ class ExchangeEngine(Engine):
         exchange = self._code.prepare_exchange(form.exchange, takes_values=takes_values)
         values = self._code.kernel_values(problem, len(self.states))
         self.has_undefined = form.read is not InPlace._field_defaults["read"]
-        self.half_lost = 0
-        """How many exchanges were lost on one side until now."""
-        self._half_losses = None if spoil is None else spoil.half_losses()
+        self._half_losses = None if spoil is None else spoil.half_losses
         self._runs = [
             self._code.bind_run(exchange, *one)
             if spoil is None
@@ -75,7 +73,6 @@ class ExchangeEngine(Engine):
         faults: tuple[Any, ...] = ()
         if self._half_losses is not None:
             faults = self._half_losses.take(block)
-            self.half_lost += len(faults[0])
         for run in self._runs:
             run(block, *faults)
 

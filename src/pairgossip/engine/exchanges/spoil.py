@@ -28,16 +28,13 @@ _OF_ONE_COMPONENT = (ATTACKS["constant"], ATTACKS["sign"])
 """Attacks that would leave a ratio as it is, or at 1, if they were made on both of its parts."""
 
 
-class Spoil(NamedTuple):
-    """The faults of a trial, and where its chances come from."""
+class Spoil:
+    """The faults of a trial on one side of its exchanges."""
 
-    faulty: FaultyNetwork
-    seed: SeedSequence
-
-    def half_losses(self) -> HalfLosses:
-        """Draw which exchanges are half lost."""
-        places, sides = (Generator(SFC64(child(self.seed, number))) for number in range(2))
-        return HalfLosses(self.faulty.faults.half_loss, places, sides)
+    def __init__(self, faulty: FaultyNetwork, seed: SeedSequence) -> None:
+        self.faulty = faulty
+        places, sides = (Generator(SFC64(child(seed, number))) for number in range(2))
+        self.half_losses = HalfLosses(faulty.faults.half_loss, places, sides)
 
 
 class Tools(NamedTuple):
