@@ -101,8 +101,11 @@ def differ(one: FloatArray, other: FloatArray) -> FloatArray:
 PAIRS, GOSTA = Pairs(rows(N), differ), Procedure(find_method("gosta"), "async")
 
 
-@pytest.mark.parametrize("engine", ["auto", "plain"])
-@pytest.mark.parametrize("faults", CASES, ids=str)
+@pytest.mark.parametrize(
+    ("faults", "engine"),
+    [*((faults, "plain") for faults in CASES), *((CASES[at], "auto") for at in (0, 5, 6))],
+    ids=str,
+)
 def test_gosta_with_faults(faults: Faults, engine: str) -> None:
     expected = transcription(PAIRS.matrix(), faults, 100, averages=False)
     running = spoiled(engine, PAIRS, GOSTA, faults)
@@ -110,7 +113,7 @@ def test_gosta_with_faults(faults: Faults, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["auto", "plain"])
-@pytest.mark.parametrize("faults", CASES[2::4], ids=str)
+@pytest.mark.parametrize("faults", CASES[6:], ids=str)
 def test_averaging_with_faults(faults: Faults, engine: str) -> None:
     problem = Means(rows(N))
     expected = transcription(problem.features, faults, 100, averages=True)
@@ -134,18 +137,19 @@ def test_weights_and_shared_numbers_are_left_alone() -> None:
 
 
 def test_blocks_do_not_matter() -> None:
-    faults, sizes = Faults(half_loss=0.1, liars=2), ((500,), (1, 3, 96, 200, 200))
+    faults = Faults(half_loss=0.1, liars=2, attack="sign")
+    sizes = ((500,), (1, 3, 96, 200, 200))
     once, often = (spoiled("auto", PAIRS, GOSTA, faults, blocks).estimates() for blocks in sizes)
     np.testing.assert_array_equal(once, often)
 
 
-@pytest.mark.parametrize("engine", ["auto", "plain"])
-def test_an_attack_that_returns_no_number_is_refused(engine: str) -> None:
+def test_an_attack_that_returns_no_number_is_refused() -> None:
     def divide(z: Any, liar: int, partner: int, clip: float, network: Any) -> float:
         return float(0 * np.log(0 * z[liar]))
 
-    with pytest.raises(InputError, match=r"^An attack returned NaN: let its function return num"):
-        spoiled(engine, PAIRS, GOSTA, Faults(liars=2, attack=divide))
+    running = spoiled("plain", PAIRS, GOSTA, Faults(liars=2, attack=divide))
+    with pytest.raises(InputError, match=r"^Lies turned out to be NaN: let the attack function, "):
+        running.estimates()
 
 
 def test_of_a_ratio_some_attacks_change_one_part() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, PairArray
 from pairgossip.engine.descent.engines import DescentEngine, NodeParts
 from pairgossip.engine.exchanges import spoil as faults
+from pairgossip.errors import InputError
 from pairgossip.faults.attacks import Network, usual_distance
 
 
@@ -84,5 +85,6 @@ def _find_clip(
 
 
 def _forge(engine: RowsEngine, liar: int, lie: FloatArray) -> None:
-    z = engine.parts().z
-    z[liar] = [faults.cut_lie(one) for one in np.broadcast_to(lie, z[liar].shape)]
+    if np.isnan(lie).any():
+        raise InputError(faults.NO_NUMBERS)
+    engine.parts().z[liar] = faults.cut_lie(lie)

@@ -226,10 +226,7 @@ def bind_spoiled_run(
 ) -> Callable[[PairArray, IntArray, IntArray], None]:
     """Return what carries out blocks of exchanges with faults."""
     if attack is not None:
-        all_nodes, two = typeof(state), (types.intp, types.intp)
-        z, knows = _find_kind(actions.see, all_nodes), typeof(network)
-        clip = _find_kind(actions.clip, all_nodes, z, *two, knows)
-        attack = prepare_pointer(attack, z, *two, clip, knows)
+        attack = prepare(attack)
     first = _TOOLS, actions, attack, state, h, rows, spare, network
     run: Callable[[PairArray, IntArray, IntArray], None]
     run = bind(_run_spoiled, first, _BLOCK, _PLACES, _PLACES)

@@ -11,6 +11,7 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation.engine import Engine, Procedure
 from pairgossip.engine.exchanges import written
 from pairgossip.engine.exchanges.spoil import (
+    NO_NUMBERS,
     Spoil,
     check_liars,
     choose_actions,
@@ -46,6 +47,7 @@ class ExchangeEngine(Engine):
         values = self._code.kernel_values(problem, len(self.states))
         self.has_undefined = form.read is not InPlace._field_defaults["read"]
         self._half_losses = None if spoil is None else spoil.half_losses
+        self._may_lie_nan = False
         self._runs = [
             self._code.bind_run(exchange, *one)
             if spoil is None
@@ -60,6 +62,7 @@ class ExchangeEngine(Engine):
         if faulty.network.is_liar.any():
             check_liars(self._name, form, state)
             attack = faulty.attack
+            self._may_lie_nan = not isinstance(faulty.faults.attack, str)
         prepare, is_counted = self._code.prepare, self._is_counted
         actions = choose_actions(form, exchange, faulty, prepare, is_counted=is_counted)
         rows = rows_of(state, self._shape[0])
@@ -80,6 +83,8 @@ class ExchangeEngine(Engine):
         """Read every node's estimates, shape (n, components)."""
         with np.errstate(all="ignore"):
             columns = [np.array(self._form.read(state), dtype=np.float64) for state in self.states]
+        if self._may_lie_nan and not self.has_undefined and np.isnan(columns).any():
+            raise InputError(NO_NUMBERS)
         expected = self._shape if self._form.vectors else self._shape[:1]
         for column in columns:
             if column.shape != expected:
