@@ -50,7 +50,7 @@ def stop(*_: object, **__: object) -> None:
 def test_ctrl_c_in_the_theory_keeps_the_run(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.results.run.theory_curves", stop)
+    monkeypatch.setattr("pairgossip.results.theory.theory_curves", stop)
     answer = cli("demo", "--quick", "--out", tmp_path)
     file = tmp_path / "runs" / "complete.npz"
     assert answer.code == 130

@@ -114,7 +114,7 @@ def test_the_theory_may_be_left_out(
     figures: list[Figure],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pairgossip.results.run.theory_curves", stop)
+    monkeypatch.setattr("pairgossip.results.theory.theory_curves", stop)
     save, table, plot = tmp_path / "run.npz", tmp_path / "run.csv", tmp_path / "run.png"
     tokens = ("--iterations", 1000, "--save", save, "--csv", table, "--plot", plot)
     answer = cli("estimate", single, "--kernel", "gini", *tokens)
