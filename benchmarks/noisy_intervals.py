@@ -37,13 +37,17 @@ from benchmarks.blocks import add_options, do_all
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.peer.spec.spec import Spec, parse_spec
-from pairgossip.peer.sums import noisy
-from pairgossip.peer.sums.cells import Block, Cells, Sums
 from pairgossip.peer.sums.noise import NoiseLaw
-from pairgossip.peer.sums.noisy import explain_no_interval
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.results import Result
-from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of, noise_law
+from pairgossip.peer.sums.statistics import (
+    StatisticsProgram,
+    cells_of,
+    explain_no_interval,
+    noise_law,
+)
+from pairgossip.summaries import noisy
+from pairgossip.summaries.tables import CountTable, Layout, Sums
 
 MEMBERS, HONEST = 5, 4
 ROWS = (200, 600, 2_000, 10_000)
@@ -202,9 +206,9 @@ def forms_kept() -> Iterator[None]:
     """Compute the forms of a kernel once: they are the same for all samples."""
     found, kept = noisy.find_forms, list[noisy.Forms]()
 
-    def find(block: Block, kernel: Kernel | Combination) -> noisy.Forms:
+    def find(table: CountTable, kernel: Kernel | Combination) -> noisy.Forms:
         if not kept:
-            kept.append(found(block, kernel))
+            kept.append(found(table, kernel))
         return kept[0]
 
     noisy.find_forms = find
@@ -234,7 +238,7 @@ def study(setting: Setting, samples: int) -> Found:
     samples = min(samples, _REFUSED) if reason else samples
     for _ in range(samples):
         own = rows[rng.integers(len(rows), size=n)]
-        counts = cells.add_up(own).view(np.int64)[1:]
+        counts = cells.add_up(own)[1:]
         result = conclude(program, counts + draw_noise(law, len(counts), rng), n)
         assert result.noise is not None
         assert (result.noise.without_interval or "") == reason
@@ -250,7 +254,7 @@ def study(setting: Setting, samples: int) -> Found:
     return Found(len(held) / samples, covers, median[0], float(np.mean(plain)), median[1], reason)
 
 
-def _plain(cells: Cells, sums: Sums, target: float) -> bool:
+def _plain(cells: Layout, sums: Sums, target: float) -> bool:
     found = cells.reading(sums.n).find(cells.spread(sums.shares), 0.0)
     return found.low <= target <= found.high
 

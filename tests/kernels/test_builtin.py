@@ -20,7 +20,7 @@ from pairgossip.kernels import (
     CATALOG,
     Combination,
     Kernel,
-    Summary,
+    KernelEntry,
     describe,
     exact,
 )
@@ -184,7 +184,7 @@ def test_every_kernel_is_listed() -> None:
     table = describe()
     assert [line.name for line in table] == sorted(CATALOG)
     assert all(line.expression and line.description for line in table)
-    assert table[0] == Summary(
+    assert table[0] == KernelEntry(
         "auc",
         ("score", "label"),
         "1{l > l'} (1{s > s'} + ties 1{s = s'}) / 1{l > l'}",

@@ -10,7 +10,7 @@ from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
 from pairgossip.peer.sums.learning import count_told
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.sketches.grids import Grid
+from pairgossip.summaries.axes import Grid
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec, sums_text
 
@@ -135,7 +135,7 @@ def read_lone_rows(spec: Spec, parts: list[np.ndarray]) -> list[tuple[float, flo
     assert isinstance(axis, Grid)
     totals: list[np.ndarray] = []
     run_programs(start_programs(spec, parts), totals)
-    counts = cells.read_sums(totals[0]).tables[0].reshape(axis.bins, -1)
+    counts = cells.read_sums(totals[0].view(np.int64)).tables[0].reshape(axis.bins, -1)
     lone = np.flatnonzero((counts == 1).any(axis=1))
     return [(float(axis.edges[at]), float(axis.edges[at + 1])) for at in lone]
 

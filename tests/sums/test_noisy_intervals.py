@@ -12,15 +12,14 @@ from benchmarks.noisy_intervals import Setting, draw_noise, forms_kept, study
 from pairgossip.cli.sums import result_facts
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.result_page import _facts
-from pairgossip.peer.sums.cells import Cells, Sums
-from pairgossip.peer.sums.noisy import (
-    explain_no_interval,
+from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law
+from pairgossip.summaries.noisy import (
     find_forms,
     find_noisy,
     nearest_shares,
     rows_for_interval,
 )
-from pairgossip.peer.sums.statistics import cells_of, noise_law
+from pairgossip.summaries.tables import Layout, Sums
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -87,7 +86,7 @@ def test_the_bias_of_noise_is_taken_off_and_its_error_known(kernel: str) -> None
     """The mean and the spread over many draws of noise in the same counts."""
     spec = kernel_spec(kernel, ["a"], top='target = "u"', tables=NOISE)
     cells, rng, n = cells_of(spec), np.random.default_rng(8), 600
-    counts = cells.add_up(VALUES[:n, None]).view(np.int64)[1:]
+    counts = cells.add_up(VALUES[:n, None])[1:]
     law = noise_law(spec, 5)
     draws = [(counts + draw_noise(law, 64, rng)).astype(np.float64) for _ in range(300)]
     with forms_kept():
@@ -101,7 +100,7 @@ def test_the_bias_of_noise_is_taken_off_and_its_error_known(kernel: str) -> None
 
 def test_a_form_is_the_kernel_averaged_over_pairs_of_cells() -> None:
     spec = kernel_spec("gini", ["a"], top='whole = ["a"]', ranges=(0, 9), tables=NOISE)  # type: ignore[arg-type]
-    (block,) = cells_of(spec).blocks
+    (block,) = cells_of(spec).tables
     forms = find_forms(block, as_kernel("gini"))
     whole = np.arange(10.0)
     assert forms.pairs[0] == pytest.approx(np.abs(whole[:, None] - whole))
@@ -111,7 +110,7 @@ def test_a_form_is_the_kernel_averaged_over_pairs_of_cells() -> None:
 def test_whether_there_is_an_interval_follows_from_what_is_agreed() -> None:
     spec = kernel_spec("gini", ["a"], tables="[privacy]\nepsilon = 0.5")
     cells, law = cells_of(spec), noise_law(spec, 4)
-    least = rows_for_interval(cells, law)
+    least = rows_for_interval(cells, law.variance)
     assert explain_no_interval(cells, law, least) is None
     reason = explain_no_interval(cells, law, least - 1)
     assert reason == (
@@ -119,7 +118,7 @@ def test_whether_there_is_an_interval_follows_from_what_is_agreed() -> None:
         "privacy.epsilon, or fewer algorithm.bins"
     )
     fewer = kernel_spec("gini", ["a"], algorithm="bins = 16", tables="[privacy]\nepsilon = 0.5")
-    assert rows_for_interval(cells_of(fewer), law) == pytest.approx(least / 2, abs=1)
+    assert rows_for_interval(cells_of(fewer), law.variance) == pytest.approx(least / 2, abs=1)
 
 
 @pytest.mark.parametrize(("n", "is_given"), [(100, False), (600, True)])
@@ -167,7 +166,7 @@ def test_shares_are_the_nearest_that_are_possible() -> None:
 
 
 def check_figures(
-    cells: Cells, counts: np.ndarray, n: int, variance: float, moves: list[np.ndarray]
+    cells: Layout, counts: np.ndarray, n: int, variance: float, moves: list[np.ndarray]
 ) -> None:
     """Check that counts with other last digits have the same figures."""
     found = []
@@ -185,7 +184,7 @@ def test_other_last_digits_of_a_machine_change_no_figure(kernel: str) -> None:
     """Members sign figures that differ by 1e-9 at most, though covariances are singular here."""
     spec, rng = kernel_spec(kernel, ["a", "b"], tables=NOISE), np.random.default_rng(4)
     cells = cells_of(spec)
-    counts = cells.add_up(PAIRS).view(np.int64)[1:] + draw_noise(noise_law(spec, 5), 256, rng)
+    counts = cells.add_up(PAIRS)[1:] + draw_noise(noise_law(spec, 5), 256, rng)
     moves = [rng.normal(size=(16, 16)) * rounding for rounding in (1e-15, 1e-14)]
     check_figures(cells, counts.reshape(16, 16), len(PAIRS), 10.0, moves)
 

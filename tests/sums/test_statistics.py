@@ -15,10 +15,10 @@ from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.local_part import program_for
 from pairgossip.peer.storage.rows import read_rows
-from pairgossip.peer.sums.brackets import interval_about
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.sketches.grids import Grid
+from pairgossip.summaries.axes import Grid
+from pairgossip.summaries.intervals import interval_about
 from tests.sums.running import deal, run_programs, start_and_take, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -141,7 +141,7 @@ def test_a_value_that_moves_within_its_cell_changes_no_count(
 
 def test_counts_are_those_of_the_rows() -> None:
     spec = kernel_spec("auc", ["a"], "l")
-    (block,) = cells_of(spec).blocks
+    (block,) = cells_of(spec).tables
     edges = np.linspace(0, 1, 65)
     table, *_ = np.histogram2d(SCORES, LABELS, (edges, [-0.5, 0.5, 1.5]))
     assert (block.tabulate(SCORED).reshape(64, 2) == table).all()

@@ -5,7 +5,7 @@ from pairgossip.kernels.builtin.classes import *  # noqa: F403
 from pairgossip.kernels.builtin.ranks import *  # noqa: F403
 from pairgossip.kernels.builtin.spread import *  # noqa: F403
 from pairgossip.kernels.data import check_data
-from pairgossip.kernels.exact import Summary, describe
+from pairgossip.kernels.exact import KernelEntry, describe
 from pairgossip.kernels.kernel import (
     CATALOG,
     Combination,
@@ -28,12 +28,12 @@ __all__ = [
     "Combination",
     "Formula",
     "Kernel",
+    "KernelEntry",
     "Means",
     "PairProblem",
     "Pairs",
     "Problem",
     "Ratio",
-    "Summary",
     "TrialPairs",
     "WholeSets",
     "as_kernel",

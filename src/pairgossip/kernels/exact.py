@@ -24,7 +24,7 @@ from pairgossip.kernels.orders import sharing_orders
 # The table of built-in kernels.
 
 
-class Summary(NamedTuple):
+class KernelEntry(NamedTuple):
     """One line of the table of built-in kernels."""
 
     name: str
@@ -35,11 +35,11 @@ class Summary(NamedTuple):
     same_as: str
 
 
-def describe() -> list[Summary]:
+def describe() -> list[KernelEntry]:
     """List the built-in kernels: what each reads, its formula, and what `exact` costs."""
     kernels = [CATALOG[name]() for name in sorted(CATALOG)]
     return [
-        Summary(
+        KernelEntry(
             kernel.name,
             kernel.columns,
             kernel.expression,

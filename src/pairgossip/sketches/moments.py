@@ -8,17 +8,12 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Formula, Pairs
+from pairgossip.kernels import Pairs
 from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
-from pairgossip.sketches.sketch import (
-    Points,
-    Sketch,
-    combine_averages,
-    formulas,
-    kernels_of,
-    wrong_kernel,
-)
+from pairgossip.sketches.sketch import kernels_of, wrong_kernel
+from pairgossip.summaries.features import Sketch, combine_averages, formulas
+from pairgossip.summaries.spread_features import Scatter, sketch_variance
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of powers rounding may take."""
@@ -58,7 +53,7 @@ class Moments:
     def _check_digits(self, sketch: Scatter, data: FloatArray) -> None:
         """Raise `InputError` if the rows are so far from the center that their spread is lost."""
         numbers = data.reshape(len(data), -1)[:, : sketch.dimension]
-        powers = (2, 4) if isinstance(sketch, _Variance) else (2,)
+        powers = (2, 4) if self.errors and sketch.clusters is None else (2,)
         far, apart = numbers - self.center, numbers - numbers.mean(axis=0)
         if any(
             _LOST * np.mean(far**power) > _MOST_LOST[power] * np.mean(apart**power)
@@ -75,77 +70,3 @@ class Moments:
         if pairs.data.ndim == 1:
             return np.arange(0)
         return np.unique(pairs.data[:, -1], return_index=True)[1]
-
-
-def sketch_variance(center: float, scale: float, *, errors: bool) -> Scatter:
-    """Return the sketch of a variance, with third and fourth powers if its error is wanted."""
-    return (_Variance if errors else Scatter)(center, 1, None, scale)
-
-
-@dataclass(frozen=True)
-class Scatter:
-    """The mean of ||x - y||^2 within clusters, up to a factor, from (share, mean, mean square).
-
-    Over all pairs of a cluster with share p, sum s and sum of squares q it is 2 (p q - ||s||^2).
-    """
-
-    center: float | FloatArray
-    """Subtracted from all columns, or one number for each."""
-    dimension: int
-    clusters: FloatArray | None
-    factor: float
-
-    @property
-    def statistic(self) -> tuple[Formula, ...]:
-        """Which kernel it is about."""
-        return (VARIANCE if self.clusters is None else SCATTER_SQUARED,)
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return distances from the center and their squared length, per cluster."""
-        table = rows.reshape(len(rows), -1)
-        shifted = table[:, : self.dimension] - self.center
-        squares = np.einsum("ij,ij->i", shifted, shifted)[:, None]
-        if self.clusters is None:  # the share of the only cluster is known
-            return np.hstack([shifted, squares])
-        moments = np.hstack([np.ones_like(squares), shifted, squares])
-        belongs = table[:, -1:] == self.clusters
-        return (belongs[:, :, None] * moments[:, None, :]).reshape(len(table), -1)
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        if self.clusters is None:
-            return self.factor * (mean[..., 1] - mean[..., 0] ** 2)
-        parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
-        share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
-        within = share * squares - (sums**2).sum(axis=-1)
-        return self.factor * within.sum(axis=-1)
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the statistic as often as wanted, shape (..., wanted)."""
-        return np.stack([self.readout(mean)] * len(wanted), axis=-1)
-
-
-class _Variance(Scatter):
-    """The variance with its sampling error, from third and fourth powers as well."""
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        shifted = rows.reshape(len(rows), -1) - self.center
-        return shifted ** np.arange(1, 5)
-
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return three points with the moments that the powers tell, and their row means."""
-        m, second, third, fourth = mean.T
-        m2 = second - m**2
-        m3 = third - 3 * m * second + 2 * m**3
-        m4 = fourth - 4 * m * third + 6 * m**2 * second - 3 * m**4
-        # Points at a, 0 and -b off the mean, with a - b = m3 / m2 and a b = m4 / m2 - (a - b)^2.
-        skewed = m3 / m2
-        root = np.sqrt(4 * m4 / m2 - 3 * skewed**2)
-        a, b = (root + skewed) / 2, (root - skewed) / 2
-        above, below = m2 / (a * root), m2 / (b * root)
-        offsets = np.stack([a, np.zeros_like(a), -b], axis=1)
-        row_means = offsets**2 + m2[:, None]
-        return Points(
-            np.stack([above, 1 - above - below, below], axis=1),
-            np.stack([row_means] * len(wanted), axis=-1),
-        )

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, lgamma, pi, sqrt
-from typing import ClassVar
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
-from pairgossip.sketches.bins import GiniBins
-from pairgossip.sketches.grids import Extent, Grid, Range, check_range, flooded_rows
-from pairgossip.sketches.sketch import Sketch, combine_averages, formulas, kernels_of, wrong_kernel
+from pairgossip.sketches.sketch import kernels_of, wrong_kernel
+from pairgossip.summaries.axes import Extent, Grid, Range, check_range, flooded_rows
+from pairgossip.summaries.features import Sketch, combine_averages, formulas
+from pairgossip.summaries.spread_features import GiniBins, Projections, spread_directions
 
 _LARGEST_MISFIT = 0.01
 """How far a polynomial may be off, relative to the largest value of the kernel."""
@@ -152,43 +151,3 @@ class Directions:
     def _project(self, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
         axes = spread_directions(pairs.dimension, self.directions)
         return axes, pairs.data.reshape(pairs.n, -1) @ axes.T
-
-
-def spread_directions(dimension: int, count: int) -> FloatArray:
-    """Return unit vectors in orthogonal groups, the same for everybody, shape (count, d)."""
-    if dimension == 1:
-        return np.ones((1, 1))
-    draws = np.random.Generator(np.random.Philox(0)).normal(
-        size=(-(-count // dimension), dimension, dimension)
-    )
-    groups = [np.linalg.qr(square)[0] for square in draws]
-    return np.vstack(groups)[:count]
-
-
-@dataclass(frozen=True)
-class Projections:
-    """The mean distance from the mean differences of projections."""
-
-    axes: FloatArray
-    parts: tuple[GiniBins, ...]
-
-    statistic: ClassVar[tuple[Formula, ...]] = (DISTANCE,)
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return the features of every projection, side by side."""
-        projected = rows.reshape(len(rows), -1) @ self.axes.T
-        pieces = zip(self.parts, projected.T, strict=True)
-        return np.hstack([part.features(column) for part, column in pieces])
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        sizes = [3 * part.grid.bins for part in self.parts]
-        pieces = np.split(mean, np.cumsum(sizes)[:-1], axis=-1)
-        readings = [part.readout(piece) for part, piece in zip(self.parts, pieces, strict=True)]
-        d = self.axes.shape[1]
-        factor = sqrt(pi) * exp(lgamma((d + 1) / 2) - lgamma(d / 2))
-        return factor * np.mean(readings, axis=0)
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the mean distance as often as wanted, shape (..., wanted)."""
-        return np.stack([self.readout(mean)] * len(wanted), axis=-1)

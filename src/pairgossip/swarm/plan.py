@@ -32,7 +32,7 @@ from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.rows import rows_text
-from pairgossip.peer.sums.questions import find_order_question
+from pairgossip.summaries.layouts import find_order_question
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph

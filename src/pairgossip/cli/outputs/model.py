@@ -98,7 +98,7 @@ def specified_model(
 def signed_model(result: Result, settings: dict[str, Any]) -> Model:
     """Return the model in a result of sums; raise `InputError` if it holds none."""
     from pairgossip.peer.spec.canonical_text import restore_spec
-    from pairgossip.peer.sums.questions import label_values
+    from pairgossip.peer.sums.labels import label_values
 
     if result.model is None:
         raise InputError("It holds a statistic and no model: give the result of a run on a loss.")

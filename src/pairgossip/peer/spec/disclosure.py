@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pairgossip.sketches.grids import Labels
+from pairgossip.summaries.axes import Labels
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
-    from pairgossip.peer.sums.cells import Cells
+    from pairgossip.summaries.tables import Layout
 
 
 def describe_disclosure(spec: Spec) -> list[str]:
@@ -61,8 +61,8 @@ _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work 
 
 
 def _describe_cells(spec: Spec) -> list[str]:
-    from pairgossip.peer.sums.noisy import rows_for_interval
     from pairgossip.peer.sums.statistics import cells_of, noise_law
+    from pairgossip.summaries.noisy import rows_for_interval
 
     cells = cells_of(spec)
     sentences = [
@@ -78,7 +78,7 @@ def _describe_cells(spec: Spec) -> list[str]:
         f"of a row what epsilon {spec.noise.epsilon:g} allows.",
     ]
     law = noise_law(spec, 1 + (spec.noise.honest or _ASSUMED_MEMBERS))
-    least = rows_for_interval(cells, law)
+    least = rows_for_interval(cells, law.variance)
     if least <= _FEW_ROWS:
         return sentences
     return [
@@ -89,19 +89,19 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
 
 
-def _describe_tables(cells: Cells, names: Sequence[str]) -> str:
+def _describe_tables(cells: Layout, names: Sequence[str]) -> str:
     """Name the cells of every table of counts."""
     if not cells.column_axes:
-        return f"{cells.blocks[0].shape[0]} cells along each of {len(cells.blocks)} directions"
-    tables = []
-    for block in cells.blocks:
+        return f"{cells.tables[0].shape[0]} cells along each of {len(cells.tables)} directions"
+    described = []
+    for table in cells.tables:
         parts = [
             f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{names[at]}'"
-            for axis, at in zip(block.axes, block.columns, strict=True)
+            for axis, at in zip(table.axes, table.columns, strict=True)
         ]
-        events = "" if block.only is None else f", where '{names[block.only]}' is 1"
-        tables.append(" by ".join(parts) + events)
-    return "; in each of ".join(tables)
+        events = "" if table.only is None else f", where '{names[table.only]}' is 1"
+        described.append(" by ".join(parts) + events)
+    return "; in each of ".join(described)
 
 
 def _describe_learning(spec: Spec) -> list[str]:

@@ -48,7 +48,7 @@ from pairgossip.peer.spec.differences import NOISE
 from pairgossip.peer.spec.differences import differences as differences
 
 if TYPE_CHECKING:
-    from pairgossip.peer.sums.questions import OrderQuestion
+    from pairgossip.summaries.layouts import OrderQuestion
 
 _DEFAULT_ROUNDS = 100
 """Sums of a run that learns, at most, if the file does not say."""
@@ -334,7 +334,7 @@ def _order_question(spec: Spec) -> OrderQuestion | None:
     """Return the statistic of order that sums are asked for; None for a kernel."""
     if not spec.is_sums:
         return None  # and nothing of sums is loaded into a small device
-    from pairgossip.peer.sums.questions import find_order_question
+    from pairgossip.summaries.layouts import find_order_question
 
     return find_order_question(str(spec.kernel))
 

@@ -10,19 +10,16 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import why_not_sketched
 from pairgossip.peer.spec.algorithm import OR_EXCHANGE
-from pairgossip.peer.sums.cells import MOST_CELLS
+from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
-from pairgossip.peer.sums.questions import (
-    check_kernel,
-    count_grades,
-    find_order_question,
-)
-from pairgossip.sketches.grids import Labels
+from pairgossip.summaries.axes import Labels
+from pairgossip.summaries.layouts import check_kernel, find_order_question
+from pairgossip.summaries.tables import MOST_CELLS
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec, SumsNoise
-    from pairgossip.peer.sums.cells import Cells
+    from pairgossip.summaries.tables import Layout
 
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
@@ -82,7 +79,7 @@ def _check_statistic(spec: Spec) -> None:
         _check_noise(spec.noise)
 
 
-def _check_whole(spec: Spec, names: Sequence[str], cells: Cells) -> None:
+def _check_whole(spec: Spec, names: Sequence[str], cells: Layout) -> None:
     """Refuse columns of whole numbers that cannot have a cell each, and what that makes useless."""
     axes = dict(zip(spec.columns, cells.column_axes, strict=False))
     with_cells = [name for name in names if name in axes]

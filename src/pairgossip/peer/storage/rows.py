@@ -127,7 +127,7 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
         _check_inside(table, spec.label, is_inside, allowed, "other classes")
     matrix = table.matrix() + 0.0  # minus zero would be signed as another number
     if spec.is_sums and spec.label is not None:
-        from pairgossip.peer.sums.questions import check_labels
+        from pairgossip.peer.sums.labels import check_labels
 
         check_labels(spec, matrix[:, -1])
     # Rows of one class are no mistake here: others may have the other class.

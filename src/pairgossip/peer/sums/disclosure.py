@@ -15,10 +15,11 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.sums.questions import find_order_question, label_values
+from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.results import CROWDED
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.sketches.grids import Grid
+from pairgossip.summaries.axes import Grid
+from pairgossip.summaries.layouts import find_order_question
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:

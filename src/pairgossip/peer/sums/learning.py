@@ -18,9 +18,9 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses import Loss, as_loss
 from pairgossip.losses.margins import Margin
 from pairgossip.peer.protocol.program import Ask, Disagreement, Words
+from pairgossip.peer.sums.labels import check_labels, count_grades, label_values
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
 from pairgossip.peer.sums.programs import Generation, SumsProgram, decode, encode
-from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import rounded_or_none
 from pairgossip.solvers.bins import LARGEST_BINS
 from pairgossip.solvers.scores import SPARING_ORDER, Agreement

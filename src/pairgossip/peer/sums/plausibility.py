@@ -17,13 +17,13 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.sums.brackets import POSSIBLE
-from pairgossip.peer.sums.cells import Block, Cells, Sums
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
-from pairgossip.peer.sums.questions import find_order_question
-from pairgossip.peer.sums.readings import Estimate
-from pairgossip.sketches.grids import Axis, Grid, Labels
+from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.intervals import POSSIBLE
+from pairgossip.summaries.layouts import find_order_question
+from pairgossip.summaries.readings import Estimate
+from pairgossip.summaries.tables import CountTable, Layout, Sums
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 """Rounding error per row, relative to the largest measure of a row, and of a value."""
 
 
-def check_sums(cells: Cells, sums: Sums, generation: Generation, law: NoiseLaw | None) -> None:
+def check_sums(cells: Layout, sums: Sums, generation: Generation, law: NoiseLaw | None) -> None:
     """Raise `Disagreement` if no rows of the members have these sums."""
     if sums.n != generation.rows:
         raise Disagreement(
@@ -47,10 +47,10 @@ def check_sums(cells: Cells, sums: Sums, generation: Generation, law: NoiseLaw |
         _check_noisy_counts(cells, sums, law)
 
 
-def _check_counts(cells: Cells, sums: Sums) -> None:
+def _check_counts(cells: Layout, sums: Sums) -> None:
     if any((table < 0).any() for table in sums.tables):
         raise Disagreement("a cell holds a negative number of rows")
-    for block, table in zip(cells.blocks, sums.tables, strict=True):
+    for block, table in zip(cells.tables, sums.tables, strict=True):
         if block.only is None and table.sum() != sums.n:
             raise Disagreement(
                 f"the cells hold {table.sum():,.0f} rows, and members have {sums.n:,.0f}"
@@ -62,9 +62,9 @@ def _check_counts(cells: Cells, sums: Sums) -> None:
             raise Disagreement("one table holds other rows than another")
 
 
-def _whole_table(cells: Cells, sums: Sums, block: Block) -> FloatArray:
+def _whole_table(cells: Layout, sums: Sums, block: CountTable) -> FloatArray:
     """Return the counts of all rows in the cells of a block that counts some rows only."""
-    return sums.tables[cells.blocks.index(block._replace(only=None))]
+    return sums.tables[cells.tables.index(block._replace(only=None))]
 
 
 class _Margin(NamedTuple):
@@ -76,14 +76,14 @@ class _Margin(NamedTuple):
     """How many counts were added up at most."""
 
 
-def _margins(cells: Cells, sums: Sums) -> Iterator[tuple[_Margin, _Margin]]:
+def _margins(cells: Layout, sums: Sums) -> Iterator[tuple[_Margin, _Margin]]:
     """Yield pairs of margins that are the same if tables are of the same rows.
 
     They are those of the label, and of every column that is in two tables, at common edges.
     """
     whole = [
         (block, table)
-        for block, table in zip(cells.blocks, sums.tables, strict=True)
+        for block, table in zip(cells.tables, sums.tables, strict=True)
         if block.only is None
     ]
     for (first, one), (second, other) in combinations(whole, 2):
@@ -104,7 +104,7 @@ def _common_points(axes: list[Axis]) -> FloatArray:
 
 
 def _margin(
-    cells: Cells, block: Block, table: FloatArray, column: int, points: FloatArray
+    cells: Layout, block: CountTable, table: FloatArray, column: int, points: FloatArray
 ) -> _Margin:
     """Count the rows of a table below points of a column, by class where the table has classes."""
     at, label = block.columns.index(column), cells.columns.label
@@ -125,14 +125,14 @@ def _refuse_beyond(values: FloatArray, counts: IntArray, slack: float, name: str
         raise Disagreement(f"{name} is beyond what so many rows in their ranges can have")
 
 
-def _check_noisy_counts(cells: Cells, sums: Sums, law: NoiseLaw) -> None:
+def _check_noisy_counts(cells: Layout, sums: Sums, law: NoiseLaw) -> None:
     """Refuse counts, and sums of counts, that are farther off than noise ever is."""
     checks = 4 * cells.counts**2  # of every run of cells, in each of the tables below
 
     def reach(counts: int) -> float:
         return law.reach(counts, _CHANCE / checks)
 
-    for block, table in zip(cells.blocks, sums.tables, strict=True):
+    for block, table in zip(cells.tables, sums.tables, strict=True):
         _refuse_beyond_noise(table, reach(1), reach(table.size))
         _refuse_beyond_noise(sums.n - table, reach(1), math.inf)
         if block.only is not None:

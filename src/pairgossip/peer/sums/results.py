@@ -19,8 +19,6 @@ import msgspec
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.text import clean_text, join_names
 
-LEVEL = 0.95
-"""Confidence level of all intervals."""
 _DIGITS = 12
 """Significant digits of the numbers of a result; members' numbers may differ in later ones."""
 _TOLERANCE = 1e-9

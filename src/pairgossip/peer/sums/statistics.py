@@ -10,21 +10,11 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Ask, Disagreement, Words
-from pairgossip.peer.sums.cells import Cells, Columns, Sums
-from pairgossip.peer.sums.kernel_cells import RankCells, SampleCells, cells_of_kernel
+from pairgossip.peer.sums.labels import check_labels, count_grades, label_values
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
-from pairgossip.peer.sums.noisy import Noisy, explain_no_interval, find_noisy
 from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation, SumsProgram
-from pairgossip.peer.sums.questions import (
-    check_labels,
-    count_grades,
-    find_order_question,
-    label_values,
-)
-from pairgossip.peer.sums.readings import Estimate, Reading
 from pairgossip.peer.sums.results import (
     CROWDED,
     AddedNoise,
@@ -32,8 +22,12 @@ from pairgossip.peer.sums.results import (
     rounded_interval,
     rounded_or_none,
 )
-from pairgossip.sketches.grids import Labels
-from pairgossip.text import join_names
+from pairgossip.summaries.axes import Labels
+from pairgossip.summaries.layouts import lay_out
+from pairgossip.summaries.noisy import Noisy, find_noisy, rows_for_interval
+from pairgossip.summaries.readings import Estimate, Reading
+from pairgossip.summaries.tables import Columns, Layout, Sums
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -97,7 +91,7 @@ class StatisticsProgram(SumsProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return the number of rows, and their counts, with noise if there is any."""
-        total = self._cells.add_up(self._rows)
+        total = self._cells.add_up(self._rows).view(np.uint64)
         if self._noise is not None:
             drawn = self._noise(ask.public, self._cells.counts)
             total[1:] += drawn.astype(np.int64).view(np.uint64)
@@ -107,7 +101,7 @@ class StatisticsProgram(SumsProgram):
         raise Disagreement("cells that are elsewhere")
 
     def _take(self, total: Words) -> None:
-        sums = self._cells.read_sums(total)
+        sums = self._cells.read_sums(total.view(np.int64))
         members = len(self._generation.members)
         law = None if self._noise is None else noise_law(self._spec, members)
         check_sums(self._cells, sums, self._generation, law)
@@ -165,6 +159,20 @@ class StatisticsProgram(SumsProgram):
         return slopes
 
 
+def explain_no_interval(layout: Layout, law: NoiseLaw, rows: float) -> str | None:
+    """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
+
+    Nothing is said about a statistic that has no interval without noise either.
+    """
+    least = rows_for_interval(layout, law.variance)
+    if rows >= least:
+        return None
+    return (
+        f"noise is too large beside {format_count(int(rows), 'row')}: an interval takes "
+        f"{least:,} rows, or a larger privacy.epsilon, or fewer algorithm.bins"
+    )
+
+
 def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
     """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
     crowded = tuple(rounded_or_none(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
@@ -192,12 +200,9 @@ def columns_of(spec: Spec) -> Columns:
     )
 
 
-def cells_of(spec: Spec) -> Cells:
+def cells_of(spec: Spec) -> Layout:
     """Return what is added up for a specification with a kernel."""
-    columns, asked = columns_of(spec), find_order_question(str(spec.kernel))
-    if asked is None:
-        return cells_of_kernel(columns, as_kernel(spec.kernel))
-    return RankCells(columns) if asked.statistic is None else SampleCells(columns, asked.statistic)
+    return lay_out(columns_of(spec), str(spec.kernel))
 
 
 def noise_law(spec: Spec, members: int) -> NoiseLaw:
@@ -206,4 +211,4 @@ def noise_law(spec: Spec, members: int) -> NoiseLaw:
     # A member knows its own part of the noise, so the others' must be enough to hide rows from it.
     others = max(members - 1, 1)
     honest = min(spec.noise.honest or others, others)
-    return NoiseLaw(spec.noise.epsilon, len(cells_of(spec).blocks), honest, members)
+    return NoiseLaw(spec.noise.epsilon, len(cells_of(spec).tables), honest, members)

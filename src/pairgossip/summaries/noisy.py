@@ -24,14 +24,11 @@ from pairgossip.kernels.kernel import evaluate
 from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.rank_brackets import Ends
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.peer.sums.brackets import POSSIBLE, level_of_ends
-from pairgossip.peer.sums.cells import Block, Cells, Sums, expand
-from pairgossip.peer.sums.noise import NoiseLaw
-from pairgossip.peer.sums.readings import Estimate, OrderReading, PairReading, SpreadReading
-from pairgossip.peer.sums.results import LEVEL
-from pairgossip.sketches.grids import Axis, Grid, Labels
-from pairgossip.sketches.samples import SampleReadout
-from pairgossip.text import format_count
+from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.intervals import LEVEL, POSSIBLE, level_of_ends
+from pairgossip.summaries.readings import Estimate, OrderReading, PairReading, SpreadReading
+from pairgossip.summaries.samples import SampleReadout
+from pairgossip.summaries.tables import CountTable, Layout, Sums, expand
 
 MOST_NOISE, MOST_UNFOLLOWED = 0.125, 0.005
 """Standard deviation of the noise of all counts together, as a part of the rows, up to which there
@@ -64,38 +61,27 @@ _ANGLES = 720
 """Directions in which averages are moved to find the ends of a statistic."""
 
 
-def rows_for_interval(cells: Cells, law: NoiseLaw) -> int:
-    """Return how many rows of all members it takes for an interval; 0 if none ever has one."""
-    most = MOST_NOISE
-    if not _is_followed(cells):
-        most, even = MOST_UNFOLLOWED, np.full(cells.counts, 1 / cells.counts)
-        if math.isnan(cells.reading(_ANY_ROWS).find(cells.spread(even), 0.0).low):
-            return 0  # nor is there an interval without noise
-    return math.ceil(math.sqrt(cells.counts * law.variance) / most)
+def rows_for_interval(layout: Layout, variance: float) -> int:
+    """Return how many rows it takes for an interval; 0 if none ever has one.
 
-
-def explain_no_interval(cells: Cells, law: NoiseLaw, rows: float) -> str | None:
-    """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
-
-    Nothing is said about a statistic that has no interval without noise either.
+    ``variance`` is that of the noise of a count.
     """
-    least = rows_for_interval(cells, law)
-    if rows >= least:
-        return None
-    return (
-        f"noise is too large beside {format_count(int(rows), 'row')}: an interval takes "
-        f"{least:,} rows, or a larger privacy.epsilon, or fewer algorithm.bins"
-    )
+    most = MOST_NOISE
+    if not _is_followed(layout):
+        most, even = MOST_UNFOLLOWED, np.full(layout.counts, 1 / layout.counts)
+        if math.isnan(layout.reading(_ANY_ROWS).find(layout.spread(even), 0.0).low):
+            return 0  # nor is there an interval without noise
+    return math.ceil(math.sqrt(layout.counts * variance) / most)
 
 
-def _is_followed(cells: Cells) -> bool:
+def _is_followed(layout: Layout) -> bool:
     """Return whether it is known what noise in the counts does to the statistic."""
-    reading = cells.reading(_ANY_ROWS)
+    reading = layout.reading(_ANY_ROWS)
     if isinstance(reading, SpreadReading) and reading.of_classes is not None:
         return False
     if isinstance(reading, PairReading):
         is_small = len(reading.kernel.components) <= _MOST_KERNELS
-        return is_small and len(cells.blocks) == 1 and cells.counts <= _MOST_POINTS
+        return is_small and len(layout.tables) == 1 and layout.counts <= _MOST_POINTS
     part = reading.part if isinstance(reading, OrderReading) else None
     return isinstance(part, SampleReadout) and isinstance(part.statistic, Quantile)
 
@@ -108,14 +94,14 @@ class Noisy(NamedTuple):
     """The standard error of the value that comes from noise."""
 
 
-def find_noisy(cells: Cells, sums: Sums, variance: float) -> Noisy | None:
+def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy | None:
     """Return what counts tell whose noise has this variance; None if noise is not followed."""
-    if not _is_followed(cells):
+    if not _is_followed(layout):
         return None
-    reading, of_share = cells.reading(sums.n), variance / sums.n**2
-    shares = sums.shares - (sums.shares.sum() - 1) / cells.counts
+    reading, of_share = layout.reading(sums.n), variance / sums.n**2
+    shares = sums.shares - (sums.shares.sum() - 1) / layout.counts
     if isinstance(reading, PairReading):
-        return _NoisyPairs(reading, cells, shares, of_share).find()
+        return _NoisyPairs(reading, layout, shares, of_share).find()
     assert isinstance(reading, OrderReading) and isinstance(reading.part, SampleReadout)
     assert isinstance(reading.part.statistic, Quantile)
     level, axis = reading.part.statistic.share, reading.part.axis
@@ -131,16 +117,16 @@ class Forms(NamedTuple):
     """The kernels' values of pairs of a row with itself, shape (kernels, cells)."""
 
 
-def find_forms(block: Block, kernel: Kernel | Combination) -> Forms:
+def find_forms(table: CountTable, kernel: Kernel | Combination) -> Forms:
     """Return the forms of a kernel on a table, of which a few points stand for the rows of a cell.
 
     Rows are spread over their cell as the cells beside it suggest, or evenly if cells widen fast.
     """
-    axes = [_axis_points(axis, block) for axis in block.axes]
+    axes = [_axis_points(axis, table) for axis in table.axes]
     spread: FloatArray = np.ones((1, 1))
     for one in axes:
         spread = np.asarray(np.kron(spread, one.spread))
-    order, kinds = np.argsort(block.columns), kernel.components
+    order, kinds = np.argsort(table.columns), kernel.components
     points, shifts = (
         np.stack([part.ravel() for part in np.meshgrid(*numbers, indexing="ij")], axis=1)[:, order]
         for numbers in ([one.places for one in axes], [one.shifts for one in axes])
@@ -164,12 +150,12 @@ class _AxisPoints(NamedTuple):
     """The weights of points by the shares of cells, shape (cells, points)."""
 
 
-def _axis_points(axis: Axis, block: Block) -> _AxisPoints:
+def _axis_points(axis: Axis, table: CountTable) -> _AxisPoints:
     if isinstance(axis, Labels):
         return _AxisPoints(axis.values, np.zeros(axis.bins), np.eye(axis.bins))
-    grids = sum(isinstance(one, Grid) for one in block.axes)
+    grids = sum(isinstance(one, Grid) for one in table.axes)
     powers = 1 if grids > 1 else axis.powers
-    if math.prod(block.shape) * (powers + 1) ** grids > _MOST_POINTS:
+    if math.prod(table.shape) * (powers + 1) ** grids > _MOST_POINTS:
         return _AxisPoints(axis.middles, _SHIFT * axis.widths, np.eye(axis.bins))
     grid = Grid(axis.edges, powers)
     shifts = _SHIFT * np.repeat(grid.widths, powers + 1)
@@ -196,14 +182,14 @@ class _NoisyPairs:
     """A statistic of pairs, from shares of rows of which some are negative."""
 
     reading: PairReading
-    cells: Cells
+    layout: Layout
     shares: FloatArray
     variance: float
     """Variance of the noise of a share."""
 
     def find(self) -> Noisy:
         """Return the value without the bias of noise, and an interval."""
-        kernel, forms = self.reading.kernel, find_forms(self.cells.blocks[0], self.reading.kernel)
+        kernel, forms = self.reading.kernel, find_forms(self.layout.tables[0], self.reading.kernel)
         averages = self._average(forms, self.shares, self.variance)
         value, slopes = float(kernel.combine(averages)), kernel.slopes(averages)
         rates = 2 * forms.pairs @ self.shares  # of averages with shares, (kernels, cells)
@@ -248,7 +234,7 @@ class _NoisyPairs:
         if not math.isfinite(value):
             return limits
         shares = nearest_shares(self.shares)
-        likely = self.reading.find(self.cells.spread(shares), 0.0)
+        likely = self.reading.find(self.layout.spread(shares), 0.0)
         middle, opened = float(kernel.combine(self._average(forms, shares, 0.0))), np.zeros(2)
         if not math.isnan(likely.bracket[0]) and math.isfinite(middle):
             opened = np.maximum(np.subtract(likely.bracket, middle) * (-1, 1), 0.0)

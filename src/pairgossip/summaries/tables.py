@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, distinct
-from pairgossip.peer.protocol.program import Words
-from pairgossip.peer.sums.readings import Reading
-from pairgossip.sketches.grids import Axis, Grid, Labels, Range
+from pairgossip.summaries.axes import Axis, Grid, Labels, Range
+from pairgossip.summaries.readings import Reading
 
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
@@ -91,7 +90,7 @@ def rounding_step(width: float) -> float:
     return math.ldexp(1.0, math.frexp(width)[1] - _STEPS)
 
 
-class Block(NamedTuple):
+class CountTable(NamedTuple):
     """A table of counts: rows by the cells of one or more columns."""
 
     axes: tuple[Axis, ...]
@@ -120,7 +119,7 @@ class Sums(NamedTuple):
 
     n: float
     tables: tuple[FloatArray, ...]
-    """The counts of every block, in the shape of its axes."""
+    """The counts of every table, in the shape of its axes."""
 
     @property
     def shares(self) -> FloatArray:
@@ -128,7 +127,7 @@ class Sums(NamedTuple):
         return np.concatenate([one.ravel() for one in self.tables]) / self.n
 
 
-class Cells(ABC):
+class Layout(ABC):
     """The tables of counts that members add up for one statistic."""
 
     powers = 1
@@ -137,7 +136,7 @@ class Cells(ABC):
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.axes = self.lay()
-        self.blocks = tuple(self.lay_blocks())
+        self.tables = tuple(self.lay_tables())
 
     @property
     def column_axes(self) -> tuple[Axis, ...]:
@@ -149,7 +148,7 @@ class Cells(ABC):
         return self.columns.axes(self.powers)
 
     @abstractmethod
-    def lay_blocks(self) -> Sequence[Block]:
+    def lay_tables(self) -> Sequence[CountTable]:
         """Return the tables of counts."""
 
     @abstractmethod
@@ -157,30 +156,30 @@ class Cells(ABC):
         """Return what means of features of n rows tell."""
 
     def prepare(self, rows: FloatArray) -> FloatArray:
-        """Return the numbers of every row that the blocks count."""
+        """Return the numbers of every row that the tables count."""
         return rows
 
     @property
     def counts(self) -> int:
         """How many counts there are."""
-        return sum(math.prod(block.shape) for block in self.blocks)
+        return sum(math.prod(table.shape) for table in self.tables)
 
     @property
     def words(self) -> int:
         """How many numbers a member contributes: that of its rows, and the counts."""
         return 1 + self.counts
 
-    def add_up(self, rows: FloatArray) -> Words:
+    def add_up(self, rows: FloatArray) -> IntArray:
         """Return what a member with these rows contributes; noise is not in it."""
         prepared = self.prepare(rows)
-        parts = [np.array([len(rows)]), *(block.tabulate(prepared) for block in self.blocks)]
-        return np.concatenate(parts).astype(np.int64).view(np.uint64)
+        parts = [np.array([len(rows)]), *(table.tabulate(prepared) for table in self.tables)]
+        return np.concatenate(parts).astype(np.int64)
 
-    def read_sums(self, total: Words) -> Sums:
+    def read_sums(self, total: IntArray) -> Sums:
         """Return the counts of a sum over all members."""
-        numbers = total.view(np.int64).astype(np.float64)
+        numbers = total.astype(np.float64)
         parts = self._split(numbers[1:])
-        return Sums(float(numbers[0]), tuple(part.reshape(block.shape) for block, part in parts))
+        return Sums(float(numbers[0]), tuple(part.reshape(table.shape) for table, part in parts))
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return mean features given the share of rows in every cell, shape (..., counts).
@@ -188,17 +187,17 @@ class Cells(ABC):
         Rows are spread over their cell as the cells beside it suggest.
         """
         parts = self._split(shares)
-        return np.concatenate([_spread(block, part) for block, part in parts], axis=-1)
+        return np.concatenate([_spread(table, part) for table, part in parts], axis=-1)
 
-    def _split(self, counts: FloatArray) -> Iterator[tuple[Block, FloatArray]]:
+    def _split(self, counts: FloatArray) -> Iterator[tuple[CountTable, FloatArray]]:
         """Return the numbers of each table, given those of all cells."""
-        ends = np.cumsum([math.prod(block.shape) for block in self.blocks])[:-1]
-        return zip(self.blocks, np.split(counts, ends, axis=-1), strict=True)
+        ends = np.cumsum([math.prod(table.shape) for table in self.tables])[:-1]
+        return zip(self.tables, np.split(counts, ends, axis=-1), strict=True)
 
 
-def _spread(block: Block, shares: FloatArray) -> FloatArray:
+def _spread(table: CountTable, shares: FloatArray) -> FloatArray:
     """Return features of rows that are spread over their cells, no steeper than rows can be."""
-    axes, tables = block.axes, shares.reshape(*shares.shape[:-1], *block.shape)
+    axes, tables = table.axes, shares.reshape(*shares.shape[:-1], *table.shape)
     even = _apply([_expand_alone(axis, _EVEN_POWERS) for axis in axes], tables)
     sloped = _apply([expand(axis) for axis in axes], tables)
     most = [_expand_alone(axis, _MOST_POWERS) for axis in axes]

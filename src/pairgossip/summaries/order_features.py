@@ -7,16 +7,15 @@ columns' features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import whole
-from pairgossip.errors import InputError
-from pairgossip.kernels import AnyKernel, Formula, Pairs
-from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels import AnyKernel, Formula
+from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import (
     BOTH_APART,
     COMPARABLE,
@@ -26,16 +25,14 @@ from pairgossip.kernels.builtin.ranks import (
     RANKING_RISK,
     SECOND_APART,
 )
-from pairgossip.sketches.grids import Axis, Range, check_range, flooded_rows, lay_bins
-from pairgossip.sketches.sketch import (
+from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.features import (
     Points,
     Sketch,
     check_half_ties,
     combine_averages,
     formulas,
-    kernels_of,
     stack_averages,
-    wrong_kernel,
 )
 
 _SIGNS = ("signs", "signs")
@@ -50,6 +47,7 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
 }
 """What kernels average, both ways of a pair: forms of the first column times the second's."""
 OF_ORDER = frozenset(_FORMS) - {AUC_ORDERED, AUC_COMPARED}
+OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
 ROUNDING = 1e-13
@@ -279,56 +277,6 @@ _TABLES: dict[tuple[Formula, ...], type[Table]] = {
 }
 
 
-@dataclass(frozen=True)
-class TwoWayBins:
-    """Counts and sums per cell of two columns' bins, for kernels of how pairs are ordered.
-
-    Parameters
-    ----------
-    bins
-        How many bins each column has; 4 bins^2 numbers are averaged, or twice that with events.
-    ranges
-        The range of either column, if all nodes know them.
-    errors
-        Whether to average squares per cell too, which sampling errors need: 9 bins^2 numbers.
-    """
-
-    bins: int = 8
-    ranges: tuple[Range, Range] | None = None
-    errors: bool = field(default=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", whole("The number of bins", self.bins))
-        if self.ranges is not None:
-            object.__setattr__(self, "ranges", _check_ranges(self.ranges))
-
-    def fit(self, pairs: Pairs) -> Sketch:
-        """Return the sketch of a statistic of how two columns order pairs."""
-        known = formulas(pairs.kernel)
-        if not (set(known) <= OF_ORDER or set(known) <= OF_SURVIVAL):
-            raise wrong_kernel("TwoWayBins", pairs.kernel, kernels_of(OF_ORDER, OF_SURVIVAL))
-        powers = 2 if self.errors else 1
-        x, y = (
-            lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)
-            for column, declared in enumerate(self.ranges or (None, None))
-        )
-        events = pairs.data.shape[1] == 3
-        return sketch_order(pairs.kernel, (x, y), pairs.count, pairs.scale, events=events)
-
-    def flooded(self, pairs: Pairs) -> IntArray:
-        """Return the rows whose numbers all nodes must learn first."""
-        if self.ranges is not None:
-            return np.arange(0)
-        return np.concatenate(
-            [flooded_rows(pairs.data[:, column], self._most) for column in range(2)]
-        )
-
-    @property
-    def _most(self) -> int:
-        """How many values of a column are told apart at no more cost than bins have."""
-        return (3 if self.errors else 2) * self.bins
-
-
 def sketch_order(
     kernel: AnyKernel,
     axes: tuple[Axis, Axis],
@@ -345,14 +293,150 @@ def sketch_order(
     return combine_averages(_TABLES.get(known, Table)(*axes, n, scale), kernel)
 
 
-def _check_ranges(declared: Any) -> tuple[Range, Range]:
-    try:
-        first, second = declared
-    except (TypeError, ValueError):
-        raise InputError(
-            f"There are two columns, but got {declared!r}: give the range of each, as in "
-            "{argument}.",
-            "ranges",
-            ((0, 1), (0, 5)),
-        ) from None
-    return check_range(first, "ranges"), check_range(second, "ranges")
+class AucTable(Table):
+    """The AUC: of the pairs of different labels, how many are in order."""
+
+    statistic = (AUC_ORDERED, AUC_COMPARED)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        cells = self.cells(mean)
+        compared = self._compared(cells)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(compared > 0, (1 + self.agreement(cells) / compared) / 2, np.nan)
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return an interval that holds the statistic."""
+        cells = self.cells(mean)
+        compared = self._compared(cells)
+        known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
+        return (1 + known - unknown) / 2, (1 + known + unknown) / 2
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of every bin and class, NaN where the classes may be separated."""
+        found = super().points(mean, wanted)
+        if self.x.ties_known:
+            return found
+        low, high = self.bracket(mean)
+        is_known = (low > ROUNDING) & (high < 1 - ROUNDING)
+        found = _center_in_bins(found, self.x.bins)
+        return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
+
+    def _compared(self, cells: FloatArray) -> FloatArray:
+        shares = cells[..., self.x.counts, :].sum(axis=-2)
+        return 2 * shares[..., 0] * shares[..., 1]
+
+
+@dataclass(frozen=True)
+class AucPair:
+    """Two scores of the same rows: a table of each, side by side."""
+
+    first: AucTable
+    second: AucTable
+    joint: tuple[Axis, ...] | None = None
+    """Bins of either score that are counted together, where it matters how they go together."""
+
+    statistic: ClassVar[tuple[Formula, ...]] = ()
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of both tables, and of both scores together, shape (m, r)."""
+        columns = ([0, 2], [1, 2])
+        tables = [
+            table.features(rows[:, held])
+            for table, held in zip((self.first, self.second), columns, strict=True)
+        ]
+        if self.joint is not None:
+            x, y = (axis.features(rows[:, at]) for at, axis in enumerate(self.joint))
+            together = np.einsum("mi,mj,mk->mijk", x, y, self.first.y.features(rows[:, 2]))
+            tables.append(together.reshape(len(rows), -1))
+        return np.hstack(tables)
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
+        held = self.split(mean)
+        return np.concatenate(
+            [
+                table.averages(held[at], (formula,))
+                for at, table, formula in map(self._table, wanted)
+            ],
+            axis=-1,
+        )
+
+    def _table(self, formula: Formula) -> tuple[int, AucTable, Formula]:
+        """Return which of the tables knows a kernel, and what the kernel is there."""
+        if formula is SECOND_AUC_ORDERED:
+            return 1, self.second, AUC_ORDERED
+        return 0, self.first, formula
+
+    def split(self, mean: FloatArray) -> list[FloatArray]:
+        """Return the means of the features of either table, and those of both scores together."""
+        sizes = [2 * len(table.x.signs) for table in (self.first, self.second)]
+        return np.split(mean, np.cumsum(sizes), axis=-1)
+
+
+class JointAucPair(AucPair):
+    """The same where both scores are counted together, which tells how sure the difference is."""
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of both scores and the class, and the row means of kernels there."""
+        assert self.joint is not None
+        held, classes = self.split(mean), self.first.y.point_features
+        inverse = [axis.point_inverse for axis in self.joint]
+        shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
+        weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
+        means = np.empty((*shape, len(wanted)))
+        for place, (at, table, formula) in enumerate(map(self._table, wanted)):
+            scores = _features_at(table.x, self.joint[at].points)
+            found = table.row_means(table.cells(held[at]), formula, scores, classes)
+            means[..., place] = np.expand_dims(found, 2 - at)
+        flat = (len(mean), -1)
+        return Points(
+            weights.reshape(flat),
+            means.reshape(*flat, len(wanted)),
+            classes=np.tile(np.arange(shape[3]), shape[1] * shape[2]),
+        )
+
+
+def _features_at(axis: Axis, points: FloatArray) -> FloatArray:
+    """Return the features at any numbers; between two known values those of both, by distance."""
+    if isinstance(axis, Grid):
+        return axis.features(points)
+    return np.array([np.interp(points, axis.values, one) for one in np.eye(axis.bins)]).T
+
+
+def _center_in_bins(points: Points, bins: int) -> Points:
+    """Return two points of equal weight per bin, about the mean of its rows.
+
+    They spread as far as the fixed points do, but are never heavier than all: where rows pile up at
+    the end of a bin, as tied ones do, fixed points would spread by less than nothing.
+    """
+    nodes, _, kernels = points.row_means.shape
+    weights = points.weights.reshape(nodes, bins, 2, -1)
+    total = weights.sum(axis=2, keepdims=True)
+    lean = (weights[:, :, 1:] - weights[:, :, :1]) / np.maximum(total, 1e-300)
+    spread = np.sqrt(np.maximum(1 - lean**2, 0.0))
+    offsets = np.concatenate([lean - spread, lean + spread], axis=2)[..., None]
+    below, above = np.split(points.row_means.reshape(*weights.shape, kernels), 2, axis=2)
+    means = (above + below) / 2 + offsets * (above - below) / 2
+    return points._replace(
+        weights=np.repeat(total / 2, 2, axis=2).reshape(nodes, -1),
+        row_means=means.reshape(nodes, -1, kernels),
+    )
+
+
+def sketch_scores(
+    kernel: AnyKernel,
+    axes: Sequence[Axis],
+    classes: Labels,
+    n: float,
+    scale: float,
+    joint: tuple[Axis, ...] | None = None,
+) -> Sketch:
+    """Return the sketch of one or two AUCs on these bins of the scores."""
+    check_half_ties(kernel)
+    tables = [AucTable(axis, classes, n, scale) for axis in axes]
+    if len(tables) == 1:
+        return combine_averages(tables[0], kernel)
+    first, second = tables
+    pair = AucPair(first, second) if joint is None else JointAucPair(first, second, joint)
+    return combine_averages(pair, kernel)

@@ -28,14 +28,14 @@ from pairgossip.order_statistics.rank_brackets import (
     bracket_class_test,
     bracket_spearman,
 )
-from pairgossip.peer.sums.results import LEVEL
-from pairgossip.sketches import Sketch
-from pairgossip.sketches.bins import AucPair, AucTable, GiniBins, GiniLabels
-from pairgossip.sketches.grids import Grid, Labels
-from pairgossip.sketches.samples import RankTable, SampleReadout
-from pairgossip.sketches.sketch import Combined, formulas
-from pairgossip.sketches.tables import Table
+from pairgossip.summaries.axes import Grid, Labels
+from pairgossip.summaries.features import Combined, Sketch, formulas
+from pairgossip.summaries.order_features import AucPair, AucTable, Table
+from pairgossip.summaries.samples import RankTable, SampleReadout
+from pairgossip.summaries.spread_features import GiniBins, GiniLabels
 
+LEVEL = 0.95
+"""Confidence level of all intervals."""
 _OF_SURVIVAL = (CONCORDANT, COMPARABLE)
 _HALVINGS = 60
 """Bisections, after which an end is as exact as a float."""

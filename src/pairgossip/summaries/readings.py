@@ -15,7 +15,10 @@ from pairgossip.kernels import Combination, Kernel
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.rank_brackets import UNKNOWN, Ends
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.peer.sums.brackets import (
+from pairgossip.summaries.axes import Grid, Labels
+from pairgossip.summaries.features import Combined, Sketch
+from pairgossip.summaries.intervals import (
+    LEVEL,
     POSSIBLE,
     at_edges,
     bracket_of,
@@ -23,13 +26,9 @@ from pairgossip.peer.sums.brackets import (
     fullest_cells,
     interval_about,
 )
-from pairgossip.peer.sums.results import LEVEL
-from pairgossip.sketches import Sketch
-from pairgossip.sketches.errors import find_points, sampling_errors, sampling_law
-from pairgossip.sketches.grids import Grid, Labels
-from pairgossip.sketches.moments import Scatter
-from pairgossip.sketches.samples import RankTable, SampleReadout
-from pairgossip.sketches.sketch import Combined
+from pairgossip.summaries.samples import RankTable, SampleReadout
+from pairgossip.summaries.sampling import find_points, sampling_errors, sampling_law
+from pairgossip.summaries.spread_features import Scatter
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""

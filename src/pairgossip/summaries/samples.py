@@ -1,0 +1,134 @@
+"""Statistics of order, and Spearman's correlation, from mean features of cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.order_statistics.comparisons import Comparison, correlate
+from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.statistics import Sampling, Statistic
+from pairgossip.summaries.axes import PARTS, Axis, Grid, Labels, fill
+from pairgossip.summaries.order_features import Table, point_weights
+
+
+@dataclass(frozen=True)
+class SampleReadout:
+    """What averages of a sample's bins tell."""
+
+    statistic: Statistic | None
+    axis: Axis
+    classes: int
+    size: float
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Refuse: features of these rows also need their weights."""
+        raise NotImplementedError
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features; NaN where a class is not known yet."""
+        assert self.statistic is not None
+        sample = self.distribution(mean)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = self.statistic.value(sample)
+        if self.classes == 1:
+            return value
+        return np.where(sample.size.min(axis=-1) > 0, value, np.nan)
+
+    def sampling(self, mean: FloatArray, level: float) -> Sampling:
+        """Return the sampling error, interval and p of the statistic, if any."""
+        assert self.statistic is not None
+        sample = self.distribution(mean)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.statistic.sampling(sample, level)
+        parts = [np.full_like(found.error, np.nan) if part is None else part for part in found]
+        known = self.classes == 1 or sample.size.min(axis=-1) > 0
+        return Sampling(*(np.where(known, part, np.nan) for part in parts))
+
+    def distribution(self, mean: FloatArray) -> Distribution:
+        """Return the sample that means of features tell."""
+        parts = mean.reshape(*mean.shape[:-1], self.classes, self.axis.bins, -1)
+        shares = np.maximum(parts[..., 0], 0.0)
+        total = shares.sum(axis=(-2, -1), keepdims=True)
+        counts = shares * (self.size / np.maximum(total, 1e-300))
+        weights = counts
+        if isinstance(self.axis, Labels):
+            low = high = self.axis.values
+        else:
+            offsets = parts[..., 1] / np.maximum(shares, 1e-300)
+            weights = (counts[..., None] * fill(offsets)).reshape(*counts.shape[:-1], -1)
+            low, high = _cells(self.axis)
+        if self.classes == 2:
+            return Distribution(low, high, weights, counts.sum(axis=-1))
+        return Distribution(low, high, weights[..., 0, :], np.full(mean.shape[:-1], self.size))
+
+
+def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the cells into which bins are cut."""
+    inside = np.arange(PARTS) / PARTS
+    low = (grid.edges[:-1, None] + grid.widths[:, None] * inside).ravel()
+    return low, np.append(low[1:], grid.edges[-1])
+
+
+@dataclass(frozen=True)
+class RankTable:
+    """What averages of two columns' cells tell of the correlation of their ranks."""
+
+    table: Table
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return counts and sums per cell."""
+        return self.table.features(rows)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the correlation for means of features."""
+        return self.compare(mean).value
+
+    def sampling(self, mean: FloatArray, level: float) -> Sampling:
+        """Return the standard error and p; a test has no interval."""
+        return self.compare(mean).sampling()
+
+    def compare(self, mean: FloatArray) -> Comparison:
+        """Test whether the columns go together, by points that stand for the rows of cells."""
+        cells, n = self.table.cells(mean), self.table.n
+        x, y = self.table.x, self.table.y
+        f, first = _point_ranks(x, cells[..., y.counts].sum(axis=-1), n)
+        g, second = _point_ranks(y, cells[..., x.counts, :].sum(axis=-2), n)
+        weights = point_weights(cells, x, y)
+        rows, columns = f[..., :, None], g[..., None, :]
+        product = (weights * rows * columns).sum(axis=(-2, -1))
+        own_x, own_y = weights.sum(axis=-1), weights.sum(axis=-2)
+        added = (
+            rows * columns
+            + _above((weights * columns).sum(axis=-1))[..., :, None]
+            + _above((weights * rows).sum(axis=-2))[..., None, :],
+            (f**2 + 2 * _above(own_x * f))[..., :, None] + 0 * columns,
+            (g**2 + 2 * _above(own_y * g))[..., None, :] + 0 * rows,
+        )
+        means = np.stack([product, first, second], axis=-1)
+        flat = [
+            (part - 3 * means[..., k, None, None]).reshape(*means.shape[:-1], -1)
+            for k, part in enumerate(added)
+        ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return correlate(means, flat, weights.reshape(flat[0].shape), n)
+
+
+def _point_ranks(axis: Axis, mean: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """Return ranks from -1/2 to 1/2 at the points of an axis, and the mean of their squares.
+
+    In a bin ranks rise evenly, about their mean at the mean of its rows.
+    """
+    shares = mean[..., axis.counts]
+    middle = np.cumsum(shares, axis=-1) - shares / 2 - 0.5
+    if isinstance(axis, Labels):
+        return middle, np.asarray((shares * middle**2).sum(axis=-1))
+    known = np.stack([middle - mean[..., 1::2], shares], axis=-1).reshape(mean.shape)
+    return known @ axis.point_features.T, np.full(mean.shape[:-1], (1 - 1 / n**2) / 12)
+
+
+def _above(sums: FloatArray) -> FloatArray:
+    """Return the sums above each point, its own counting half."""
+    return sums.sum(axis=-1, keepdims=True) - np.cumsum(sums, axis=-1) + sums / 2
