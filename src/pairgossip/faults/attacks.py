@@ -53,7 +53,7 @@ def dissensus(z: Any, liar: int, partner: int, clip: Any, network: Network) -> A
     for at in range(network.indptr[partner], network.indptr[partner + 1]):
         other = network.indices[at]
         if not network.is_liar[other]:
-            pull = pull + (z[other] - z[partner])
+            pull += z[other] - z[partner]
     return z[partner] - _PUSH * pull
 
 
@@ -63,7 +63,7 @@ def usual_distance(z: Any, partner: int, network: Network) -> Any:
     for at in range(network.indptr[partner], network.indptr[partner + 1]):
         other = network.indices[at]
         if not network.is_liar[other]:
-            total = total + (z[other] - z[partner]) ** 2
+            total += (z[other] - z[partner]) ** 2
             count += 1
     return _USUAL * (total / max(count, 1)) ** 0.5
 

@@ -27,6 +27,8 @@ LARGEST_LIE = 1e100
 NO_NUMBERS = "Lies turned out to be NaN: let the attack function, and the kernel, return numbers."
 _OF_ONE_COMPONENT = (ATTACKS["constant"], ATTACKS["sign"])
 """Attacks that would leave a ratio as it is, or at 1, if they were made on both of its parts."""
+_WITHOUT_CLIP = (*_OF_ONE_COMPONENT, ATTACKS["dissensus"])
+"""Attacks that do not ask how far a lie may go, which takes longer to find than all else."""
 
 
 class Spoil:
@@ -77,6 +79,9 @@ def choose_actions(
         never = prepare(_never)
         return Actions(exchange, never, never, never, never)
     reads_values = form.read is InPlace._field_defaults["read"]
+    clip = _usual_clip if form.clip is None else _as_clip(prepare(form.clip))
+    if faulty.attack in _WITHOUT_CLIP:
+        clip = _unasked_clip
     forge: Callable[..., None] = _forge_values
     if form.vectors:
         forge = _forge_sums if is_counted else _forge_vectors
@@ -84,7 +89,7 @@ def choose_actions(
         exchange,
         prepare(lie_to_partner),
         prepare(_see_values if reads_values else form.read),
-        prepare(_usual_clip if form.clip is None else _as_clip(prepare(form.clip))),
+        prepare(clip),
         prepare(forge if form.forge is None else _as_forge(prepare(form.forge))),
     )
 
@@ -160,6 +165,10 @@ def _as_forge(forge: Any) -> Callable[..., None]:
 
 def _usual_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
     return usual_distance(z, partner, network)
+
+
+def _unasked_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
+    return z[partner]
 
 
 def _as_clip(clip: Any) -> Callable[..., Any]:
