@@ -1,0 +1,387 @@
+"""Between which values a statistic lies, wherever in their blocks the rows are.
+
+All bounds hold for the rows that were counted, whatever their values; cells that are counted as
+they are, are blocks too. Each docstring says whether some rows attain the ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.kernels import AnyKernel
+from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.statistics import Statistic
+from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree
+
+Ends = tuple[float, float]
+UNKNOWN: Ends = (math.nan, math.nan)
+ROUNDING = 64 * np.finfo(np.float64).eps
+"""Largest rounding error of an end, relative to the largest number that it is computed from."""
+_ORDERS = (BEFORE, TIED, AFTER)
+_MOST_STEPS = 50
+"""Steps toward the end of a quotient; it takes about five."""
+_HALVINGS = 64
+"""Bisections, after which a center is as exact as a float."""
+
+
+class Axis(Protocol):
+    """The cells of a column, in ascending order: single values, or intervals between edges."""
+
+    @property
+    def ties_known(self) -> bool:
+        """Whether every cell is a single value."""
+
+    @property
+    def places(self) -> FloatArray:
+        """The values, or the edges."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How many rows are in every block of a table, by class."""
+
+    axes: tuple[Axis, ...]
+    """Those of the tree in its order, then those of classes, as the kernel has its columns."""
+    tree: Tree
+    counts: FloatArray
+    """The number of rows, shape (*classes, blocks)."""
+
+    @property
+    def by_class(self) -> FloatArray:
+        """The counts of every combination of classes, shape (classes, blocks)."""
+        return self.counts.reshape(-1, self.tree.size)
+
+    @property
+    def n(self) -> float:
+        """How many rows were counted."""
+        return float(self.counts.sum())
+
+    @property
+    def is_value(self) -> tuple[BoolArray, ...]:
+        """Which cells are a single value, for every axis of the tree."""
+        split = zip(self.tree.shape, self.axes, strict=False)
+        return tuple(np.full(cells, axis.ties_known) for cells, axis in split)
+
+    @property
+    def cell_ends(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest number of every cell of the first axis."""
+        places = self.axes[0].places
+        return (places, places) if self.axes[0].ties_known else (places[:-1], places[1:])
+
+    def pairs(self, target: str) -> float:
+        """Return how many pairs are averaged: own pairs are left out of U-statistics."""
+        return self.n * (self.n if target == "v" else self.n - 1)
+
+
+def widen(low: float, high: float, largest: float = 1.0) -> Ends:
+    """Return ends that allow for rounding of numbers up to a size."""
+    slack = ROUNDING * max(largest, abs(low), abs(high))
+    return float(low - slack), float(high + slack)
+
+
+# Kernels of order: for two blocks each axis tells which orders of their rows are possible.
+
+
+def bound_order(kernel: AnyKernel, blocks: Blocks, target: str) -> Ends:
+    """Bound a statistic whose kernels depend on the order of rows in every column alone.
+
+    Every pair takes the order that is best for the statistic among those that are possible. An AUC
+    attains both ends; two columns do where every block is a cell, but else rows that are best for
+    one pair may not be for another. NaN if no rows can be compared.
+    """
+    pairs = blocks.pairs(target)
+    if not pairs > 0:
+        return UNKNOWN
+    options = _Options.of(kernel, blocks, target)
+    low, high = (options.find_end(kernel, pairs, side) for side in (-1.0, 1.0))
+    return UNKNOWN if math.isnan(low + high) else widen(low, high)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The values of kernels in every order of a pair, and how many pairs may have which."""
+
+    values: FloatArray
+    """Shape (kernels, orders, classes, classes)."""
+    are_possible: BoolArray
+    """Which orders are possible in every relation of two blocks, shape (relations, orders)."""
+    pairs: FloatArray
+    """The number of pairs, own pairs left out, shape (relations, classes, classes)."""
+    own: FloatArray
+    """The sum over own pairs, if they count, shape (kernels,)."""
+
+    @classmethod
+    def of(cls, kernel: AnyKernel, blocks: Blocks, target: str) -> _Options:
+        """Evaluate the kernels on a pair of every kind, and count the pairs."""
+        values = _evaluate_orders(kernel, blocks)
+        relations, pairs = zip(*_count_pairs(blocks), strict=True)
+        orders = list(itertools.product(_ORDERS, repeat=len(blocks.tree.shape)))
+        are_possible = (np.array(relations)[:, None] & np.array(orders)) > 0
+        own = np.zeros(len(values))
+        if target == "v":
+            tied = orders.index((TIED,) * len(blocks.tree.shape))
+            own = np.einsum("kaa,a->k", values[:, tied], blocks.by_class.sum(axis=-1))
+        return cls(values, are_possible.all(axis=-1), np.array(pairs), own)
+
+    def find_end(self, kernel: AnyKernel, pairs: float, side: float) -> float:
+        """Return the least (side -1) or the largest (1) value of the statistic.
+
+        Every pair takes the order that a small step toward the end favors, until none does. For a
+        quotient these are Dinkelbach's steps, which end at the best of all choices. So do they for
+        tau-b: no order counts more in its numerator than in each factor below, so one that
+        agrees is best, whatever the others; among ties, the sign of the numerator decides.
+        """
+        averages = self._average(np.abs(self.values).sum(axis=0), pairs)  # as few ties as possible
+        value = float(kernel.combine(averages))
+        if math.isnan(value):
+            return value
+        for _ in range(_MOST_STEPS):
+            slopes = side * kernel.slopes(averages)
+            following = self._average(np.tensordot(slopes, self.values, 1), pairs)
+            found = float(kernel.combine(following))
+            if math.isnan(found):  # nothing is compared then, which is no gain for a quotient
+                gain = float(slopes @ (following - averages))
+                return value if gain <= ROUNDING else side * math.inf
+            if not side * (found - value) > 0:
+                break
+            averages, value = following, found
+        return value
+
+    def _average(self, scores: FloatArray, pairs: float) -> FloatArray:
+        """Return the averages of the kernels if each pair has the order of the highest score."""
+        possible = np.where(self.are_possible[:, :, None, None], scores, -np.inf)
+        chosen = possible.argmax(axis=1)[None, :, None]
+        picked = np.take_along_axis(self.values[:, None], chosen, axis=2)[:, :, 0]
+        return np.asarray(((picked * self.pairs).sum(axis=(1, 2, 3)) + self.own) / pairs)
+
+
+def _evaluate_orders(kernel: AnyKernel, blocks: Blocks) -> FloatArray:
+    """Return the kernels of one pair per order and classes, the mean of both ways.
+
+    The shape is (kernels, orders, classes, classes).
+    """
+    axes = len(blocks.tree.shape)
+    orders = np.array(list(itertools.product((1.0, 0.0, -1.0), repeat=axes)))
+    labels = np.array(list(itertools.product(*(axis.places for axis in blocks.axes[axes:]))))
+    shape = (len(orders), len(labels), len(labels))
+    order, one, other = (part.ravel() for part in np.indices(shape))
+    first = np.hstack([np.zeros((order.size, axes)), labels[one]])
+    second = np.hstack([orders[order], labels[other]])
+    values = np.array([part(first, second) for part in kernel.components]).reshape(-1, *shape)
+    return (values + np.swapaxes(values[:, ::-1], 2, 3)) / 2
+
+
+def _count_pairs(blocks: Blocks) -> Iterator[tuple[tuple[Relation, ...], FloatArray]]:
+    """Count the pairs of different rows by the relations of their blocks along all axes."""
+    table = blocks.tree.table(blocks.by_class)
+    own = [
+        np.where(axis.is_cell & is_value[axis.boxes[0][:, 0]], TIED, 7)
+        for axis, is_value in zip(blocks.tree.axes, blocks.is_value, strict=True)
+    ]
+    classes, flat = np.arange(len(table)), table.reshape(len(table), -1)
+    for relations, others in _relate(blocks, table, 0):
+        pairs = flat @ others.reshape(len(table), -1).T
+        is_own = np.array(True)
+        for kinds, relation in zip(own, relations, strict=True):
+            is_own = is_own[..., None] & (kinds == relation)
+        pairs[classes, classes] -= (table * is_own).reshape(len(table), -1).sum(axis=-1)
+        yield relations, pairs
+
+
+def _relate(
+    blocks: Blocks, table: FloatArray, axis: int
+) -> Iterator[tuple[tuple[Relation, ...], FloatArray]]:
+    """Count the rows in each relation to every cell of a table of sides, from this axis on."""
+    if axis == len(blocks.tree.shape):
+        yield (), table
+        return
+    along, is_value = np.moveaxis(table, axis + 1, -1), blocks.is_value[axis]
+    for relation, others in blocks.tree.axes[axis].relate(along, is_value):
+        for rest, counts in _relate(blocks, np.moveaxis(others, -1, axis + 1), axis + 1):
+            yield (relation, *rest), counts
+
+
+# One column: distributions between those of all rows at the first and at the last cells.
+
+
+def bound_distribution(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Bound how many rows are up to any number, between the ends of all cells.
+
+    Returns
+    -------
+    fewest, most
+        The number of rows, inside of cell 1, between cells 1 and 2, inside of cell 2, ..., shape
+        (..., 2 cells - 1).
+    lengths
+        How long these parts of the axis are.
+    """
+    first, last = (
+        np.cumsum(blocks.tree.place(blocks.counts, is_last=side), axis=-1)
+        for side in (False, True)
+    )
+    low, high = blocks.cell_ends
+    lengths = np.empty(2 * len(low) - 1)
+    lengths[::2], lengths[1::2] = high - low, low[1:] - high[:-1]
+    inside = np.concatenate([np.zeros_like(last[..., :1]), last[..., :-1]], axis=-1)
+    fewest = np.stack([inside, last], axis=-1).reshape(*last.shape[:-1], -1)[..., :-1]
+    return fewest, np.repeat(first, 2, axis=-1)[..., :-1], lengths
+
+
+def bound_differences(blocks: Blocks, target: str) -> Ends:
+    """Bound Gini's mean difference: twice the integral of F (1 - F).
+
+    Rows attain the lower end, and where every block is a cell the upper one.
+    """
+    if not blocks.pairs(target) > 0:
+        return UNKNOWN
+    low, high = (_integrate(blocks, side, 0.0)[0] / blocks.pairs(target) for side in (-1.0, 1.0))
+    low, high = widen(low, high, float(np.abs(blocks.cell_ends).max()))
+    return max(low, 0.0), high
+
+
+def bound_coefficient(blocks: Blocks, target: str) -> Ends:
+    """Bound Gini's coefficient: the mean difference over twice the mean of the same rows.
+
+    Found by Dinkelbach's steps; ends are attained as in `bound_differences`. Where the mean is
+    known, divide the ends of the differences by twice that.
+    """
+    pairs, n = blocks.pairs(target), blocks.n
+    if not (pairs > 0 and blocks.cell_ends[0][0] >= 0):  # it is about amounts
+        return UNKNOWN
+    ends = []
+    for side in (-1.0, 1.0):
+        value = 0.0 if side > 0 else n * n / pairs
+        for _ in range(_MOST_STEPS):
+            differences, mean = _integrate(blocks, side, value * pairs / n)
+            found = differences / (2 * mean * pairs) if mean > 0 else math.nan
+            if not side * (found - value) > 0:
+                break
+            value = found
+        ends.append(value)
+    if not ends[0] <= ends[1]:  # all rows are 0
+        return UNKNOWN
+    low, high = widen(ends[0], ends[1])
+    return max(low, 0.0), high
+
+
+def _integrate(blocks: Blocks, side: float, cost: float) -> tuple[float, float]:
+    """Return the sum of |x - y| over all pairs and the mean, of the least or largest difference.
+
+    Every number of rows up to a point is the one that favors the sum of differences, less (for the
+    largest) or plus twice the cost times the sum of all rows.
+    """
+    n = blocks.n
+    fewest, most, lengths = bound_distribution(_join_classes(blocks))
+    best = (n + cost) / 2
+    choices = [fewest, most]
+    if side > 0:
+        choices += [np.clip(whole, fewest, most) for whole in (np.floor(best), np.ceil(best))]
+    up_to = np.stack(choices)
+    gain = (n - up_to) * (up_to - cost)
+    chosen = up_to[(side * gain).argmax(axis=0), np.arange(len(lengths))]
+    low = float(blocks.cell_ends[0][0])
+    return 2 * float(lengths @ (chosen * (n - chosen))), low + float(lengths @ (n - chosen)) / n
+
+
+def _join_classes(blocks: Blocks) -> Blocks:
+    return Blocks(blocks.axes, blocks.tree, blocks.by_class.sum(axis=0))
+
+
+def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
+    """Return the sample if all rows were at the lower, or higher, ends of their blocks.
+
+    The lower of two classes is moved the other way, so that the classes differ least, or most.
+    """
+    low, high = blocks.cell_ends
+    points = np.stack([low, high], axis=-1).ravel()
+    placed = np.zeros((*blocks.counts.shape[:-1], len(points)))
+    rows = placed.reshape(-1, len(low), 2)
+    for number, counts in enumerate(blocks.by_class):
+        at_high = is_low == (len(rows) == 2 and number == 0)
+        rows[number, :, int(at_high)] = blocks.tree.place(counts, is_last=at_high)
+    return Distribution(points, points, placed, placed.sum(axis=-1))
+
+
+def bound_monotone(statistic: Statistic, blocks: Blocks) -> Ends:
+    """Bound a statistic that never falls if a row rises: a quantile, a mean of order, a shift.
+
+    Of two classes it never falls if a row of the higher class rises, or one of the lower falls.
+    Rows attain both ends.
+    """
+    if not blocks.by_class.sum(axis=-1).min() > 0:
+        return UNKNOWN
+    low, high = (
+        float(statistic.value(place_rows(blocks, is_low=side))) for side in (True, False)
+    )
+    return widen(low, high, float(np.abs(blocks.cell_ends).max()))
+
+
+# Sums of squares: of numbers that each lie in an interval.
+
+
+def bound_squares(low: FloatArray, high: FloatArray, rows: FloatArray) -> FloatArray:
+    """Bound sums of squares about the mean, of rows that lie between these ends.
+
+    A sum about any other center is larger. So the least is that of rows nearest to the best center,
+    which they attain, and the largest is at most that of rows farthest from any one center.
+
+    Parameters
+    ----------
+    low, high
+        Between which numbers the rows lie, shape (intervals,).
+    rows
+        How many lie there, shape (..., intervals).
+
+    Returns
+    -------
+    ends
+        The least and the largest sum, shape (2, ...).
+    """
+    start, stop = (np.full((2, *rows.shape[:-1]), end) for end in (low.min(), high.max()))
+    for _ in range(_HALVINGS):
+        center = (start + stop) / 2
+        away = _distances(low, high, center)
+        is_below = (rows * away).sum(axis=-1) > 0
+        start, stop = np.where(is_below, center, start), np.where(is_below, stop, center)
+    return np.asarray((rows * _distances(low, high, (start + stop) / 2) ** 2).sum(axis=-1))
+
+
+def _distances(low: FloatArray, high: FloatArray, center: FloatArray) -> FloatArray:
+    """Return how far the nearest and the farthest numbers of intervals are above a center."""
+    near, far = center[..., None]
+    nearest = np.clip(near, low, high) - near
+    farthest = np.where(high - far > far - low, high - far, low - far)
+    return np.stack([nearest, farthest])
+
+
+def bound_scatter(columns: Sequence[Blocks], target: str) -> Ends:
+    """Bound the scatter within classes, of which every column has a table by class.
+
+    It is the sum of 2 n_c times the squares about the mean, over classes c and columns. Rows attain
+    the lower end.
+    """
+    pairs = columns[0].pairs(target)
+    if not pairs > 0:
+        return UNKNOWN
+    ends, largest = np.zeros(2), 0.0
+    for blocks in columns:
+        lower, upper = blocks.cell_ends
+        first, last = (box[:, 0] for box in blocks.tree.boxes)
+        sums = bound_squares(lower[first], upper[last], blocks.by_class)
+        ends += 2 * (sums * blocks.by_class.sum(axis=-1)).sum(axis=-1) / pairs
+        largest += float((upper[-1] - lower[0]) ** 2)
+    low, high = widen(ends[0], ends[1], largest)
+    return max(low, 0.0), high
+
+
+def bound_variance(blocks: Blocks, target: str) -> Ends:
+    """Bound the variance: half of the scatter of one class."""
+    low, high = bound_scatter([_join_classes(blocks)], target)
+    return low / 2, high / 2

@@ -1,0 +1,246 @@
+"""The public tree over the cells of a table, and the blocks in which a site reports its rows.
+
+Counts of fine cells are the rows, rounded. So a site halves the table again and again, and stops
+where a half would tell of few rows; every row is counted once, in the block where the halving
+stops. The tree follows from the number of cells alone, so the reports of sites add up, and sums of
+them bound and estimate whatever the cells would tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
+
+_STEPS = 20
+"""Steps of expectation-maximization; later ones follow the chance of few rows."""
+_EMPTY = 4
+"""A block with an empty half is split if it holds this many times the least count."""
+
+Relation: TypeAlias = Literal[1, 2, 3, 4, 6, 7]
+"""Which orders of two rows are possible: the sum of `BEFORE`, `TIED` and `AFTER`."""
+BEFORE: Literal[1] = 1
+TIED: Literal[2] = 2
+AFTER: Literal[4] = 4
+
+
+class Tree:
+    """The blocks of a table: the whole, and the halves of every block down to single cells.
+
+    A block is halved along the axis of which it has most cells, the first of several. Blocks are
+    numbered by levels, the whole table first, so a block comes before all that it contains.
+
+    Parameters
+    ----------
+    shape
+        The number of cells along every axis.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        first = [np.zeros((1, len(shape)), dtype=np.intp)]
+        last = [np.array([shape], dtype=np.intp) - 1]
+        self._levels: list[tuple[IntArray, slice]] = []
+        """Blocks that are split, and where their halves are: each left, then right."""
+        start = 0
+        while len(split := np.flatnonzero((last[-1] > first[-1]).any(axis=1))):
+            low, high = _halve(first[-1][split], last[-1][split])
+            stop = start + len(first[-1])
+            self._levels.append((split + start, slice(stop, stop + len(low))))
+            first.append(low)
+            last.append(high)
+            start = stop
+        self.boxes: tuple[IntArray, IntArray] = np.concatenate(first), np.concatenate(last)
+        """The first and the last cell of every block along each axis, shape (size, axes)."""
+
+    @property
+    def size(self) -> int:
+        """How many blocks there are: twice the cells, less one."""
+        return len(self.boxes[0])
+
+    @cached_property
+    def is_cell(self) -> BoolArray:
+        """Which blocks are single cells, shape (size,)."""
+        return np.asarray((self.boxes[0] == self.boxes[1]).all(axis=1))
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """The blocks that are single cells, in the order of the flat table."""
+        found = np.flatnonzero(self.is_cell)
+        return found[np.argsort(np.ravel_multi_index(tuple(self.boxes[0][found].T), self.shape))]
+
+    @cached_property
+    def axes(self) -> tuple[Tree, ...]:
+        """The tree of every axis by itself."""
+        return (self,) if len(self.shape) == 1 else tuple(lay_tree((n,)) for n in self.shape)
+
+    @cached_property
+    def sides(self) -> tuple[IntArray, ...]:
+        """For every axis, the block of its own tree that each block covers, shape (size,)."""
+        ends = zip(self.axes, self.boxes[0].T, self.boxes[1].T, strict=True)
+        return tuple(axis._find(first, last) for axis, first, last in ends)
+
+    def _find(self, first: IntArray, last: IntArray) -> IntArray:
+        """Return the blocks of one axis with these ends."""
+        keys, asked = (low * self.shape[0] + high for low, high in (self._ends, (first, last)))
+        order = np.argsort(keys)
+        return np.asarray(order[np.searchsorted(keys[order], asked)])
+
+    @property
+    def _ends(self) -> tuple[IntArray, IntArray]:
+        """The first and the last cell of every block of a tree of one axis."""
+        return self.boxes[0][:, 0], self.boxes[1][:, 0]
+
+    def gather(self, cells: FloatArray, by: np.ufunc = np.add) -> FloatArray:
+        """Return the sum, or another reduction, of numbers per cell over every block.
+
+        Cells have the shape (..., *shape), blocks (..., size).
+        """
+        leading = cells.shape[: cells.ndim - len(self.shape)]
+        blocks = np.empty((*leading, self.size), dtype=cells.dtype)
+        blocks[..., self.cells] = cells.reshape(*leading, -1)
+        for split, halves in reversed(self._levels):
+            pairs = blocks[..., halves].reshape(*leading, len(split), 2)
+            blocks[..., split] = by.reduce(pairs, axis=-1)
+        return blocks
+
+    def add_containing(self, blocks: FloatArray) -> FloatArray:
+        """Return, for every block, the sum over it and all blocks that contain it."""
+        total = blocks.astype(np.float64)
+        for split, halves in self._levels:
+            total[..., halves] += np.repeat(total[..., split], 2, axis=-1)
+        return total
+
+    def report(self, counts: IntArray, least: int) -> IntArray:
+        """Return how many rows of a site are reported in every block, shape (..., size).
+
+        A block is split if both halves hold ``least`` rows, or if one is empty and the block holds
+        four times as many: so every number is 0 or at least ``least``, and the rows of a block with
+        fewer than that many may all lie in any one of its cells. Fewer rows than ``least`` in the
+        whole table are not reported; 1 leaves cells as they are.
+
+        Parameters
+        ----------
+        counts
+            The number of rows in every cell, shape (..., *shape).
+        least
+            The least number of rows in a block.
+        """
+        rows = self.gather(counts)
+        if least <= 1:
+            return np.where(self.is_cell, rows, 0)
+        is_reached = np.zeros(rows.shape, dtype=np.bool_)
+        is_reached[..., 0] = rows[..., 0] >= least
+        stops = is_reached.copy()
+        for split, halves in self._levels:
+            pairs = rows[..., halves].reshape(*rows.shape[:-1], len(split), 2)
+            fewest = pairs.min(axis=-1)
+            many = (fewest == 0) & (rows[..., split] >= _EMPTY * least)
+            goes_on = is_reached[..., split] & ((fewest >= least) | many)
+            stops[..., split] &= ~goes_on
+            is_reached[..., halves] = stops[..., halves] = np.repeat(goes_on, 2, axis=-1)
+        return np.where(stops, rows, 0)
+
+    def spread(self, blocks: FloatArray) -> FloatArray:
+        """Estimate how many rows are in every cell, shape (..., *shape).
+
+        By expectation-maximization: the rows of a block are spread over its cells in proportion to
+        what all blocks together say of them.
+        """
+        leading = blocks.shape[:-1]
+        rows = np.repeat(blocks.sum(axis=-1, keepdims=True), len(self.cells), axis=-1)
+        rows = (rows / len(self.cells)).reshape(*leading, *self.shape)
+        for _ in range(_STEPS):
+            expected = self.gather(rows)
+            ratio = np.divide(blocks, expected, out=np.zeros_like(expected), where=blocks > 0)
+            times = self.add_containing(ratio)[..., self.cells]
+            rows = rows * times.reshape(rows.shape)
+        return rows
+
+    def place(self, blocks: FloatArray, *, is_last: bool) -> FloatArray:
+        """Put all rows in the first, or last, cell of their block of one axis, shape (..., cells).
+
+        At every edge the distribution of the rows lies between those of the two.
+        """
+        order, starts = self._by_last if is_last else self._by_first
+        return np.asarray(np.add.reduceat(blocks[..., order], starts, axis=-1))
+
+    @cached_property
+    def _by_first(self) -> tuple[IntArray, IntArray]:
+        return _group(self._ends[0])
+
+    @cached_property
+    def _by_last(self) -> tuple[IntArray, IntArray]:
+        return _group(self._ends[1])
+
+    def table(self, blocks: FloatArray) -> FloatArray:
+        """Return the counts by the blocks of every axis' own tree, shape (..., *sizes)."""
+        sizes = tuple(axis.size for axis in self.axes)
+        table = np.zeros((*blocks.shape[:-1], *sizes))
+        table[(..., *self.sides)] = blocks
+        return table
+
+    def relate(
+        self, blocks: FloatArray, is_value: BoolArray
+    ) -> Iterator[tuple[Relation, FloatArray]]:
+        """Count for every block of one axis the rows of blocks in each relation to it.
+
+        Blocks contain one another or have no cell in common. So rows are in a known order, or in
+        one cell of a single value and tied, or any order is possible; if one block is a single
+        value at the end of the other, all orders but one.
+
+        Parameters
+        ----------
+        blocks
+            The number of rows in every block, shape (..., size).
+        is_value
+            Which cells hold a single value, shape (cells,).
+
+        Yields
+        ------
+        relation, rows
+            Which orders of a row of the block and another are possible, and how many others there
+            are, shape (..., size).
+        """
+        first, last = self._ends
+        firsts, lasts = (self.place(blocks, is_last=side) for side in (False, True))
+        total = blocks.sum(axis=-1, keepdims=True)
+        before = total - np.cumsum(firsts, axis=-1)[..., last]
+        after = (np.cumsum(lasts, axis=-1) - lasts)[..., first]
+        known = before + after
+        yield BEFORE, before
+        yield AFTER, after
+        if is_value.any():
+            tied = blocks * (self.is_cell & is_value[first])
+            not_after = firsts[..., last] * is_value[last] - tied
+            not_before = lasts[..., first] * is_value[first] - tied
+            known = known + tied + not_after + not_before
+            yield TIED, tied
+            yield 3, not_after
+            yield 6, not_before
+        yield 7, total - known
+
+
+def _halve(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the ends of the halves of blocks, each left, then right."""
+    rows, axis = np.arange(len(first)), (last - first).argmax(axis=1)
+    low, high = np.repeat(first, 2, axis=0), np.repeat(last, 2, axis=0)
+    middle = (first[rows, axis] + last[rows, axis]) // 2  # the left half has one more if odd
+    high[2 * rows, axis], low[2 * rows + 1, axis] = middle, middle + 1
+    return low, high
+
+
+def _group(cell_of: IntArray) -> tuple[IntArray, IntArray]:
+    """Return an order of blocks by a cell of theirs, and where those of every cell start."""
+    order = np.argsort(cell_of, kind="stable")
+    return order, np.searchsorted(cell_of[order], np.arange(cell_of.max() + 1))
+
+
+@lru_cache(maxsize=64)
+def lay_tree(shape: tuple[int, ...]) -> Tree:
+    """Return the tree over a table of this shape, the same object every time."""
+    return Tree(shape)
