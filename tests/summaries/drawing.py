@@ -1,17 +1,8 @@
-"""Random tables of few rows with ties, and the statistics of these rows by brute force.
-
-    python -m tests.summaries.drawing [--tables 10000] [--seed 1] [statistic ...]
-
-Counts for every statistic how many values of the contributed rows lie outside of their bounds, and
-says how wide these are. Ends with 1 if one does.
-"""
+"""Random tables of few rows with ties, and the statistics of these rows by brute force."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
-import time
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -216,9 +207,7 @@ CASES: dict[str, Case] = {
     "within-cluster-scatter": Case(
         1, 3, lambda blocks, target: bound_scatter([blocks], target), _scatter
     ),
-    "quantile": _monotone(
-        Quantile(0.3), lambda rows, target: float(np.quantile(rows[:, 0], 0.3))
-    ),
+    "quantile": _monotone(Quantile(0.3), lambda rows, target: float(np.quantile(rows[:, 0], 0.3))),
     "trimmed-mean": _monotone(TrimmedMean(0.2), _trimmed),
     "winsorized-mean": _monotone(WinsorizedMean(0.2), _winsorized),
     "hodges-lehmann": _monotone(HodgesLehmann(), _hodges_lehmann),
@@ -253,7 +242,7 @@ def draw_axis(random: np.random.Generator, cells: int, from_zero: bool = False) 
     low = 0.0 if from_zero else float(random.integers(-3, 2))
     kind = random.integers(3)
     if kind == 0:
-        return Labels(low + np.arange(cells))
+        return Labels(low + np.arange(cells, dtype=np.float64))
     steps = np.ones(cells) if kind == 1 else random.exponential(size=cells) + 0.01
     return Grid(low + np.append(0.0, np.cumsum(steps)))
 
@@ -334,15 +323,13 @@ def move(random: np.random.Generator, blocks: Blocks) -> Array:
         if isinstance(axis, Labels):
             columns.append(axis.values[first + np.floor(lean * (last - first + 0.999)).astype(int)])
         else:
-            low, high = axis.edges[first], axis.edges[last + 1]
+            low, high = axis.places[first], axis.places[last + 1]
             columns.append(low + (high - low) * np.clip(lean, 0.0, 1 - 1e-7))
     columns += [classes.astype(float)] * (len(blocks.axes) > len(columns))
     return np.column_stack(columns)
 
 
-def _lean(
-    random: np.random.Generator, classes: Array, numbers: Array, blocks: int
-) -> Array:
+def _lean(random: np.random.Generator, classes: Array, numbers: Array, blocks: int) -> Array:
     """Return where in its block every row is, from 0 to 1, by one of several rules."""
     n, kind = len(numbers), random.integers(6)
     if kind == 0:
@@ -390,29 +377,3 @@ def judge(case: Case, tables: int, seed: int) -> Outcome:
             missed += not (low - slack <= value <= high + slack)
             widths += high - low
     return Outcome(judged, missed, unknown, widths / max(judged - unknown, 1))
-
-
-def main() -> int:
-    """Judge every statistic, and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--tables", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("statistics", nargs="*", default=list(CASES))
-    asked = parser.parse_args()
-    missed = 0
-    print(f"{'statistic':28} {'tables':>7} {'missed':>7} {'unknown':>8} {'width':>8}   seconds")
-    for name in asked.statistics:
-        start = time.perf_counter()
-        found = judge(CASES[name], asked.tables, asked.seed)
-        missed += found.missed
-        seconds = time.perf_counter() - start
-        print(
-            f"{name:28} {found.judged:7,} {found.missed:7} {found.unknown:8} {found.width:8.3f} "
-            f"{seconds:9.1f}",
-            flush=True,
-        )
-    return int(missed > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -64,12 +64,6 @@ class Blocks:
         return float(self.counts.sum())
 
     @property
-    def is_value(self) -> tuple[BoolArray, ...]:
-        """Which cells are a single value, for every axis of the tree."""
-        split = zip(self.tree.shape, self.axes, strict=False)
-        return tuple(np.full(cells, axis.ties_known) for cells, axis in split)
-
-    @property
     def cell_ends(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest number of every cell of the first axis."""
         places = self.axes[0].places
@@ -182,8 +176,8 @@ def _count_pairs(blocks: Blocks) -> Iterator[tuple[tuple[Relation, ...], FloatAr
     """Count the pairs of different rows by the relations of their blocks along all axes."""
     table = blocks.tree.table(blocks.by_class)
     own = [
-        np.where(axis.is_cell & is_value[axis.boxes[0][:, 0]], TIED, 7)
-        for axis, is_value in zip(blocks.tree.axes, blocks.is_value, strict=True)
+        np.where(tree.is_cell & axis.ties_known, TIED, 7)
+        for tree, axis in zip(blocks.tree.axes, blocks.axes, strict=False)
     ]
     classes, flat = np.arange(len(table)), table.reshape(len(table), -1)
     for relations, others in _relate(blocks, table, 0):
@@ -202,8 +196,8 @@ def _relate(
     if axis == len(blocks.tree.shape):
         yield (), table
         return
-    along, is_value = np.moveaxis(table, axis + 1, -1), blocks.is_value[axis]
-    for relation, others in blocks.tree.axes[axis].relate(along, is_value):
+    along, ties_known = np.moveaxis(table, axis + 1, -1), blocks.axes[axis].ties_known
+    for relation, others in blocks.tree.axes[axis].relate(along, ties_known):
         for rest, counts in _relate(blocks, np.moveaxis(others, -1, axis + 1), axis + 1):
             yield (relation, *rest), counts
 
@@ -223,8 +217,7 @@ def bound_distribution(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArr
         How long these parts of the axis are.
     """
     first, last = (
-        np.cumsum(blocks.tree.place(blocks.counts, is_last=side), axis=-1)
-        for side in (False, True)
+        np.cumsum(blocks.tree.place(blocks.counts, is_last=side), axis=-1) for side in (False, True)
     )
     low, high = blocks.cell_ends
     lengths = np.empty(2 * len(low) - 1)
@@ -317,9 +310,7 @@ def bound_monotone(statistic: Statistic, blocks: Blocks) -> Ends:
     """
     if not blocks.by_class.sum(axis=-1).min() > 0:
         return UNKNOWN
-    low, high = (
-        float(statistic.value(place_rows(blocks, is_low=side))) for side in (True, False)
-    )
+    low, high = (float(statistic.value(place_rows(blocks, is_low=side))) for side in (True, False))
     return widen(low, high, float(np.abs(blocks.cell_ends).max()))
 
 

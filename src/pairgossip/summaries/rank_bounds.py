@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import FloatArray
 from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_sided_by_t
 from pairgossip.summaries.bounds import (
     UNKNOWN,
@@ -53,7 +53,7 @@ class _Sample(NamedTuple):
     """The rows of one axis that are compared with others, or with one another."""
 
     tree: Tree
-    is_value: BoolArray
+    ties_known: bool
     counts: FloatArray
 
     @property
@@ -63,7 +63,7 @@ class _Sample(NamedTuple):
     @property
     def known(self) -> FloatArray:
         """The rows of blocks that are one value, which are tied for certain."""
-        return self.counts * (self.tree.is_cell & self.is_value[self.tree.boxes[0][:, 0]])
+        return self.counts * (self.tree.is_cell & self.ties_known)
 
     @property
     def most_tied(self) -> FloatArray:
@@ -80,7 +80,7 @@ class _Sample(NamedTuple):
     def places(self, others: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound how many of the other rows are below a row of every block, ties counting half."""
         low, high = np.zeros((2, *others.shape))
-        for relation, rows in self.tree.relate(others, self.is_value):
+        for relation, rows in self.tree.relate(others, self.ties_known):
             least, most = _PLACES[relation]
             low, high = low + least * rows, high + most * rows
         return low, high
@@ -105,7 +105,8 @@ def bound_class_test(name: str, blocks: Blocks) -> TestBounds:
     if name == "kolmogorov-smirnov":
         found = _kolmogorov_smirnov(blocks)
     else:
-        lower, higher = (_Sample(blocks.tree, blocks.is_value[0], one) for one in blocks.counts)
+        ties_known = blocks.axes[0].ties_known
+        lower, higher = (_Sample(blocks.tree, ties_known, one) for one in blocks.counts)
         found = _OF_CLASSES[name](lower, higher)
     most = math.inf if name == "wilcoxon-rank-sum" else 1.0
     return _allow_for_rounding(found, (0.0, most))
@@ -155,8 +156,8 @@ def _deviations(lower: _Sample, higher: _Sample, correction: float) -> Ends:
     sizes = both.most_tied
     order = np.argsort(-sizes, kind="stable")
     cost = np.append(0.0, np.cumsum(shared[order])) / 2
-    ties = lower.ties[1] + higher.ties[1] + 3 * float(tied @ sizes)
-    ties = ties + np.append(0.0, np.cumsum(3 * (shared * sizes)[order]))
+    alone = lower.ties[1] + higher.ties[1] + 3 * float(tied @ sizes)
+    ties = alone + 3 * np.append(0.0, np.cumsum((shared * sizes)[order]))
     low, high = (pairs * end for end in _superiority(lower, higher))
     n = both.n
     spread = np.maximum(n + 1 - np.append(both.ties[0], ties) / (n * (n - 1)), 0.0) * pairs / 12
@@ -250,10 +251,8 @@ def bound_spearman(blocks: Blocks) -> TestBounds:
     """
     n, table = blocks.n, blocks.tree.table(blocks.counts)
     x, y = (
-        _Ranks.of(_Sample(tree, is_value, table.sum(axis=1 - axis)))
-        for axis, (tree, is_value) in enumerate(
-            zip(blocks.tree.axes, blocks.is_value, strict=True)
-        )
+        _Ranks.of(_Sample(blocks.tree.axes[at], blocks.axes[at].ties_known, table.sum(axis=1 - at)))
+        for at in range(2)
     )
     product = float(x.middles @ table @ y.middles)
     opened = math.sqrt(x.deviations * y.deviations)
@@ -293,7 +292,7 @@ class _Ranks(NamedTuple):
 
     def open_product(self, other: _Ranks, table: FloatArray) -> float:
         """Return the largest sum of these middles times the deviations of another column."""
-        related = other.sample.tree.relate(table, other.sample.is_value)
+        related = other.sample.tree.relate(table, other.sample.ties_known)
         widths = ((_PLACES[relation][1] - _PLACES[relation][0], rows) for relation, rows in related)
         open_rows = np.sum([width * rows for width, rows in widths if width > 0], axis=0)
         apart = np.abs(np.subtract.outer(self.middles, self.middles))

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 
 _STEPS = 20
-"""Steps of expectation-maximization; later ones follow the chance of few rows."""
+"""Steps of expectation-maximization; more gain nothing."""
 _EMPTY = 4
 """A block with an empty half is split if it holds this many times the least count."""
 
@@ -26,6 +26,9 @@ Relation: TypeAlias = Literal[1, 2, 3, 4, 6, 7]
 BEFORE: Literal[1] = 1
 TIED: Literal[2] = 2
 AFTER: Literal[4] = 4
+
+
+Counts = TypeVar("Counts", FloatArray, IntArray)
 
 
 class Tree:
@@ -42,8 +45,8 @@ class Tree:
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
-        first = [np.zeros((1, len(shape)), dtype=np.intp)]
-        last = [np.array([shape], dtype=np.intp) - 1]
+        first: list[IntArray] = [np.zeros((1, len(shape)), dtype=np.intp)]
+        last: list[IntArray] = [np.array([shape], dtype=np.intp) - 1]
         self._levels: list[tuple[IntArray, slice]] = []
         """Blocks that are split, and where their halves are: each left, then right."""
         start = 0
@@ -95,12 +98,12 @@ class Tree:
         """The first and the last cell of every block of a tree of one axis."""
         return self.boxes[0][:, 0], self.boxes[1][:, 0]
 
-    def gather(self, cells: FloatArray, by: np.ufunc = np.add) -> FloatArray:
+    def gather(self, cells: Counts, by: np.ufunc = np.add) -> Counts:
         """Return the sum, or another reduction, of numbers per cell over every block.
 
         Cells have the shape (..., *shape), blocks (..., size).
         """
-        leading = cells.shape[: cells.ndim - len(self.shape)]
+        leading: tuple[int, ...] = cells.shape[: cells.ndim - len(self.shape)]
         blocks = np.empty((*leading, self.size), dtype=cells.dtype)
         blocks[..., self.cells] = cells.reshape(*leading, -1)
         for split, halves in reversed(self._levels):
@@ -149,16 +152,16 @@ class Tree:
         """Estimate how many rows are in every cell, shape (..., *shape).
 
         By expectation-maximization: the rows of a block are spread over its cells in proportion to
-        what all blocks together say of them.
+        what all blocks together say of them, smoothed over neighbors (Silverman et al. 1990). The
+        last step does not smooth, so that every block keeps its rows.
         """
-        leading = blocks.shape[:-1]
-        rows = np.repeat(blocks.sum(axis=-1, keepdims=True), len(self.cells), axis=-1)
-        rows = (rows / len(self.cells)).reshape(*leading, *self.shape)
-        for _ in range(_STEPS):
+        rows = np.ones((*blocks.shape[:-1], *self.shape))
+        for step in range(_STEPS):
+            for axis in range(-len(self.shape), 0) if step else ():
+                rows = _smooth(rows, axis)
             expected = self.gather(rows)
             ratio = np.divide(blocks, expected, out=np.zeros_like(expected), where=blocks > 0)
-            times = self.add_containing(ratio)[..., self.cells]
-            rows = rows * times.reshape(rows.shape)
+            rows = rows * self.add_containing(ratio)[..., self.cells].reshape(rows.shape)
         return rows
 
     def place(self, blocks: FloatArray, *, is_last: bool) -> FloatArray:
@@ -166,39 +169,38 @@ class Tree:
 
         At every edge the distribution of the rows lies between those of the two.
         """
-        order, starts = self._by_last if is_last else self._by_first
+        order, starts = self._orders[is_last]
         return np.asarray(np.add.reduceat(blocks[..., order], starts, axis=-1))
 
     @cached_property
-    def _by_first(self) -> tuple[IntArray, IntArray]:
-        return _group(self._ends[0])
-
-    @cached_property
-    def _by_last(self) -> tuple[IntArray, IntArray]:
-        return _group(self._ends[1])
+    def _orders(self) -> list[tuple[IntArray, IntArray]]:
+        """Blocks by their first, and by their last cell, and where those of every cell start."""
+        orders = [np.argsort(ends, kind="stable") for ends in self._ends]
+        cells = np.arange(self.shape[0])
+        both = zip(orders, self._ends, strict=True)
+        return [(order, np.searchsorted(ends[order], cells)) for order, ends in both]
 
     def table(self, blocks: FloatArray) -> FloatArray:
         """Return the counts by the blocks of every axis' own tree, shape (..., *sizes)."""
         sizes = tuple(axis.size for axis in self.axes)
         table = np.zeros((*blocks.shape[:-1], *sizes))
-        table[(..., *self.sides)] = blocks
+        at: Any = (..., *self.sides)
+        table[at] = blocks
         return table
 
-    def relate(
-        self, blocks: FloatArray, is_value: BoolArray
-    ) -> Iterator[tuple[Relation, FloatArray]]:
+    def relate(self, blocks: FloatArray, ties_known: bool) -> Iterator[tuple[Relation, FloatArray]]:
         """Count for every block of one axis the rows of blocks in each relation to it.
 
-        Blocks contain one another or have no cell in common. So rows are in a known order, or in
-        one cell of a single value and tied, or any order is possible; if one block is a single
-        value at the end of the other, all orders but one.
+        Blocks contain one another or have no cell in common. So rows are in a known order, or any
+        order is possible. Where a cell is a single value, its rows are tied, and are not beyond
+        those of a block at whose end it is.
 
         Parameters
         ----------
         blocks
             The number of rows in every block, shape (..., size).
-        is_value
-            Which cells hold a single value, shape (cells,).
+        ties_known
+            Whether every cell is a single value.
 
         Yields
         ------
@@ -214,10 +216,9 @@ class Tree:
         known = before + after
         yield BEFORE, before
         yield AFTER, after
-        if is_value.any():
-            tied = blocks * (self.is_cell & is_value[first])
-            not_after = firsts[..., last] * is_value[last] - tied
-            not_before = lasts[..., first] * is_value[first] - tied
+        if ties_known:
+            tied = blocks * self.is_cell
+            not_after, not_before = firsts[..., last] - tied, lasts[..., first] - tied
             known = known + tied + not_after + not_before
             yield TIED, tied
             yield 3, not_after
@@ -234,10 +235,11 @@ def _halve(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
     return low, high
 
 
-def _group(cell_of: IntArray) -> tuple[IntArray, IntArray]:
-    """Return an order of blocks by a cell of theirs, and where those of every cell start."""
-    order = np.argsort(cell_of, kind="stable")
-    return order, np.searchsorted(cell_of[order], np.arange(cell_of.max() + 1))
+def _smooth(rows: FloatArray, axis: int) -> FloatArray:
+    """Return the means of neighbors along an axis, each cell itself counting twice."""
+    rows = np.moveaxis(rows, axis, -1)
+    around = np.concatenate([rows[..., :1], rows, rows[..., -1:]], axis=-1)
+    return np.moveaxis((around[..., :-2] + 2 * rows + around[..., 2:]) / 4, -1, axis)
 
 
 @lru_cache(maxsize=64)
