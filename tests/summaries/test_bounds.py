@@ -212,6 +212,22 @@ def test_rows_tied_within_their_cell_count() -> None:
         assert CASES[name].bound(blocks, "v")[1] == pytest.approx(1.0)
 
 
+def test_pairs_that_need_not_be_compared() -> None:
+    """Equal predictions count half if they are compared, which equal outcomes are not."""
+    grid, labels = Grid(np.array([0.0, 1.0])), Labels(np.arange(2.0))
+    blocks = make_blocks((labels, grid), np.array([[2], [2]]))
+    assert bound_order(as_kernel("concordance"), blocks, "v") == pytest.approx((0.0, 1.0))
+
+
+def test_ties_at_the_end_of_a_block_cost_nothing() -> None:
+    """The lower class is at 0 or 1: at best all its rows are tied with those of the higher at 0."""
+    axis, tree = Labels(np.array([0.0, 1.0])), lay_tree((2,))
+    blocks = Blocks((axis, CLASSES), tree, np.array([[5.0, 0, 0], [0, 5, 4]]))
+    rows = np.column_stack([[1.0] * 5 + [0] * 5 + [1] * 4, [0.0] * 5 + [1] * 9])
+    for name in ("mann-whitney, p", "mann-whitney-continuity, p"):
+        assert CASES[name].bound(blocks, "v")[0] <= CASES[name].value(rows, "v") < 0.07
+
+
 def test_no_rows_have_no_bounds() -> None:
     grid = Grid(np.linspace(0.0, 1.0, 5))
     nothing = make_blocks((grid, CLASSES), np.array([[0, 0, 0, 0], [1, 3, 1, 0]]))

@@ -88,7 +88,17 @@ def bound_order(kernel: AnyKernel, blocks: Blocks, target: str) -> Ends:
 
     Every pair takes the order that is best for the statistic among those that are possible. An AUC
     attains both ends; two columns do where every block is a cell, but else rows that are best for
-    one pair may not be for another. NaN if no rows can be compared.
+    one pair may not be for another. NaN if no rows can be compared; an end may be infinite where
+    the rows could leave nothing to compare.
+
+    Parameters
+    ----------
+    kernel
+        A kernel, a difference or quotient of kernels' averages, or tau-b.
+    blocks
+        The rows; their axes are the columns of the kernel.
+    target
+        "u" to leave own pairs out, or "v".
     """
     pairs = blocks.pairs(target)
     if not pairs > 0:

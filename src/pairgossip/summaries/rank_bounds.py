@@ -141,22 +141,23 @@ def _deviations(lower: _Sample, higher: _Sample, correction: float) -> Ends:
     """Bound z in favor of the higher class; 0 where the rows could favor the lower one.
 
     Of rows tied in groups, l of the lower class and h of the higher, k = sum of l h pairs of both
-    classes cost k / 2 of the most pairs in order. They add 3 l h (l + h) to the sum of t^3 - t that
-    each class has by itself, so 3 k c at most where no more than c rows can be tied. So z^2 is at
-    most a square of a linear function of all k over another one, which is convex, and largest at a
-    corner: all pairs are tied in some blocks, those with the largest c first. z is smallest where
-    the pairs in order are fewest and no more rows are tied than certainly are.
+    classes cost k / 2 of the most pairs in order, unless they are tied at best. They add
+    3 l h (l + h) to the sum of t^3 - t that each class has by itself, so 3 k c at most where no
+    more than c rows can be tied. So z^2 is at most a square of a linear function of all k over
+    another one, which is convex, and largest at a corner: all pairs are tied in some blocks, those
+    with the largest c first. z is smallest where the pairs in order are fewest and no more rows are
+    tied than certainly are.
     """
     tree, pairs = lower.tree, lower.n * higher.n
     both = lower._replace(counts=lower.counts + higher.counts)
-    tied = lower.known * higher.known
+    free = _count_free_ties(lower, higher)
     # Pairs that could be tied, by the smaller of their two blocks.
     around = tree.add_containing(np.stack([lower.counts, higher.counts]))
-    shared = lower.counts * around[1] + higher.counts * (around[0] - lower.counts) - tied
+    shared = lower.counts * around[1] + higher.counts * (around[0] - lower.counts) - free
     sizes = both.most_tied
     order = np.argsort(-sizes, kind="stable")
     cost = np.append(0.0, np.cumsum(shared[order])) / 2
-    alone = lower.ties[1] + higher.ties[1] + 3 * float(tied @ sizes)
+    alone = lower.ties[1] + higher.ties[1] + 3 * float(free @ sizes)
     ties = alone + 3 * np.append(0.0, np.cumsum((shared * sizes)[order]))
     low, high = (pairs * end for end in _superiority(lower, higher))
     n = both.n
@@ -166,6 +167,18 @@ def _deviations(lower: _Sample, higher: _Sample, correction: float) -> Ends:
     z = np.where(away > 0, math.inf, 0.0)  # rows that could all be tied show no spread
     np.divide(away, np.sqrt(spread), out=z, where=positive)
     return float(z[0]), float(z[1:].max())
+
+
+def _count_free_ties(lower: _Sample, higher: _Sample) -> FloatArray:
+    """Count pairs of both classes that are tied for certain or at best, by their smaller block.
+
+    At best: one row has a single value, and the block of the other ends there on the wrong side.
+    """
+    free = lower.known * higher.known
+    if lower.ties_known:
+        above, below = (dict(lower.tree.relate(one.counts, True)) for one in (lower, higher))
+        free = free + higher.known * above[3] + lower.known * below[6]
+    return free
 
 
 def _rank_sum(lower: _Sample, higher: _Sample) -> TestBounds:
@@ -287,7 +300,8 @@ class _Ranks(NamedTuple):
         # The squares are those of middles and deviations, and twice their products.
         products = ranks.open_product(ranks, np.diag(sample.counts))
         left = most - float(sample.counts @ middles**2) + 2 * products
-        reach = float(sample.counts @ np.maximum(high - low - 1, 0.0) ** 2) / 4
+        open_rows = high - low - (sample.known < sample.counts)  # but the row itself
+        reach = float(sample.counts @ open_rows**2) / 4
         return ranks._replace(deviations=max(min(left, reach), 0.0))
 
     def open_product(self, other: _Ranks, table: FloatArray) -> float:

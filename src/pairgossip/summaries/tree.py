@@ -111,7 +111,7 @@ class Tree:
             blocks[..., split] = by.reduce(pairs, axis=-1)
         return blocks
 
-    def add_containing(self, blocks: FloatArray) -> FloatArray:
+    def add_containing(self, blocks: FloatArray | IntArray) -> FloatArray:
         """Return, for every block, the sum over it and all blocks that contain it."""
         total = blocks.astype(np.float64)
         for split, halves in self._levels:
@@ -148,12 +148,12 @@ class Tree:
             is_reached[..., halves] = stops[..., halves] = np.repeat(goes_on, 2, axis=-1)
         return np.where(stops, rows, 0)
 
-    def spread(self, blocks: FloatArray) -> FloatArray:
+    def spread(self, blocks: FloatArray | IntArray) -> FloatArray:
         """Estimate how many rows are in every cell, shape (..., *shape).
 
         By expectation-maximization: the rows of a block are spread over its cells in proportion to
         what all blocks together say of them, smoothed over neighbors (Silverman et al. 1990). The
-        last step does not smooth, so that every block keeps its rows.
+        last step does not smooth, so that no row leaves its block.
         """
         rows = np.ones((*blocks.shape[:-1], *self.shape))
         for step in range(_STEPS):
