@@ -75,7 +75,8 @@ class _Sample(NamedTuple):
     @property
     def ties(self) -> Ends:
         """The ends of the sum of t^3 - t over groups of t tied rows."""
-        return _cubes(self.known), float(self.counts @ (self.most_tied**2 - 1))
+        least = float((self.known**3 - self.known).sum())
+        return least, float(self.counts @ (self.most_tied**2 - 1))
 
     def places(self, others: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound how many of the other rows are below a row of every block, ties counting half."""
@@ -84,10 +85,6 @@ class _Sample(NamedTuple):
             least, most = _PLACES[relation]
             low, high = low + least * rows, high + most * rows
         return low, high
-
-
-def _cubes(sizes: FloatArray) -> float:
-    return float((sizes**3 - sizes).sum())
 
 
 def bound_class_test(name: str, blocks: Blocks) -> TestBounds:
@@ -212,9 +209,12 @@ def _brunner_munzel(lower: _Sample, higher: _Sample) -> TestBounds:
 def _placed_spread(own: _Sample, others: _Sample) -> Ends:
     """Bound what the spread of one class's places among the other adds to the variance."""
     low, high = own.places(others.counts)
-    least, most = bound_squares(low, high, own.counts)
+    least, most = map(float, bound_squares(low, high, own.counts))
+    # Places are multiples of 1/2, so a sum that is not 0 is far from it.
+    least = least if least > _NEGLIGIBLE**2 * most else 0.0
+    most = most if most > _NEGLIGIBLE else 0.0
     size = (own.n - 1) * own.n * others.n**2
-    return float(least if least > _NEGLIGIBLE**2 * most else 0.0) / size, float(most) / size
+    return least / size, most / size
 
 
 def _freedom(shares: tuple[Ends, Ends], sizes: Ends) -> Ends:
