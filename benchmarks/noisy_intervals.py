@@ -255,7 +255,7 @@ def study(setting: Setting, samples: int) -> Found:
 
 
 def _plain(cells: Layout, sums: Sums, target: float) -> bool:
-    found = cells.reading(sums.n).find(cells.spread(sums.shares), 0.0)
+    found = cells.find(sums)
     return found.low <= target <= found.high
 
 

@@ -230,7 +230,7 @@ def test_cells_that_widen_fast_are_read_in_what_they_leave_open(kernel: str, bin
     cells = cells_of(kernel_spec(kernel, ["a"], **more))  # type: ignore[arg-type]
     sums = cells.read_sums(cells.add_up(rows[:, None]))
     noisy = find_noisy(cells, sums, 1e-9)
-    plain = cells.reading(sums.n).find(cells.spread(sums.shares), 0.0)
+    plain = cells.find(sums)
     assert noisy is not None
     assert plain.bracket[0] <= noisy.estimate.value <= plain.bracket[1]
     assert noisy.estimate.low <= float(pg.exact(rows, kernel)) <= noisy.estimate.high

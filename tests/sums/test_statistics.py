@@ -296,9 +296,12 @@ def test_ten_million_rows_have_the_same_interval_on_every_machine(
 ) -> None:
     cells = cells_of(kernel_spec(kernel, ["a"], label))
     rng, rows = np.random.default_rng(8), 10_000_000
-    shares = rng.multinomial(rows, rng.dirichlet(np.ones(cells.counts))) / rows
+    counts = rng.multinomial(rows, rng.dirichlet(np.ones(cells.counts)))
+    sums = cells.read_sums(np.append(rows, counts))
     found = [
-        cells.reading(rows).find(cells.spread(shares * (1 + rounding)), 0.0)[:4]
+        cells.reading(rows).find(
+            cells.spread(sums.shares * (1 + rounding)), 0.0, cells.report(sums)
+        )[:4]
         for rounding in (0.0, *(2e-16 * rng.integers(-1, 2, (5, cells.counts))))
     ]
     for other in found[1:]:

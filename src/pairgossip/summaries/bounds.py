@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.kernels import AnyKernel
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Statistic
+from pairgossip.summaries.axes import Axis
 from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree
 
 Ends = tuple[float, float]
@@ -29,18 +29,6 @@ _MOST_STEPS = 50
 """Steps toward the end of a quotient; it takes about five."""
 _HALVINGS = 64
 """Bisections, after which a center is as exact as a float."""
-
-
-class Axis(Protocol):
-    """The cells of a column, in ascending order: single values, or intervals between edges."""
-
-    @property
-    def ties_known(self) -> bool:
-        """Whether every cell is a single value."""
-
-    @property
-    def places(self) -> FloatArray:
-        """The values, or the edges."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +184,7 @@ def _count_pairs(blocks: Blocks) -> Iterator[tuple[tuple[Relation, ...], FloatAr
         for kinds, relation in zip(own, relations, strict=True):
             is_own = is_own[..., None] & (kinds == relation)
         pairs[classes, classes] -= (table * is_own).reshape(len(table), -1).sum(axis=-1)
-        yield relations, pairs
+        yield relations, np.maximum(pairs, 0.0)  # parts of a row have no pairs
 
 
 def _relate(

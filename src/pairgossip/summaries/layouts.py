@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical
 from pairgossip.kernels import CATALOG, AnyKernel, Combination, Formula, Kernel, as_kernel
+from pairgossip.kernels.builtin.classes import auc
 from pairgossip.kernels.builtin.spread import DISTANCE, SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.named_tests import NAMED_TESTS, refuse_test
 from pairgossip.order_statistics.comparisons import ClassTest
@@ -30,6 +31,16 @@ from pairgossip.order_statistics.statistics import (
     WinsorizedMean,
 )
 from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.bounds import (
+    UNKNOWN,
+    Blocks,
+    Ends,
+    bound_coefficient,
+    bound_differences,
+    bound_order,
+    bound_scatter,
+    bound_variance,
+)
 from pairgossip.summaries.features import Sketch, combine_averages, formulas
 from pairgossip.summaries.order_features import (
     OF_ORDER,
@@ -50,7 +61,7 @@ from pairgossip.summaries.spread_features import (
     sketch_variance,
     spread_directions,
 )
-from pairgossip.summaries.tables import Columns, CountTable, Layout, lay_cells, rounding_step
+from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums, lay_cells, rounding_step
 
 _DIRECTIONS = 32
 """Directions along which rows of several columns are projected and counted."""
@@ -76,7 +87,12 @@ class PairLayout(Layout):
     def reading(self, n: float) -> PairReading:
         """Return what means of features of n rows tell."""
         sketch = self.sketch(n, self.columns.scale(n))
-        return PairReading(sketch, self.kernel, self.columns.target, n, self.classes())
+        classes = self.classes()
+        return PairReading(sketch, self.kernel, self.columns.target, n, self.bound, classes)
+
+    def bound(self, blocks: Sequence[Blocks]) -> Ends:
+        """Return the ends between which the statistic of rows in these blocks lies."""
+        return bound_order(self.kernel, blocks[0], self.columns.target)
 
     def classes(self) -> BoolArray | None:
         """Tell which features count the rows of each class; None if classes are no samples."""
@@ -93,6 +109,10 @@ class _ColumnLayout(PairLayout):
 
     def sketch(self, n: float, scale: float) -> Sketch:
         return sketch_column(self.kernel, self.axes[0], n, scale)
+
+    def bound(self, blocks: Sequence[Blocks]) -> Ends:
+        bound = {"gini": bound_differences, "gini-coefficient": bound_coefficient}
+        return bound[self.kernel.name](blocks[0], self.columns.target)
 
 
 class _ScoresLayout(PairLayout):
@@ -119,9 +139,9 @@ class _ScoresLayout(PairLayout):
     def lay_tables(self) -> list[CountTable]:
         classes = self._label
         if len(self.axes) == 1:
-            return [CountTable((self.axes[0], classes), (0, 1))]
-        alone = [CountTable((self.axes[at], classes), (at, 2)) for at in range(2)]
-        return [*alone, CountTable((*self.axes[2:], classes), (0, 1, 2))]
+            return [CountTable((self.axes[0], classes), (0, 1), classes=1)]
+        alone = [CountTable((self.axes[at], classes), (at, 2), classes=1) for at in range(2)]
+        return [*alone, CountTable((*self.axes[2:], classes), (0, 1, 2), classes=2)]
 
     def classes(self) -> BoolArray:
         """Tell which features of the first score count the rows of each class."""
@@ -136,6 +156,12 @@ class _ScoresLayout(PairLayout):
     def sketch(self, n: float, scale: float) -> Sketch:
         joint = self.axes[2:] or None
         return sketch_scores(self.kernel, self.axes[:2], self._label, n, scale, joint)
+
+    def bound(self, blocks: Sequence[Blocks]) -> Ends:
+        if len(blocks) == 1:
+            return super().bound(blocks)
+        one, other = (bound_order(auc(), part, self.columns.target) for part in blocks[:2])
+        return one[0] - other[1], one[1] - other[0]
 
 
 class _OrderLayout(PairLayout):
@@ -157,8 +183,17 @@ class _OrderLayout(PairLayout):
         return self.axes[0], self.axes[1]
 
     def lay_tables(self) -> list[CountTable]:
-        everyone = CountTable(self._axes, (0, 1))
+        classes = None if self.columns.label is None else 1
+        everyone = CountTable(self._axes, (0, 1), classes=classes)
         return [everyone, everyone._replace(only=2)] if self._events else [everyone]
+
+    def report(self, sums: Sums) -> tuple[Blocks, ...]:
+        if not self._events:
+            return super().report(sums)
+        everyone = sums.clip(sums.tables[0])
+        failed = np.clip(sums.tables[1], 0.0, everyone)
+        table = CountTable((*self._axes, Labels(np.arange(2.0))), (0, 1, 2), classes=2)
+        return (table.report(np.stack([everyone - failed, failed], axis=-1)),)
 
     def sketch(self, n: float, scale: float) -> Sketch:
         return sketch_order(self.kernel, self._axes, n, scale, events=self._events)
@@ -194,6 +229,9 @@ class _DistanceLayout(PairLayout):
         parts = tuple(GiniBins(axis, n, scale) for axis in self.axes if isinstance(axis, Grid))
         return combine_averages(Projections(self._directions, parts), self.kernel)
 
+    def bound(self, blocks: Sequence[Blocks]) -> Ends:
+        return UNKNOWN
+
 
 class _SpreadLayout(PairLayout):
     """Counts of every column, by class where there are any: scatter adds up over columns."""
@@ -204,7 +242,7 @@ class _SpreadLayout(PairLayout):
         label, d = self.columns.label, len(self.axes)
         if label is None:
             return [CountTable(self.axes, (0,))]
-        return [CountTable((label, axis), (d, at)) for at, axis in enumerate(self.axes)]
+        return [CountTable((label, axis), (d, at), classes=0) for at, axis in enumerate(self.axes)]
 
     @property
     def _middles(self) -> FloatArray:
@@ -222,7 +260,13 @@ class _SpreadLayout(PairLayout):
         sketch, label = self.sketch(n, self.columns.scale(n)), self.columns.label
         columns = tuple(zip(self.axes, self._middles.tolist(), strict=True))
         classes = None if label is None else label.bins
-        return SpreadReading(sketch, self.kernel, self.columns.target, n, None, columns, classes)
+        target = self.columns.target
+        return SpreadReading(sketch, self.kernel, target, n, self.bound, None, columns, classes)
+
+    def bound(self, blocks: Sequence[Blocks]) -> Ends:
+        if self.columns.label is None:
+            return bound_variance(blocks[0], self.columns.target)
+        return bound_scatter(blocks, self.columns.target)
 
 
 class SampleLayout(Layout):
@@ -236,7 +280,7 @@ class SampleLayout(Layout):
         """Return one table, classes first."""
         if self.columns.label is None:
             return [CountTable(self.axes, (0,))]
-        return [CountTable((self.columns.label, *self.axes), (1, 0))]
+        return [CountTable((self.columns.label, *self.axes), (1, 0), classes=0)]
 
     def reading(self, n: float) -> OrderReading:
         """Return what the cells tell of the statistic."""

@@ -22,9 +22,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.order_statistics.laws import normal_quantile
-from pairgossip.order_statistics.rank_brackets import Ends
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, level_of_ends
 from pairgossip.summaries.readings import Estimate, OrderReading, PairReading, SpreadReading
 from pairgossip.summaries.samples import SampleReadout
@@ -68,8 +68,9 @@ def rows_for_interval(layout: Layout, variance: float) -> int:
     """
     most = MOST_NOISE
     if not _is_followed(layout):
-        most, even = MOST_UNFOLLOWED, np.full(layout.counts, 1 / layout.counts)
-        if math.isnan(layout.reading(_ANY_ROWS).find(layout.spread(even), 0.0).low):
+        most, even = MOST_UNFOLLOWED, np.full(layout.words, _ANY_ROWS / layout.counts)
+        even[0] = _ANY_ROWS
+        if math.isnan(layout.find(layout.read_sums(even)).low):
             return 0  # nor is there an interval without noise
     return math.ceil(math.sqrt(layout.counts * variance) / most)
 
@@ -234,7 +235,7 @@ class _NoisyPairs:
         if not math.isfinite(value):
             return limits
         shares = nearest_shares(self.shares)
-        likely = self.reading.find(self.layout.spread(shares), 0.0)
+        likely = self.layout.find(self.layout.read_sums(self.reading.n * np.append(1.0, shares)))
         middle, opened = float(kernel.combine(self._average(forms, shares, 0.0))), np.zeros(2)
         if not math.isnan(likely.bracket[0]) and math.isfinite(middle):
             opened = np.maximum(np.subtract(likely.bracket, middle) * (-1, 1), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,27 +14,17 @@ from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.order_statistics.comparisons import ClassTest
-from pairgossip.order_statistics.rank_brackets import UNKNOWN, Ends
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.summaries.axes import Grid, Labels
-from pairgossip.summaries.features import Combined, Sketch
-from pairgossip.summaries.intervals import (
-    LEVEL,
-    POSSIBLE,
-    at_edges,
-    bracket_of,
-    bracket_test,
-    fullest_cells,
-    interval_about,
-)
+from pairgossip.summaries.axes import Axis
+from pairgossip.summaries.bounds import ROUNDING, UNKNOWN, Blocks, Ends, place_rows
+from pairgossip.summaries.features import Sketch
+from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
+from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
 from pairgossip.summaries.samples import RankTable, SampleReadout
 from pairgossip.summaries.sampling import find_points, sampling_errors, sampling_law
-from pairgossip.summaries.spread_features import Scatter
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
-_ROUNDING = 16 * np.finfo(np.float64).eps
-"""Largest rounding error of an end of a bracket, relative to the numbers it is computed from."""
 _MANY_ROWS = 100_000
 """Rows from which on the bias of a statistic is nothing beside its error, and mostly rounding, in
 which members differ."""
@@ -65,6 +56,8 @@ class PairReading:
     kernel: Kernel | Combination
     target: str
     n: float
+    bound: Callable[[Sequence[Blocks]], Ends]
+    """Bounds the statistic, wherever in their blocks the rows are."""
     classes: BoolArray | None
     """Which features count the rows of each of two classes, shape (2, r)."""
 
@@ -72,11 +65,11 @@ class PairReading:
         """Return the statistic for means of features, shape (..., r)."""
         return self.sketch.readout(mean)
 
-    def find(self, mean: FloatArray, noise: float) -> Estimate:
-        """Return the statistic with its errors; noise has this standard error."""
+    def find(self, mean: FloatArray, noise: float, blocks: Sequence[Blocks]) -> Estimate:
+        """Return the statistic of rows in blocks, with its errors; noise has a standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
-        bracket = self._bracket(mean)
+        bracket = self._bracket(value, blocks)
         if not is_noisy:  # noise knows no limits
             bracket = _clip(bracket[0], POSSIBLE[scale]), _clip(bracket[1], POSSIBLE[scale])
             value = _clip(value, bracket)  # rows spread over cells may lie beyond
@@ -87,8 +80,8 @@ class PairReading:
         # A bracket of noisy counts holds nothing for certain.
         return Estimate(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
-    def _bracket(self, mean: FloatArray) -> Ends:
-        return bracket_of(self.sketch, self.kernel, mean)
+    def _bracket(self, value: float, blocks: Sequence[Blocks]) -> Ends:
+        return (value, value) if _are_values_known(blocks) else self.bound(blocks)
 
     def _error(self, mean: FloatArray) -> float:
         try:
@@ -115,7 +108,7 @@ class PairReading:
 class SpreadReading(PairReading):
     """A variance, or the scatter within classes: moments of points that stand for the rows."""
 
-    columns: tuple[tuple[Grid | Labels, float], ...] = ()
+    columns: tuple[tuple[Axis, float], ...] = ()
     """The cells of every column, and the number that moments are about."""
     of_classes: int | None = None
     """How many classes are apart; None for the variance of one column."""
@@ -138,6 +131,9 @@ class SpreadReading(PairReading):
         squares = np.sum([one[..., 2:3] for one in parts], axis=0)
         return np.concatenate([shares, *sums, squares], axis=-1).reshape(*mean.shape[:-1], -1)
 
+    def _bracket(self, value: float, blocks: Sequence[Blocks]) -> Ends:
+        return self.bound(blocks)  # of known values too: powers lose digits
+
     def _error(self, mean: FloatArray) -> float:
         return math.nan if self.of_classes else super()._error(self._moments(mean))
 
@@ -148,31 +144,6 @@ class SpreadReading(PairReading):
         variance = float(shares @ away)
         shift = -variance / (self.n * error) if self.target == "v" else 0.0
         return Law.of(away - variance, self.n * shares, self.n - 1, shift)
-
-    def _bracket(self, mean: FloatArray) -> Ends:
-        """Move every row by up to half of its cell: standard deviations change by no more.
-
-        The root of the scatter is a length, so the same holds for it.
-        """
-        classes, reach, largest = self.of_classes or 1, 0.0, 0.0
-        sizes = np.cumsum([classes * axis.size for axis, _ in self.columns])[:-1]
-        middle = mean.copy()
-        for (axis, center), part in zip(self.columns, np.split(middle, sizes), strict=True):
-            largest += float(((axis.points - center) ** 2).max())
-            if isinstance(axis, Labels):
-                continue
-            table = part.reshape(classes, axis.bins, -1)
-            shares = np.maximum(table[..., 0], 0.0)
-            table[..., 1:] = 0.0  # all rows at the middles
-            by_class = shares.sum(axis=1) if self.of_classes else np.ones(1)
-            reach += float(by_class @ (shares @ axis.widths**2)) / 4
-        scatter = self.sketch.part if isinstance(self.sketch, Combined) else self.sketch
-        assert isinstance(scatter, Scatter)
-        scale = scatter.factor
-        value, moved = math.sqrt(max(float(self.readout(middle)), 0.0)), math.sqrt(scale * reach)
-        rounding = _ROUNDING * scale * largest
-        low, high = max(value - moved, 0.0) ** 2, (value + moved) ** 2
-        return max(low - rounding, 0.0), high + rounding
 
 
 @dataclass(frozen=True)
@@ -185,8 +156,8 @@ class OrderReading:
         """Return the statistic for means of features, shape (..., r)."""
         return self.part.readout(mean)
 
-    def find(self, mean: FloatArray, noise: float) -> Estimate:
-        """Return the statistic with its errors; noise has this standard error."""
+    def find(self, mean: FloatArray, noise: float, blocks: Sequence[Blocks]) -> Estimate:
+        """Return the statistic of rows in blocks, with its errors; noise has a standard error."""
         if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
             return Estimate(math.nan, math.nan)
         value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
@@ -194,11 +165,11 @@ class OrderReading:
         if isinstance(self.part, RankTable) or isinstance(self.part.statistic, ClassTest):
             assert sampling.p is not None
             p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
-            return self._find_test(mean, noise, Estimate(value, error, p=p))
+            return self._find_test(blocks[0], noise, Estimate(value, error, p=p))
         if math.isnan(sampling.low[0]):
             return Estimate(value, error)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
-        (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
+        (least, low), (most, high) = (self._end(blocks[0], wider, side) for side in (0, 1))
         if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
             least, most = _round_outward(self.part, least, most)
             low, high = min(low, least), max(high, most)
@@ -206,20 +177,28 @@ class OrderReading:
             value = _clip(value, (least, most))
         return Estimate(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
 
-    def _find_test(self, mean: FloatArray, noise: float, estimate: Estimate) -> Estimate:
+    def _find_test(self, blocks: Blocks, noise: float, estimate: Estimate) -> Estimate:
         """Return a test with the ends of its value and p; of noisy counts neither is known."""
-        estimate = estimate._replace(fullest_cells=fullest_cells(self.part, mean))
+        estimate = estimate._replace(fullest_cells=_fullest_cells(blocks))
         if noise or math.isnan(estimate.value):
             return estimate._replace(p=math.nan)
-        value, p = bracket_test(self.part, mean, estimate.value, estimate.p)
+        value, p = self._bound_test(blocks, estimate)
         return estimate._replace(
             value=_clip(estimate.value, value), p=_clip(estimate.p, p), bracket=value, p_bracket=p
         )
 
-    def _end(self, mean: FloatArray, wider: float, side: int) -> tuple[float, float]:
-        """Return the statistic if all rows were at ends of their cells, and its interval's end."""
+    def _bound_test(self, blocks: Blocks, estimate: Estimate) -> TestBounds:
+        if _are_values_known([blocks]):
+            return TestBounds((estimate.value, estimate.value), (estimate.p, estimate.p))
+        if isinstance(self.part, RankTable):
+            return bound_spearman(blocks)
+        assert isinstance(self.part.statistic, ClassTest)
+        return bound_class_test(self.part.statistic.name, blocks)
+
+    def _end(self, blocks: Blocks, wider: float, side: int) -> tuple[float, float]:
+        """Return the statistic if all rows were at ends of their blocks, and its interval's end."""
         assert isinstance(self.part, SampleReadout) and self.part.statistic is not None
-        moved = at_edges(self.part, mean, is_low=side == 0)
+        moved = place_rows(blocks, is_low=side == 0)
         value = float(self.part.statistic.value(moved))
         sampling = self.part.statistic.sampling(moved, LEVEL)
         return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
@@ -227,6 +206,21 @@ class OrderReading:
 
 Reading = PairReading | OrderReading
 """Reads a statistic from means of features over a given number of rows."""
+
+
+def _are_values_known(blocks: Sequence[Blocks]) -> bool:
+    """Return whether every cell is a single value, so that there is nothing to bound."""
+    return all(axis.ties_known for part in blocks for axis in part.axes)
+
+
+def _fullest_cells(blocks: Blocks) -> tuple[float, ...]:
+    """Return the largest share of rows in one cell of each column; 0 if a cell is one value."""
+    cells = blocks.by_class[:, blocks.tree.cells].sum(axis=0).reshape(blocks.tree.shape)
+    others = [tuple(k for k in range(cells.ndim) if k != at) for at in range(cells.ndim)]
+    return tuple(
+        0.0 if axis.ties_known else float(cells.sum(axis=along).max()) / blocks.n
+        for axis, along in zip(blocks.axes, others, strict=False)
+    )
 
 
 def _clip(number: float, ends: Ends) -> float:
@@ -237,6 +231,6 @@ def _clip(number: float, ends: Ends) -> float:
 def _round_outward(part: SampleReadout, least: float, most: float) -> Ends:
     """Return a bracket that allows for rounding; a number that rows have on average is in range."""
     places = part.axis.places
-    rounding = _ROUNDING * float(np.abs(places).max())
+    rounding = ROUNDING * float(np.abs(places).max())
     first, last = (-math.inf, math.inf) if part.classes == 2 else (places[0], places[-1])
     return max(least - rounding, float(first)), min(most + rounding, float(last))

@@ -20,7 +20,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.summaries.axes import Axis, Grid, Labels, Range
-from pairgossip.summaries.readings import Reading
+from pairgossip.summaries.bounds import Blocks
+from pairgossip.summaries.readings import Estimate, Reading
+from pairgossip.summaries.tree import lay_tree
 
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
@@ -98,6 +100,8 @@ class CountTable(NamedTuple):
     """Where the axes' columns are in a row."""
     only: int | None = None
     """A column of zeros and ones; rows with a zero are not counted."""
+    classes: int | None = None
+    """Which of the axes is that of classes."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,6 +117,17 @@ class CountTable(NamedTuple):
         flat = np.ravel_multi_index(places, self.shape)
         return np.bincount(flat, minlength=math.prod(self.shape))
 
+    def report(self, counts: FloatArray) -> Blocks:
+        """Return counts in the shape of the axes as blocks, each of one cell."""
+        axes, leading = list(self.axes), 0
+        if self.classes is not None:
+            axes.append(axes.pop(self.classes))
+            counts, leading = np.moveaxis(counts, self.classes, 0), 1
+        tree = lay_tree(counts.shape[leading:])
+        blocks = np.zeros((*counts.shape[:leading], tree.size))
+        blocks[..., tree.cells] = counts.reshape(*counts.shape[:leading], -1)
+        return Blocks(tuple(axes), tree, blocks)
+
 
 class Sums(NamedTuple):
     """A sum over all members: how many rows there are, and how many in each cell."""
@@ -125,6 +140,11 @@ class Sums(NamedTuple):
     def shares(self) -> FloatArray:
         """The share of rows in every cell of all tables."""
         return np.concatenate([one.ravel() for one in self.tables]) / self.n
+
+    def clip(self, counts: FloatArray) -> FloatArray:
+        """Return the counts of all rows without what noise has added: none is negative."""
+        counts = np.maximum(counts, 0.0)
+        return counts * (self.n / (counts.sum() or 1.0))
 
 
 class Layout(ABC):
@@ -175,11 +195,20 @@ class Layout(ABC):
         parts = [np.array([len(rows)]), *(table.tabulate(prepared) for table in self.tables)]
         return np.concatenate(parts).astype(np.int64)
 
-    def read_sums(self, total: IntArray) -> Sums:
+    def read_sums(self, total: IntArray | FloatArray) -> Sums:
         """Return the counts of a sum over all members."""
         numbers = total.astype(np.float64)
         parts = self._split(numbers[1:])
         return Sums(float(numbers[0]), tuple(part.reshape(table.shape) for table, part in parts))
+
+    def find(self, sums: Sums, noise: float = 0.0) -> Estimate:
+        """Return the statistic with its errors; noise moves it by this standard error."""
+        return self.reading(sums.n).find(self.spread(sums.shares), noise, self.report(sums))
+
+    def report(self, sums: Sums) -> tuple[Blocks, ...]:
+        """Return the blocks of all tables, by which a statistic is bounded."""
+        both = zip(self.tables, sums.tables, strict=True)
+        return tuple(table.report(sums.clip(counts)) for table, counts in both)
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return mean features given the share of rows in every cell, shape (..., counts).

@@ -106,7 +106,7 @@ class StatisticsProgram(SumsProgram):
         law = None if self._noise is None else noise_law(self._spec, members)
         check_sums(self._cells, sums, self._generation, law)
         if law is None:
-            estimate = self._cells.reading(sums.n).find(self._cells.spread(sums.shares), 0.0)
+            estimate = self._cells.find(sums)
             check_value(self._spec, estimate)
             noise = None
         else:
@@ -144,7 +144,7 @@ class StatisticsProgram(SumsProgram):
         slopes = self._slopes(reading, sums.shares, step) / sums.n
         # Where a value is at the end of what it can be, slopes say nothing.
         error = math.sqrt(variance * float(slopes @ slopes)) or math.nan
-        return Noisy(reading.find(self._cells.spread(sums.shares), error), error)
+        return Noisy(self._cells.find(sums, error), error)
 
     def _slopes(self, reading: Reading, shares: FloatArray, step: float) -> FloatArray:
         """Return how fast the value changes with the share of rows in each cell."""
