@@ -288,6 +288,17 @@ def test_an_interval_is_known_about_what_noise_has_moved_out_of_its_scale(
     assert np.isnan(interval_about((0.9, 0.1), value, 0.2, scale, Law(100.0))).all()
 
 
+@pytest.mark.parametrize("kernel", ["somers-d", "kendall-b", "kendall", "concordance"])
+@pytest.mark.parametrize("whole", ['whole = ["b"]', 'whole = ["a", "b"]', ""])
+def test_rows_that_are_tied_within_their_cells_lie_in_the_bracket(kernel: str, whole: str) -> None:
+    """Ties leave fewer pairs to compare, so a quotient may be larger than without them."""
+    rows = np.repeat(np.arange(4.0), 5)[:, None] * np.ones(2)
+    more = {"ranges": (0, 4), "top": whole, "algorithm": "bins = 4"}
+    spec = kernel_spec(kernel, ["a", "b"], **more)  # type: ignore[arg-type]
+    low, high = run_programs(start_programs(spec, deal(rows, 3))).bracket or (1.0, 0.0)
+    assert low <= pg.exact(rows, kernel) <= high
+
+
 @pytest.mark.parametrize(
     ("kernel", "label"), [("gini", None), ("gini-coefficient", None), ("auc", "l")]
 )
