@@ -190,17 +190,11 @@ class Grid:
 
         An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
         """
-        features = np.zeros((len(values), self.size))
-        places, entries = self.entries(values)
-        features[np.arange(len(values))[:, None], places] = entries
-        return features
-
-    def entries(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the features that are not all zeros: their places and themselves, a line each."""
-        bins = self.find_bins(values)
+        bins, powers = self.find_bins(values), np.arange(self.powers + 1)
         offsets = (values - self.middles[bins]) / self.widths[bins]
-        powers = np.arange(self.powers + 1)
-        return bins[:, None] * len(powers) + powers, offsets[:, None] ** powers
+        features = np.zeros((len(values), self.bins, len(powers)))
+        features[np.arange(len(values)), bins] = offsets[:, None] ** powers
+        return features.reshape(len(values), -1)
 
 
 def fill(offsets: FloatArray) -> FloatArray:
@@ -335,7 +329,3 @@ class Labels:
     def features(self, values: FloatArray) -> FloatArray:
         """Return a 1 in the place of each value, shape (m, bins)."""
         return (values[:, None] == self.values).astype(np.float64)
-
-    def entries(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the places of the features that are not zeros, of values that are among these."""
-        return self.find_bins(values)[:, None], np.ones((len(values), 1))

@@ -16,7 +16,7 @@ from pairgossip.kernels import Combination, Kernel
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.summaries.axes import Axis
-from pairgossip.summaries.bounds import ROUNDING, UNKNOWN, Blocks, Ends, place_rows
+from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
 from pairgossip.summaries.features import Sketch
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
 from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
@@ -171,7 +171,7 @@ class OrderReading:
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
         (least, low), (most, high) = (self._end(blocks[0], wider, side) for side in (0, 1))
         if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
-            least, most = _round_outward(self.part, least, most)
+            least, most = _round_outward(blocks[0], least, most)
             low, high = min(low, least), max(high, most)
         if not noise:  # few rows have gaps between them, in which rows spread over cells have none
             value = _clip(value, (least, most))
@@ -228,9 +228,10 @@ def _clip(number: float, ends: Ends) -> float:
     return number if math.isnan(ends[0]) else min(max(number, ends[0]), ends[1])
 
 
-def _round_outward(part: SampleReadout, least: float, most: float) -> Ends:
+def _round_outward(blocks: Blocks, least: float, most: float) -> Ends:
     """Return a bracket that allows for rounding; a number that rows have on average is in range."""
-    places = part.axis.places
-    rounding = ROUNDING * float(np.abs(places).max())
-    first, last = (-math.inf, math.inf) if part.classes == 2 else (places[0], places[-1])
-    return max(least - rounding, float(first)), min(most + rounding, float(last))
+    places = blocks.axes[0].places
+    ends = widen(least, most, float(np.abs(places).max()))
+    if len(blocks.axes) > 1:  # a shift between classes
+        return ends
+    return max(ends[0], float(places[0])), min(ends[1], float(places[-1]))

@@ -91,8 +91,8 @@ def _margins(cells: Layout, sums: Sums) -> Iterator[tuple[_Margin, _Margin]]:
             axes = [block.axes[block.columns.index(column)] for block in (first, second)]
             points = _common_points(axes)
             yield (
-                _margin(cells, first, one, column, points),
-                _margin(cells, second, other, column, points),
+                _margin(first, one, column, points),
+                _margin(second, other, column, points),
             )
 
 
@@ -103,14 +103,11 @@ def _common_points(axes: list[Axis]) -> FloatArray:
     return np.append(inner, np.inf)
 
 
-def _margin(
-    cells: Layout, block: CountTable, table: FloatArray, column: int, points: FloatArray
-) -> _Margin:
+def _margin(block: CountTable, table: FloatArray, column: int, points: FloatArray) -> _Margin:
     """Count the rows of a table below points of a column, by class where the table has classes."""
-    at, label = block.columns.index(column), cells.columns.label
+    at = block.columns.index(column)
     axis = block.axes[at]
-    kept = [at, *(k for k, one in enumerate(block.axes) if one is label and k != at)]
-    others = tuple(k for k in range(table.ndim) if k not in kept)
+    others = tuple(k for k in range(table.ndim) if k not in (at, block.classes))
     margin = np.moveaxis(table.sum(axis=others, keepdims=True), at, 0).reshape(axis.bins, -1)
     if isinstance(axis, Labels):
         is_below = axis.values < points[:, None]
