@@ -18,8 +18,9 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray
 
 _STEPS = 20
 """Steps of expectation-maximization; more gain nothing."""
-_EMPTY = 4
-"""A block with an empty half is split if it holds this many times the least count."""
+_MANY = 4
+"""A block with a light half passes rows on if it holds this many times the least count: with fewer,
+the density of other sites' rows would often tell that somebody is in the light half."""
 
 Relation: TypeAlias = Literal[1, 2, 3, 4, 6, 7]
 """Which orders of two rows are possible: the sum of `BEFORE`, `TIED` and `AFTER`."""
@@ -121,10 +122,14 @@ class Tree:
     def report(self, counts: IntArray, least: int) -> IntArray:
         """Return how many rows of a site are reported in every block, shape (..., size).
 
-        A block is split if both halves hold ``least`` rows, or if one is empty and the block holds
-        four times as many: so every number is 0 or at least ``least``, and the rows of a block with
-        fewer than that many may all lie in any one of its cells. Fewer rows than ``least`` in the
-        whole table are not reported; 1 leaves cells as they are.
+        A block is split if both halves hold ``least`` rows. If one holds fewer, none included, and
+        the block four times ``least`` or more, exactly ``least`` rows stay at the block: those of
+        the light half, and the ones next to it in the order of the leaves; all others go on into
+        the heavy half. In other blocks all rows stay. So every number is 0 or at least ``least``,
+        it is not told whether a light half is empty, and for every report there is a table of which
+        each cell holds none or ``least`` rows and more: no set of cells is ever known for certain
+        to hold fewer than that, but some. Fewer rows than ``least`` in the whole table are not
+        reported; 1 leaves cells as they are.
 
         Parameters
         ----------
@@ -133,20 +138,38 @@ class Tree:
         least
             The least number of rows in a block.
         """
-        rows = self.gather(counts)
         if least <= 1:
-            return np.where(self.is_cell, rows, 0)
-        is_reached = np.zeros(rows.shape, dtype=np.bool_)
-        is_reached[..., 0] = rows[..., 0] >= least
-        stops = is_reached.copy()
+            return np.where(self.is_cell, self.gather(counts), 0)
+        # Rows are ranked by the order of the leaves; those that arrive at a block are consecutive.
+        ranked = counts.reshape(*counts.shape[: counts.ndim - len(self.shape)], -1)
+        below = np.cumsum(ranked[..., np.argsort(self._starts[self.cells])], axis=-1)
+        first = np.zeros((*below.shape[:-1], self.size), dtype=below.dtype)
+        end = first.copy()
+        end[..., 0] = np.where(below[..., -1] >= least, below[..., -1], 0)
+        reported = np.zeros_like(first)
         for split, halves in self._levels:
-            pairs = rows[..., halves].reshape(*rows.shape[:-1], len(split), 2)
-            fewest = pairs.min(axis=-1)
-            many = (fewest == 0) & (rows[..., split] >= _EMPTY * least)
-            goes_on = is_reached[..., split] & ((fewest >= least) | many)
-            stops[..., split] &= ~goes_on
-            is_reached[..., halves] = stops[..., halves] = np.repeat(goes_on, 2, axis=-1)
-        return np.where(stops, rows, 0)
+            low, high = first[..., split], end[..., split]
+            middle = below[..., self._starts[halves][1::2] - 1].clip(low, high)
+            rows, fewest = high - low, np.minimum(middle - low, high - middle)
+            stays = np.where(rows >= _MANY * least, least, rows)
+            stays = np.where(fewest >= least, 0, stays)
+            reported[..., split] = stays
+            is_left = (stays > 0) & (middle - low < least)
+            low, high = low + np.where(is_left, stays, 0), high - np.where(is_left, 0, stays)
+            middle = middle.clip(low, high)
+            first[..., halves] = np.stack([low, middle], axis=-1).reshape(*low.shape[:-1], -1)
+            end[..., halves] = np.stack([middle, high], axis=-1).reshape(*low.shape[:-1], -1)
+        return np.where(self.is_cell, end - first, reported)
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """How many leaves come before each block, left halves before right ones."""
+        leaves = self.gather(np.ones(self.shape, dtype=np.intp))
+        starts = np.zeros(self.size, dtype=np.intp)
+        for split, halves in self._levels:
+            left = starts[split]
+            starts[halves] = np.stack([left, left + leaves[halves][::2]], axis=-1).ravel()
+        return starts
 
     def spread(self, blocks: FloatArray | IntArray) -> FloatArray:
         """Estimate how many rows are in every cell, shape (..., *shape).
