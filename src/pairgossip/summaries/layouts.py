@@ -19,7 +19,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical
 from pairgossip.kernels import CATALOG, AnyKernel, Combination, Formula, Kernel, as_kernel
 from pairgossip.kernels.builtin.classes import auc
-from pairgossip.kernels.builtin.spread import DISTANCE, SCATTER_SQUARED, VARIANCE
+from pairgossip.kernels.builtin.spread import DISTANCE, GINI, SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.named_tests import NAMED_TESTS, refuse_test
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import (
@@ -111,8 +111,10 @@ class _ColumnLayout(PairLayout):
         return sketch_column(self.kernel, self.axes[0], n, scale)
 
     def bound(self, blocks: Sequence[Blocks]) -> Ends:
-        bound = {"gini": bound_differences, "gini-coefficient": bound_coefficient}
-        return bound[self.kernel.name](blocks[0], self.columns.target)
+        if self.kernel.name == "gini-coefficient":
+            return bound_coefficient(blocks[0], self.columns.target)
+        is_gini = isinstance(self.kernel, Kernel) and self.kernel.formula is GINI
+        return bound_differences(blocks[0], self.columns.target) if is_gini else UNKNOWN
 
 
 class _ScoresLayout(PairLayout):
@@ -264,6 +266,8 @@ class _SpreadLayout(PairLayout):
         return SpreadReading(sketch, self.kernel, target, n, self.bound, None, columns, classes)
 
     def bound(self, blocks: Sequence[Blocks]) -> Ends:
+        if isinstance(self.kernel, Combination):  # a function of it
+            return UNKNOWN
         if self.columns.label is None:
             return bound_variance(blocks[0], self.columns.target)
         return bound_scatter(blocks, self.columns.target)
