@@ -10,17 +10,19 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer, Law
+from pairgossip.kernels import CATALOG, Combination, as_kernel
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.local_part import program_for
+from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.intervals import interval_about
 from tests.sums.running import deal, run_programs, start_and_take, start_programs
-from tests.sums.specs import kernel_spec
+from tests.sums.specs import kernel_spec, sums_text
 
 RNG = np.random.default_rng(3)
 N = 600
@@ -286,6 +288,18 @@ def test_an_interval_is_known_about_what_noise_has_moved_out_of_its_scale(
     low, high = interval_about((0.1, 0.9), value, 0.2, scale, Law(100.0))
     assert low <= min(value, 0.1) and high >= max(value, 0.9)
     assert np.isnan(interval_about((0.9, 0.1), value, 0.2, scale, Law(100.0))).all()
+
+
+@pytest.mark.parametrize("kernel", ["variance", "gini"])
+def test_a_function_of_a_statistic_has_no_bounds_of_the_statistic(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Combination((as_kernel(kernel),), lambda averages: 9 * averages[..., 0], name="own")
+    monkeypatch.setitem(CATALOG, "own", lambda: own)
+    spec = parse_spec(sums_text('kernel = "own"', ["a"]))
+    result = run_programs(start_programs(spec, deal(SCORES[:, None], 3)))
+    assert result.value == pytest.approx(pg.exact(SCORES, own), rel=1e-2)
+    assert result.bracket is None
 
 
 @pytest.mark.parametrize("kernel", ["somers-d", "kendall-b", "kendall", "concordance"])
