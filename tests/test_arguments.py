@@ -15,6 +15,7 @@ from pairgossip.arguments.argument import Argument, argument, declared
 from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.arguments.exact import ExactArguments, SignificanceArguments
 from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH, MinimizeArguments
+from pairgossip.arguments.summarize import SummarizeArguments
 from pairgossip.errors import InputError
 from pairgossip.run_requests.estimation import EstimationRequest
 from pairgossip.run_requests.learning import LearningRequest
@@ -84,6 +85,7 @@ DOORS: list[tuple[Any, Any, Any]] = [
         *((function, door, set()) for function, door, _ in DOORS),
         (pg.exact, ExactArguments, set()),
         (pg.test, SignificanceArguments, {"graph", "options"}),
+        (pg.summarize, SummarizeArguments, set()),
     ],
 )
 def test_signatures_and_docstrings_are_as_declared(
@@ -128,6 +130,7 @@ REFUSALS = [
         *((function, door) for function, door, _ in DOORS),
         (pg.exact, ExactArguments),
         (pg.test, SignificanceArguments),
+        (pg.summarize, SummarizeArguments),
     )
     for one in declared(door).values()
     if wrong_value(one) is not None

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
     from pairgossip.significance import test
+    from pairgossip.summaries import cells
+    from pairgossip.summaries.summary import Summary, summarize
 
 __version__ = "0.3.0.dev0"
 
@@ -83,7 +85,11 @@ _HOMES = {
     "results.loading": ("load",),
     "results.plots": ("compare",),
     "significance": ("test",),
+    "summaries.summary": ("Summary", "summarize"),
 }
+
+_MODULES = {"cells": "summaries.cells"}
+"""Public modules that are in another room."""
 
 __all__ = [
     "L1",
@@ -114,7 +120,9 @@ __all__ = [
     "SlowRun",
     "SlowSchedule",
     "SquaredL2",
+    "Summary",
     "UnknownTarget",
+    "cells",
     "compare",
     "datasets",
     "estimate",
@@ -136,6 +144,7 @@ __all__ = [
     "reproduce",
     "sketches",
     "steps",
+    "summarize",
     "test",
     "theory",
     "trimmed_mean",
@@ -147,7 +156,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'pairgossip' has no attribute '{name}'")
     home = next((home for home, names in _HOMES.items() if name in names), None)
-    module = importlib.import_module(f"pairgossip.{home or name}")
+    module = importlib.import_module(f"pairgossip.{home or _MODULES.get(name, name)}")
     globals()[name] = value = module if home is None else getattr(module, name)
     return value
 

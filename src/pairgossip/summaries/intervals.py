@@ -10,7 +10,7 @@ from pairgossip.kernels.kernel import Scale
 from pairgossip.summaries.bounds import UNKNOWN, Ends
 
 LEVEL = 0.95
-"""Confidence level of all intervals."""
+"""Confidence level of all intervals unless another one is given."""
 _HALVINGS = 60
 """Bisections, after which an end is as exact as a float."""
 POSSIBLE: dict[Scale, Ends] = {
@@ -22,7 +22,9 @@ POSSIBLE: dict[Scale, Ends] = {
 """Between which values statistics lie whose intervals are on these scales."""
 
 
-def interval_about(bracket: Ends, value: float, error: float, scale: Scale, law: Law) -> Ends:
+def interval_about(
+    bracket: Ends, value: float, error: float, scale: Scale, law: Law, level: float = LEVEL
+) -> Ends:
     """Return an interval for a statistic that is known up to a bracket.
 
     Where the bracket is wide, errors of one side only can lead astray (Imbens and Manski 2004).
@@ -32,7 +34,7 @@ def interval_about(bracket: Ends, value: float, error: float, scale: Scale, law:
     if not (error > 0 and low <= high):
         return UNKNOWN
     low, high = min(low, value), max(high, value)
-    at_most, slope = level_of_ends(LEVEL, (high - low) / error), _slope(scale, value)
+    at_most, slope = level_of_ends(level, (high - low) / error), _slope(scale, value)
     sizes = [error * _slope(scale, end) / slope if slope > 0 else error for end in (low, high)]
     return (
         interval(low, sizes[0], at_most, scale, law)[0],

@@ -65,7 +65,9 @@ class PairReading:
         """Return the statistic for means of features, shape (..., r)."""
         return self.sketch.readout(mean)
 
-    def find(self, mean: FloatArray, noise: float, blocks: Sequence[Blocks]) -> Estimate:
+    def find(
+        self, mean: FloatArray, noise: float, blocks: Sequence[Blocks], level: float = LEVEL
+    ) -> Estimate:
         """Return the statistic of rows in blocks, with its errors; noise has a standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
         is_noisy, scale = noise != 0, self.kernel.interval_scale
@@ -76,7 +78,7 @@ class PairReading:
         # Cells of noisy counts do not tell to which side the statistic leans.
         is_plain = is_noisy or not error > 0
         law = Law(self._freedom(mean)) if is_plain else self._law(mean, error)
-        ends = interval_about(bracket, value, math.hypot(error, noise), scale, law)
+        ends = interval_about(bracket, value, math.hypot(error, noise), scale, law, level)
         # A bracket of noisy counts holds nothing for certain.
         return Estimate(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
@@ -156,11 +158,13 @@ class OrderReading:
         """Return the statistic for means of features, shape (..., r)."""
         return self.part.readout(mean)
 
-    def find(self, mean: FloatArray, noise: float, blocks: Sequence[Blocks]) -> Estimate:
+    def find(
+        self, mean: FloatArray, noise: float, blocks: Sequence[Blocks], level: float = LEVEL
+    ) -> Estimate:
         """Return the statistic of rows in blocks, with its errors; noise has a standard error."""
         if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
             return Estimate(math.nan, math.nan)
-        value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
+        value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], level)
         error = float(sampling.error[0])
         if isinstance(self.part, RankTable) or isinstance(self.part.statistic, ClassTest):
             assert sampling.p is not None
@@ -169,7 +173,7 @@ class OrderReading:
         if math.isnan(sampling.low[0]):
             return Estimate(value, error)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
-        (least, low), (most, high) = (self._end(blocks[0], wider, side) for side in (0, 1))
+        (least, low), (most, high) = (self._end(blocks[0], wider, side, level) for side in (0, 1))
         if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
             least, most = _round_outward(blocks[0], least, most)
             low, high = min(low, least), max(high, most)
@@ -195,12 +199,12 @@ class OrderReading:
         assert isinstance(self.part.statistic, ClassTest)
         return bound_class_test(self.part.statistic.name, blocks)
 
-    def _end(self, blocks: Blocks, wider: float, side: int) -> tuple[float, float]:
+    def _end(self, blocks: Blocks, wider: float, side: int, level: float) -> tuple[float, float]:
         """Return the statistic if all rows were at ends of their blocks, and its interval's end."""
         assert isinstance(self.part, SampleReadout) and self.part.statistic is not None
         moved = place_rows(blocks, is_low=side == 0)
         value = float(self.part.statistic.value(moved))
-        sampling = self.part.statistic.sampling(moved, LEVEL)
+        sampling = self.part.statistic.sampling(moved, level)
         return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
 
 

@@ -1,0 +1,255 @@
+"""What is read from a summary: the statistic as columns and blocks tell it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.inference.answer import Answer
+from pairgossip.inference.projection import project
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.kernel import Scale
+from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends
+from pairgossip.summaries.cells import with_powers
+from pairgossip.summaries.intervals import POSSIBLE, interval_about
+from pairgossip.summaries.layouts import PairLayout
+from pairgossip.summaries.readings import Estimate
+from pairgossip.summaries.tables import MOST_CELLS, Columns, CountTable, Layout, Sums
+from pairgossip.summaries.tree import Tree, lay_tree
+from pairgossip.text import format_alike
+
+_FINE, _FINE_TABLE = 256, 4096
+"""With more cells of a column, or of two, rows are taken to be at the middles of their cells."""
+_OPEN = 0.25
+"""An answer says that cells leave much open above this part of the standard error."""
+
+
+class SummaryAnswer(Answer):
+    """An `Answer` that counts per cell tell, with what is certain.
+
+    Attributes
+    ----------
+    bracket
+        The statistic of the rows that were counted lies between these two for certain, wherever in
+        their cells the rows are; NaN if they are not known.
+    p, p_bracket
+        For a test by ranks, which has no interval, its p and the ends of it; else NaN.
+    """
+
+    bracket: Ends
+    p: float
+    p_bracket: Ends
+
+    def __new__(cls, *parts: Any) -> Self:
+        """Make a number that knows its errors: those of an `Answer`, and three more."""
+        answer: Self = super().__new__(cls, *parts[:-3])  # type: ignore[assignment]
+        answer.bracket, answer.p, answer.p_bracket = parts[-3:]
+        return answer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number and all that is known of it, by name."""
+        more = {"bracket": self.bracket, "p": self.p, "p_bracket": self.p_bracket}
+        return super().to_dict() | more
+
+    def __str__(self) -> str:
+        half = (self.bracket[1] - self.bracket[0]) / 2
+        value, least, most, part = format_alike((self.value, *self.bracket, half), self.error)
+        certain = "" if math.isnan(half) else f"; certain: {least} to {most}"
+        if half > _OPEN * self.error:
+            certain += f", because cells leave {part} open on either side: finer ones leave less"
+        if not math.isnan(self.low):
+            return super().__str__() + certain
+        ends, p = self.p_bracket, ""
+        if not math.isnan(self.p):
+            p = f", p = {self.p:.3g}"
+            p += "" if math.isnan(ends[0]) else f" ({ends[0]:.3g} to {ends[1]:.3g})"
+        return value + p + certain
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class LaidColumns(Columns):
+    """Columns whose cells are laid already."""
+
+    laid: tuple[Axis, ...] = ()
+
+    @classmethod
+    def of(cls, laid: Sequence[Axis], label: Labels | None, target: str) -> Self:
+        """Return columns with these cells."""
+        ranges = tuple((float(axis.places[0]), float(axis.places[-1])) for axis in laid)
+        known = tuple(axis.ties_known for axis in laid)
+        return cls(ranges, known, label, max(axis.bins for axis in laid), target, tuple(laid))
+
+    def axes(
+        self, powers: int, bins: int | None = None, most: int = MOST_CELLS
+    ) -> tuple[Axis, ...]:
+        """Return the cells as they were laid."""
+        return tuple(with_powers(axis, powers) for axis in self.laid)
+
+
+@dataclass(frozen=True)
+class BlockCounts:
+    """Rows per block of one or two columns, by class where there are any."""
+
+    axes: tuple[Axis, ...]
+    classes: Labels | None
+    tree: Tree
+    counts: FloatArray
+    """Shape (classes, blocks), or (blocks,)."""
+
+    @property
+    def n(self) -> float:
+        """How many rows were counted."""
+        return float(self.counts.sum())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all rows are counted in single cells."""
+        return not self.counts[..., ~self.tree.is_cell].any()
+
+    def drop_classes(self) -> BlockCounts:
+        """Return the counts of all classes together."""
+        if self.classes is None:
+            return self
+        return BlockCounts(self.axes, None, self.tree, self.counts.sum(axis=0))
+
+    def choose(self, column: int) -> BlockCounts:
+        """Return the counts of one column."""
+        if len(self.axes) == 1:
+            return self
+        along = -1 if column == 0 else -2
+        counts = self.tree.table(self.counts).sum(axis=along)
+        return BlockCounts((self.axes[column],), self.classes, self.tree.axes[column], counts)
+
+    def trim(self) -> BlockCounts:
+        """Leave out cells beyond all rows, if the rows of every one of many cells are known.
+
+        Edges far away would cost digits.
+        """
+        if not self.is_known or math.prod(self.tree.shape) <= _FINE:
+            return self
+        cells, axes = self.counts[..., self.tree.cells], list(self.axes)
+        cells = cells.reshape(*cells.shape[:-1], *self.tree.shape)
+        for at, axis in enumerate(axes, cells.ndim - len(axes)):
+            if isinstance(axis, Grid):
+                others = tuple(one for one in range(cells.ndim) if one != at)
+                held = np.flatnonzero(cells.sum(axis=others))
+                first, stop = int(held.min(initial=axis.bins - 1)), int(held.max(initial=0)) + 1
+                cells = cells.take(range(first, max(stop, first + 1)), axis=at)
+                edges = axis.edges[first : max(stop, first + 1) + 1]
+                axes[at - cells.ndim] = Grid(edges, axis.powers)
+        return BlockCounts.of_cells(tuple(axes), self.classes, cells)
+
+    @classmethod
+    def of_cells(
+        cls, axes: tuple[Axis, ...], classes: Labels | None, cells: FloatArray
+    ) -> BlockCounts:
+        """Return counts of single cells, classes first."""
+        tree = lay_tree(cells.shape[cells.ndim - len(axes) :])
+        leading = cells.shape[: cells.ndim - len(axes)]
+        counts = np.zeros((*leading, tree.size))
+        counts[..., tree.cells] = cells.reshape(*leading, -1)
+        return cls(axes, classes, tree, counts)
+
+    def spread(self) -> FloatArray:
+        """Return the number of rows per cell, estimated where blocks are larger; classes last."""
+        if self.is_known:
+            cells = self.counts[..., self.tree.cells]
+            cells = cells.reshape(*cells.shape[:-1], *self.tree.shape)
+        else:
+            cells = self.tree.spread(self.counts)
+        return cells if self.classes is None else np.moveaxis(cells, 0, -1)
+
+    def bound(self, table: CountTable) -> Blocks:
+        """Return the blocks of one table of a layout."""
+        at = [column for column in table.columns if column < len(self.axes)]
+        part = self if len(at) == len(self.axes) else self.choose(at[0])
+        if table.classes is None and table.only is None:
+            part = part.drop_classes()
+        classes = () if part.classes is None else (part.classes,)
+        return Blocks((*part.axes, *classes), part.tree, part.counts)
+
+
+def read(layout: Layout, rows: BlockCounts, level: float) -> Estimate:
+    """Read the statistic of a layout from blocks of its columns."""
+    cells = rows.spread()
+    bounded = layout.tables
+    if any(table.only is not None for table in bounded):  # events and others, as classes
+        bounded = bounded[1:]
+    blocks = [rows.bound(table) for table in bounded]
+    many = _FINE if len(rows.axes) == 1 else _FINE_TABLE
+    is_fine = math.prod(rows.tree.shape) > many
+    if is_fine and isinstance(layout, PairLayout):
+        return _read_points(layout, rows, cells, blocks, level)
+    sums = Sums(rows.n, tuple(_find_margin(cells, table) for table in layout.tables))
+    is_long = is_fine and len(rows.axes) == 1
+    mean = _spread_evenly(layout, sums) if is_long else layout.spread(sums.shares)
+    return layout.reading(rows.n).find(mean, 0.0, blocks, level)
+
+
+def _find_margin(cells: FloatArray, table: CountTable) -> FloatArray:
+    """Return the counts of a table, given those of all columns and classes."""
+    if table.only is not None:
+        cells = np.asarray(cells.take(1, axis=table.only))
+    others = tuple(at for at in range(cells.ndim) if at not in table.columns)
+    order = [sorted(table.columns).index(column) for column in table.columns]
+    return np.asarray(cells.sum(axis=others).transpose(order))
+
+
+def _spread_evenly(layout: Layout, sums: Sums) -> FloatArray:
+    """Return mean features of rows that are spread evenly over many cells of one column."""
+    parts = []
+    for table, counts in zip(layout.tables, sums.tables, strict=True):
+        features = counts[..., None]
+        if isinstance(layout.axes[0], Grid):
+            features = np.concatenate([features, np.zeros_like(features)], axis=-1)
+        assert table.columns[-1] == 0  # classes first
+        parts.append(features.ravel() / sums.n)
+    return np.concatenate(parts)
+
+
+def _read_points(
+    layout: PairLayout, rows: BlockCounts, cells: FloatArray, blocks: list[Blocks], level: float
+) -> Estimate:
+    """Read a kernel from rows at the middles of their cells, counted as often as they are there."""
+    # Whole numbers that add up to the same.
+    counts = np.diff(np.rint(np.cumsum(cells)), prepend=0.0).reshape(cells.shape)
+    where = np.nonzero(counts)
+    axes = (*rows.axes, *(() if rows.classes is None else (rows.classes,)))
+    points = [
+        (axis.middles if isinstance(axis, Grid) else axis.places)[at]
+        for axis, at in zip(axes, where, strict=True)
+    ]
+    pairs = Pairs(
+        np.column_stack(points), layout.kernel, layout.columns.target, weights=counts[where]
+    )
+    scale = layout.kernel.interval_scale
+    try:
+        projected = project(pairs)
+    except InputError:  # no pair counts
+        return Estimate(math.nan, math.nan)
+    known = all(axis.ties_known for axis in rows.axes) and rows.is_known
+    bracket = (projected.value,) * 2 if known else _clip(layout.bound(blocks), scale)
+    value = projected.value
+    if not math.isnan(bracket[0]):
+        value = min(max(value, bracket[0]), bracket[1])
+    if pairs.freedom < 1 or projected.is_degenerate:
+        return Estimate(value, math.nan, bracket=bracket)
+    error, law = projected.error(), projected.law()
+    ends = interval_about(bracket, value, error, scale, law, level)
+    return Estimate(value, error, *ends, bracket=bracket)
+
+
+def _clip(ends: Ends, scale: Scale) -> Ends:
+    least, most = POSSIBLE[scale]
+    if math.isnan(ends[0]):
+        return UNKNOWN
+    return min(max(ends[0], least), most), min(max(ends[1], least), most)

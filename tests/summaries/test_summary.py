@@ -1,0 +1,263 @@
+"""Summaries: counts, sums of parts, bytes, and what is read from them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import pairgossip as pg
+
+c = pg.cells
+FUNCTION: Any = np.subtract
+Array = np.ndarray
+
+
+def draw(seed: int = 0, n: int = 200) -> tuple[Array, Array, Array]:
+    """Return labels, a column that goes with them, and another one."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    x = rng.normal(label, 1.0)
+    return label, x, x + rng.normal(size=n)
+
+
+LABEL, X, Z = draw()
+W, V = np.rint(3 * X) + 15, np.rint(3 * Z) + 20
+BOTH, WHOLE = np.column_stack([X, Z]), np.column_stack([W, V])
+EVENT = (np.arange(len(X)) % 3 > 0).astype(float)
+
+KERNELS: list[tuple[str, Array, Array | None]] = [
+    ("gini", W, None),
+    ("gini-coefficient", W, None),
+    ("variance", W, None),
+    ("auc", W, LABEL),
+    ("ranking-risk", W, LABEL),
+    ("kendall", W, LABEL),
+    ("kendall", WHOLE, None),
+    ("kendall-b", WHOLE, None),
+    ("somers-d", WHOLE, None),
+    ("goodman-kruskal-gamma", WHOLE, None),
+    ("concordance", WHOLE, None),
+    ("concordance", np.column_stack([WHOLE, EVENT]), None),
+    ("auc-difference", WHOLE, LABEL),
+]
+
+
+def test_counts_are_a_histogram() -> None:
+    one = pg.summarize(X, "gini", cells=c.Even(-8, 8, 64))
+    assert (one.counts == np.histogram(X, 64, (-8, 8))[0]).all()
+    two = pg.summarize(BOTH, "kendall", cells=c.Even(-16, 16, 8))
+    assert (two.counts == np.histogram2d(X, Z, 8, ((-16, 16),) * 2)[0]).all()
+    by_class = pg.summarize(X, "auc", labels=LABEL, cells=c.Even(-8, 8, 64))
+    for at in (0, 1):
+        assert (by_class.counts[at] == np.histogram(X[at == LABEL], 64, (-8, 8))[0]).all()
+    assert one.rows == two.rows == by_class.rows == len(X)
+
+
+@pytest.mark.parametrize(("kernel", "data", "labels"), KERNELS)
+@pytest.mark.parametrize("kind", ["v", "u"])
+def test_whole_numbers_give_what_exact_says(
+    kernel: str, data: Array, labels: Array | None, kind: str
+) -> None:
+    summary = pg.summarize(data, kernel, kind, labels, cells=c.Whole(0, 60))
+    answer, exact = summary.answer(0.9), pg.exact(data, kernel, kind, labels, interval=0.9)
+    assert answer.value == pytest.approx(exact.value, rel=1e-12, abs=1e-14)
+    assert answer.bracket == pytest.approx((exact.value, exact.value), rel=1e-10, abs=1e-14)
+    assert answer.error == pytest.approx(exact.error, rel=1e-9)
+    assert (answer.low, answer.high) == pytest.approx((exact.low, exact.high), rel=1e-4)
+    assert (answer.level, answer.scale) == (exact.level, exact.scale)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("count", [8, 64, 1024])
+@pytest.mark.parametrize(
+    ("kernel", "labels"), [("gini", None), ("variance", None), ("auc", LABEL), ("kendall", LABEL)]
+)
+def test_a_bracket_holds_the_value_of_the_rows(
+    kernel: str, labels: Array | None, count: int, k: int
+) -> None:
+    summary = pg.summarize(X, kernel, labels=labels, cells=c.Even(-8, 8, count), least_cell=k)
+    answer, exact = summary.answer(), pg.exact(X, kernel, labels=labels, interval=0.95)
+    assert answer.bracket[0] <= exact.value <= answer.bracket[1]
+    assert answer.bracket[0] <= answer.value <= answer.bracket[1]
+    assert answer.low < answer.bracket[0] and answer.bracket[1] < answer.high
+    if count == 1024 and k == 1:
+        assert answer.value == pytest.approx(exact.value, abs=exact.error / 20)
+        assert answer.error == pytest.approx(exact.error, rel=0.01)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("kernel", ["kendall", "kendall-b", "somers-d", "concordance"])
+@pytest.mark.parametrize("count", [16, 80])
+def test_two_columns_have_brackets_too(kernel: str, count: int, k: int) -> None:
+    summary = pg.summarize(BOTH, kernel, cells=c.Even(-16, 16, count), least_cell=k)
+    answer, exact = summary.answer(), pg.exact(BOTH, kernel)
+    assert answer.bracket[0] <= exact <= answer.bracket[1]
+    assert answer.bracket[0] <= answer.value <= answer.bracket[1]
+
+
+def test_other_statistics_are_read_from_the_same_counts() -> None:
+    summary = pg.summarize(X, "auc", labels=LABEL, cells=c.Even(-8, 8, 4096))
+    first, other = X[LABEL == 0], X[LABEL == 1]
+    test = stats.mannwhitneyu(other, first, use_continuity=False, method="asymptotic")
+    answer = summary.answer(0.95, "mann-whitney")
+    assert answer.p_bracket[0] <= test.pvalue <= answer.p_bracket[1]
+    assert answer.p == pytest.approx(test.pvalue, rel=0.2)
+    for reading, value in (
+        ("median", np.median(X)),
+        ("quantile-0.9", np.quantile(X, 0.9)),
+        ("trimmed-mean-0.1", stats.trim_mean(X, 0.1)),
+        ("gini", pg.exact(X, "gini")),
+        ("variance", np.var(X)),
+        ("kolmogorov-smirnov", stats.ks_2samp(first, other).statistic),
+    ):
+        low, high = summary.bracket(reading)
+        assert low <= value <= high <= low + 0.02
+    assert summary.answer(0.9, "median").positive is None
+    assert summary.answer(0.9, "auc").positive == "1"
+
+
+def test_one_of_two_columns_is_read() -> None:
+    for k in (1, 3):
+        summary = pg.summarize(BOTH, "spearman", cells=c.Even(-16, 16, 64), least_cell=k)
+        rank = stats.spearmanr(X, Z)
+        low, high = summary.bracket()
+        assert low <= rank.statistic <= high
+        for at in (0, 1):
+            low, high = summary.bracket("median", column=at)
+            assert low <= np.median(BOTH[:, at]) <= high
+    with pytest.raises(pg.InputError, match="is of one column, but the summary has 2: give column"):
+        summary.answer(0.95, "median")
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_parts_add_up(k: int) -> None:
+    def summarize(rows: Any) -> pg.Summary:
+        return pg.summarize(
+            X[rows],
+            "auc",
+            labels=LABEL[rows],
+            cells=c.Even(-8, 8, 64),
+            least_cell=k,
+            classes=(0, 1),
+        )
+
+    parts = [summarize(slice(at, None, 3)) for at in range(3)]
+    only_positive = summarize(LABEL == 1)
+    assert only_positive.counts[0].sum() == 0
+    assert sum(parts) == parts[2] + (parts[0] + parts[1])
+    if k == 1:
+        assert sum(parts) == summarize(slice(None)) == only_positive + summarize(LABEL == 0)
+    low, high = (parts[0] + parts[1] + parts[2]).bracket()
+    assert low <= pg.exact(X, "auc", labels=LABEL) <= high
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"cells": c.Even(-8, 8, 32)}, "the same cells, but one has .Even.-8, 8, 64.,. and the"),
+        ({"kernel": "variance"}, "the same reading, but one has gini and the other variance"),
+        ({"kind": "u"}, "the same kind"),
+        ({"least_cell": 3}, "the same least_cell"),
+    ],
+)
+def test_other_summaries_do_not_add_up(change: dict[str, Any], sentence: str) -> None:
+    right: dict[str, Any] = {"kernel": "gini", "cells": c.Even(-8, 8, 64)}
+    with pytest.raises(pg.InputError, match=sentence):
+        pg.summarize(X, **right) + pg.summarize(X, **{**right, **change})
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [c.Even(-8, 8, 64), c.Edges([-8, 0, 0.1, 8]), c.Float(12), c.Quantiles(7), None],
+)
+@pytest.mark.parametrize(
+    "copy", [lambda s: pg.Summary.from_bytes(s.to_bytes()), lambda s: pickle.loads(pickle.dumps(s))]
+)
+def test_bytes_and_pickles_are_the_same_summary(cells: Any, copy: Any) -> None:
+    summary = pg.summarize(X, "auc", labels=LABEL, cells=cells)
+    again = copy(summary)
+    assert again == summary and hash(again) == hash(summary) and repr(again) == repr(summary)
+    assert again.cells == summary.cells and again.answer() == summary.answer()
+    assert pickle.loads(pickle.dumps(again.answer())).bracket == again.bracket()
+
+
+def test_bytes_are_as_long_as_the_cells() -> None:
+    few, many = (pg.summarize(draw(1, n)[1], "gini", cells=c.Even(-8, 8, 64)) for n in (9, 9000))
+    assert len(few.to_bytes()) == len(many.to_bytes()) < 8 * 64 + 200
+
+
+def test_other_bytes_are_refused() -> None:
+    whole = pg.summarize(X, "gini", cells=c.Even(-8, 8, 64)).to_bytes()
+    for data in (b"", b"x", whole[:-1], whole.replace(b"Even", b"Odd?")):
+        with pytest.raises(pg.InputError, match="These bytes are no summary"):
+            pg.Summary.from_bytes(data)
+    with pytest.raises(pg.InputError, match="of version 2, but this release reads version 1"):
+        pg.Summary.from_bytes(whole.replace(b"version\x01", b"version\x02"))
+    with pytest.raises(pg.InputError, match="do not fit its cells"):
+        pg.Summary.from_bytes(whole[:-8] + 8 * b"\xff")
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    places=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=2, max_size=60),
+    seed=st.integers(0, 99),
+    k=st.sampled_from([1, 3, 5]),
+    kernel=st.sampled_from(["gini", "auc", "kendall", "median", "spearman"]),
+)
+def test_moves_within_cells_change_no_byte(
+    places: list[tuple[int, int]], seed: int, k: int, kernel: str
+) -> None:
+    rng, at = np.random.default_rng(seed), np.array(places)
+    takes_two = kernel in ("kendall", "spearman")
+    labels = np.arange(len(at)) % 2 if kernel == "auc" else None
+    made, values = [], []
+    for _ in range(2):
+        rows = at + rng.random(at.shape) * 0.999
+        rows = rows if takes_two else rows[:, 0]
+        values.append(rows)
+        made.append(
+            pg.summarize(rows, kernel, labels=labels, cells=c.Even(0, 16, 16), least_cell=k)
+        )
+    assert made[0].to_bytes() == made[1].to_bytes()
+    counts = made[0].counts
+    assert ((counts == 0) | (counts >= k)).all()
+    if kernel in ("gini", "auc", "kendall") and made[0].rows == len(at):
+        low, high = made[0].bracket()
+        for rows in values:
+            assert low <= pg.exact(rows, kernel, labels=labels) <= high
+
+
+def test_refusals_name_what_to_do() -> None:
+    summary = pg.summarize(X, "gini", cells=c.Even(-8, 8, 64))
+    for call, sentence in (
+        (lambda: summary.answer(0.95, "auc"), "'auc' takes labels, which this summary does not"),
+        (lambda: summary.answer(0.95, "kendall"), "'kendall' takes 2 columns, which this summary"),
+        (lambda: summary.answer(0.95, "ginni"), "Unknown kernel 'ginni'"),
+        (lambda: summary.answer(2), "The level of an interval must be"),
+        (lambda: pg.summarize(X, "gini", cells=c.Even(0, 1)), r"Even\(0, 1, 256\) leaves out"),
+        (lambda: pg.summarize(X, "gini", cells=c.Whole(-9, 9)), "is no whole number in"),
+        (lambda: pg.summarize(X, "gini", least_cell=2), "Two rows in a cell"),
+        (lambda: pg.summarize(X, "gini", least_cell=3), "Cells that follow from the values"),
+        (lambda: pg.summarize(BOTH, "distance"), "'distance' is not read from counts"),
+        (lambda: pg.summarize(X, FUNCTION), "A summary is read by name"),
+        (lambda: pg.summarize(X, "kendall", labels=Z), "The labels hold 200 different values"),
+    ):
+        with pytest.raises(pg.InputError, match=sentence):
+            call()
+
+
+def test_an_answer_says_what_cells_leave_open() -> None:
+    coarse, fine = (
+        str(pg.summarize(X, "gini", cells=c.Even(-8, 8, n)).answer()) for n in (16, 4096)
+    )
+    assert "finer ones leave less" in coarse and "finer" not in fine
+    assert "certain: " in coarse and "certain: " in fine
+    assert "p = " in str(
+        pg.summarize(X, "mann-whitney", labels=LABEL, cells=c.Even(-8, 8, 16)).answer()
+    )
