@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from pairgossip.results.plots import compare
     from pairgossip.significance import test
     from pairgossip.summaries import cells
-    from pairgossip.summaries.summary import Summary, summarize
+    from pairgossip.summaries.summarizing import summarize
+    from pairgossip.summaries.summary import Summary
 
 __version__ = "0.3.0.dev0"
 
@@ -85,7 +86,8 @@ _HOMES = {
     "results.loading": ("load",),
     "results.plots": ("compare",),
     "significance": ("test",),
-    "summaries.summary": ("Summary", "summarize"),
+    "summaries.summarizing": ("summarize",),
+    "summaries.summary": ("Summary",),
 }
 
 _MODULES = {"cells": "summaries.cells"}

@@ -7,6 +7,7 @@ mathematical libraries: edges that are computed are rounded to fewer digits than
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
@@ -30,8 +31,6 @@ _ONE_COLUMN, _TWO_COLUMNS = 256, 32
 """Cells of a column that is counted alone, and of each of two, where others see the counts."""
 _ONE_OWN_COLUMN, _TWO_OWN_COLUMNS = 4096, 64
 """The same where nobody else does."""
-_LARGEST = 1e300
-"""Largest end of a range, whose width is a number too."""
 _FEWEST_BITS, _MOST_BITS = 9, 20
 """Sign and exponent of a binary32 number, and the most that `MOST_CELLS` allow."""
 
@@ -92,7 +91,7 @@ class Even(Cells):
 
     def lay(self) -> Grid:
         """Return edges at equal distances."""
-        step = math.ldexp(1.0, math.frexp(self.high - self.low)[1] - _DIGITS)
+        step = rounding_step(self.high - self.low)
         inner = np.rint(np.linspace(self.low, self.high, self.count + 1)[1:-1] / step) * step
         return _join_edges(self.low, inner, self.high)
 
@@ -312,12 +311,13 @@ def default_cells(
     count = sizes[len(ranges) > 1]
     given = [*whole_numbers, *(len(ranges) - len(whole_numbers)) * [False]]
     return tuple(
-        _choose(low, high, count, is_whole)
+        choose_cells(low, high, count, is_whole)
         for (low, high), is_whole in zip(ranges, given, strict=True)
     )
 
 
-def _choose(low: float, high: float, count: int, is_whole: bool) -> Cells:
+def choose_cells(low: float, high: float, count: int, is_whole: bool = False) -> Cells:
+    """Return the cells of one column with this range."""
     if is_whole and high - low < count:
         return Whole(int(low), int(high))
     if low > 0 and high > _LOG_SPAN * low:
@@ -335,6 +335,11 @@ def _join_edges(low: float, inner: FloatArray, high: float) -> Grid:
     return Grid(distinct(edges))
 
 
+def rounding_step(width: float) -> float:
+    """Return the power of 2 to which edges in a range of this width are rounded."""
+    return math.ldexp(1.0, math.frexp(width)[1] - _DIGITS)
+
+
 def _round(edges: FloatArray) -> FloatArray:
     """Return numbers with fewer binary digits, the same on every machine."""
     mantissas, exponents = np.frexp(edges)
@@ -348,11 +353,11 @@ def _set(cells: Cells, **numbers: Any) -> None:
 
 
 def _number(cells: Cells, value: Any) -> float:
-    return real(f"An end of {type(cells).__name__}", value, -_LARGEST, _LARGEST)
+    return real(f"An end of {type(cells).__name__}", value, -sys.float_info.max, sys.float_info.max)
 
 
 def _check_order(cells: Cells, low: float, high: float) -> None:
-    if not low < high:
+    if not (low < high and math.isfinite(high - low)):
         raise InputError(
             f"{type(cells).__name__} runs from {low:g} to {high:g}: give the smaller end first."
         )

@@ -41,6 +41,7 @@ from pairgossip.summaries.bounds import (
     bound_scatter,
     bound_variance,
 )
+from pairgossip.summaries.cells import rounding_step
 from pairgossip.summaries.features import Sketch, combine_averages, formulas
 from pairgossip.summaries.order_features import (
     OF_ORDER,
@@ -61,7 +62,7 @@ from pairgossip.summaries.spread_features import (
     sketch_variance,
     spread_directions,
 )
-from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums, lay_cells, rounding_step
+from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums, lay_cells
 
 _DIRECTIONS = 32
 """Directions along which rows of several columns are projected and counted."""

@@ -13,30 +13,24 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray, distinct
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.summaries.axes import Axis, Grid, Labels, Range
 from pairgossip.summaries.bounds import Blocks
+from pairgossip.summaries.cells import choose_cells
 from pairgossip.summaries.readings import Estimate, Reading
 from pairgossip.summaries.tree import lay_tree
 
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
-_LOG_SPAN = 100.0
-"""A positive range that spans more than this factor has cells of equal ratio."""
 _EVEN_POWERS = np.array([1.0, 0.0, 1 / 12])
 """Mean powers of the offset of numbers that are spread evenly over a cell."""
 _MOST_POWERS = np.array([1.0, 1 / 6, 1 / 12])
 """The most they are if the density is straight."""
-_STEPS = 26
-"""Edges are rounded to this many binary digits, of the range or of themselves.
-
-Members' machines compute them with other last digits, yet all must have the same cells.
-"""
 
 
 @dataclass(frozen=True)
@@ -75,21 +69,9 @@ def lay_cells(declared: Range, count: int, powers: int) -> Grid:
 
     They are equally wide, or of equal ratio where the range is positive and spans much.
     """
-    low, high = declared
-    if low > 0 and high > _LOG_SPAN * low:
-        steps = np.linspace(math.log2(low), math.log2(high), count + 1)[1:-1]
-        mantissas, exponents = np.frexp(np.exp2(steps))
-        inner = np.ldexp(np.rint(np.ldexp(mantissas, _STEPS)), exponents - _STEPS)
-    else:
-        step = rounding_step(high - low)
-        inner = np.rint(np.linspace(low, high, count + 1)[1:-1] / step) * step
-    edges = np.concatenate([[low], np.clip(inner, low, high), [high]])
-    return Grid(distinct(edges), powers)
-
-
-def rounding_step(width: float) -> float:
-    """Return the power of 2 to which edges in a range of this width are rounded."""
-    return math.ldexp(1.0, math.frexp(width)[1] - _STEPS)
+    grid = choose_cells(*declared, count).lay()
+    assert isinstance(grid, Grid)
+    return replace(grid, powers=powers)
 
 
 class CountTable(NamedTuple):

@@ -1,0 +1,202 @@
+"""Rows, counted per cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arguments.argument import check_declared
+from pairgossip.arguments.summarize import SummarizeArguments
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import REFUSE
+from pairgossip.errors import InputError
+from pairgossip.kernels import Combination, Kernel, check_data
+from pairgossip.kernels.data import check_columns, column_count, format_label
+from pairgossip.kernels.rows import check_classes, name_positive, prepare_rows
+from pairgossip.summaries.bounds import Ends
+from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
+from pairgossip.summaries.layouts import OrderQuestion
+from pairgossip.summaries.summary import EVENT, OF_CLASSES, Summary, find_measure, name_columns
+from pairgossip.summaries.tree import lay_tree
+from pairgossip.text import format_count
+
+_MOST_CLASSES = 64
+"""Largest number of different labels; more are a column, which has cells."""
+_MOST_COLUMNS = 2
+"""Largest number of columns that are counted together."""
+_NOT_FEW = 3
+"""The least number of rows in a block that hides any: 2 would tell each of two about the other."""
+
+
+def summarize(
+    data: Any,
+    kernel: Kernel | Combination | str,
+    kind: str = "v",
+    labels: Any = None,
+    *,
+    cells: Cells | Sequence[Cells] | None = None,
+    least_cell: int = 1,
+    missing: str = REFUSE,
+    classes: Sequence[Any] | None = None,
+    positive: Any = None,
+) -> Summary:
+    """Count rows per cell, so that statistics can be read and parts be added up.
+
+    Parameters
+    ----------
+    data, labels, kind, missing, classes, positive
+        As in `exact`. Parts of the rows need the same ``classes``, if not all labels are in each.
+    kernel
+        What is read first: the name of a kernel, of a statistic of order, such as ``"median"`` or
+        ``"quantile-0.9"``, or of a test by ranks. It says which columns there are, one or two
+        beside a label.
+    cells
+        Those of every column, or of all: see `pairgossip.cells`. Without any they are fine ones
+        over the range of the values, which other rows do not share: parts that are to be added up
+        need cells.
+    least_cell
+        1 to keep counts as they are; from 3 on, every count is 0 or at least this number, because
+        rows are counted in blocks of cells of a public tree. Give cells then: those that follow
+        from the values tell about them.
+
+    Examples
+    --------
+    >>> import pairgossip as pg
+    >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
+    >>> s = summarize(score, "auc", labels=ill, cells=pg.cells.Even(0, 1, 10))
+    >>> s
+    <Summary for auc: 8 rows in Even(0, 1, 10), 2 classes; 301 bytes>
+    >>> print(s.answer(0.95))
+    0.933 (95 %: 0.020 to 1.000; positive: 1); certain: 0.933 to 0.933
+    """
+    request = _SummarizeRequest(
+        data=data,
+        kernel=kernel,
+        kind=kind,
+        labels=labels,
+        cells=cells,
+        least_cell=least_cell,
+        missing=missing,
+        classes=classes,
+        positive=positive,
+    )
+    return request.summarize()
+
+
+@dataclass(kw_only=True)
+class _SummarizeRequest(SummarizeArguments):
+    """What `summarize` is asked for; creating one checks the arguments that need no data."""
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+        self.measure = find_measure(self.kernel)
+        if 1 < self.least_cell < _NOT_FEW:
+            raise InputError(
+                "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
+                f"or of {_NOT_FEW} or more.",
+                "least_cell",
+            )
+
+    def summarize(self) -> Summary:
+        """Return the rows, counted."""
+        given = {"data": self.data, "labels": self.labels}
+        rows, _, positive = prepare_rows(self.missing, self.classes, given, self.positive)
+        labels = rows.get("labels")
+        table = check_data(rows["data"], labels)
+        model = self.measure
+        kernel = model.column_model if isinstance(model, OrderQuestion) else model
+        names = name_columns(model)
+        if self.classes is None:
+            kernel.check(table, labels)
+        else:  # a part of the rows need not hold all classes
+            check_columns(f"'{model.name}'", names, table)
+        named = name_positive(kernel, table, positive, has_labels=labels is not None)
+        if self.classes is not None and len(self.classes) == 2:
+            named = format_label(self.classes[1])
+        table = table.reshape(len(table), -1)
+        has_events = names[-1] == EVENT and table.shape[1] == len(names)
+        has_classes = has_events or names[-1] in OF_CLASSES or labels is not None
+        columns = table[:, :-1] if has_classes else table
+        known = self._find_classes(table[:, -1], has_events) if has_classes else None
+        cells = self._lay_cells(columns)
+        marks = None if known is None else np.searchsorted(known, table[:, -1])
+        counts = _count(columns, cells, marks, 0 if known is None else len(known))
+        if self.least_cell > 1:
+            counts = lay_tree(counts.shape[-len(cells) :]).report(counts, self.least_cell)
+        values = None if known is None else tuple(known.tolist())
+        return Summary(
+            model.name, self.kind, cells, values, has_events, named, self.least_cell, counts
+        )
+
+    def _find_classes(self, labels: FloatArray, has_events: bool) -> FloatArray:
+        """Return the classes as numbers, from the lowest to the highest."""
+        if has_events:
+            return np.arange(2.0)
+        if self.classes is not None:
+            return np.arange(float(len(check_classes(self.classes))))
+        found = np.unique(labels)
+        if len(found) > _MOST_CLASSES:
+            raise InputError(
+                f"The labels hold {len(found):,} different values, but a summary counts at most "
+                f"{_MOST_CLASSES} classes: give them as a column, which has cells."
+            )
+        return found
+
+    def _lay_cells(self, columns: FloatArray) -> tuple[Cells, ...]:
+        """Return the cells of every column, in which all values are."""
+        count = column_count(columns)
+        if count > _MOST_COLUMNS:
+            raise InputError(
+                f"The data has {count} columns beside labels, but a summary counts one or two "
+                "together: choose them."
+            )
+        if self.cells is None:
+            ranges = [_pad(one) for one in columns.T]
+            are_whole = [bool((one == np.rint(one)).all()) for one in columns.T]
+            cells = default_cells(ranges, are_whole, is_own=True)
+        else:
+            is_list = isinstance(self.cells, list | tuple)
+            cells = tuple(self.cells) if is_list else (self.cells,) * count
+        if len(cells) != count or not all(isinstance(one, Cells) for one in cells):
+            raise InputError(
+                f"The data has {format_count(count, 'column')} beside labels, but {{argument}} is "
+                f"{self.cells!r}: give cells such as pg.cells.Even(0, 1), for all columns or one "
+                "for each.",
+                "cells",
+            )
+        follows = self.cells is None or any(isinstance(one, Quantiles) for one in cells)
+        if follows and self.least_cell > 1:
+            raise InputError(
+                "Cells that follow from the values tell about them: give {argument} that do not, "
+                "such as pg.cells.Even(0, 1).",
+                "cells",
+            )
+        fitted = tuple(one.fit(column) for one, column in zip(cells, columns.T, strict=True))
+        for at, (one, column) in enumerate(zip(fitted, columns.T, strict=True)):
+            one.check(column, at)
+        if math.prod(one.lay().bins for one in fitted) > MOST_CELLS:
+            raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
+        return fitted
+
+
+def _pad(column: FloatArray) -> Ends:
+    """Return the range of values; of one value alone, a range about it."""
+    low, high = float(column.min()), float(column.max())
+    return (low, high) if low < high else (low, low + max(abs(low), 1.0))
+
+
+def _count(
+    columns: FloatArray, cells: Sequence[Cells], marks: IntArray | None, classes: int
+) -> IntArray:
+    """Return the number of rows by class and cell."""
+    axes = [one.lay() for one in cells]
+    places = [axis.find_bins(column) for axis, column in zip(axes, columns.T, strict=True)]
+    shape = tuple(axis.bins for axis in axes)
+    if marks is not None:
+        places, shape = [marks, *places], (classes, *shape)
+    flat = np.ravel_multi_index(tuple(places), shape)
+    return np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
