@@ -239,6 +239,10 @@ def test_refusals_name_what_to_do() -> None:
         (lambda: summary.answer(0.95, "auc"), "'auc' takes labels, which this summary does not"),
         (lambda: summary.answer(0.95, "kendall"), "'kendall' takes 2 columns, which this summary"),
         (lambda: summary.answer(0.95, "ginni"), "Unknown kernel 'ginni'"),
+        (
+            lambda: summary.answer(0.95, "gini-coefficient"),
+            "but the cells begin at -8: give cells=",
+        ),
         (lambda: summary.answer(2), "The level of an interval must be"),
         (lambda: pg.summarize(X, "gini", cells=c.Even(0, 1)), r"Even\(0, 1, 256\) leaves out"),
         (lambda: pg.summarize(X, "gini", cells=c.Whole(-9, 9)), "is no whole number in"),
@@ -250,6 +254,27 @@ def test_refusals_name_what_to_do() -> None:
     ):
         with pytest.raises(pg.InputError, match=sentence):
             call()
+
+
+@pytest.mark.parametrize(("kernel", "data", "labels"), KERNELS)
+def test_blocks_of_whole_numbers_leave_values_open(
+    kernel: str, data: Array, labels: Array | None
+) -> None:
+    more: dict[str, Any] = {} if labels is None else {"classes": (0, 1)}
+    summary = pg.summarize(data, kernel, labels=labels, cells=c.Whole(0, 60), least_cell=3, **more)
+    low, high = summary.bracket()
+    assert low < pg.exact(data, kernel, labels=labels) < high
+
+
+def test_a_rank_test_of_blocks_leaves_p_open() -> None:
+    summary = pg.summarize(
+        W, "mann-whitney", labels=LABEL, cells=c.Whole(0, 60), least_cell=3, classes=(0, 1)
+    )
+    test = stats.mannwhitneyu(
+        W[LABEL == 1], W[LABEL == 0], use_continuity=False, method="asymptotic"
+    )
+    low, high = summary.answer().p_bracket
+    assert low < test.pvalue < high
 
 
 def test_an_answer_says_what_cells_leave_open() -> None:

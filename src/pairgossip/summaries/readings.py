@@ -213,8 +213,12 @@ Reading = PairReading | OrderReading
 
 
 def _are_values_known(blocks: Sequence[Blocks]) -> bool:
-    """Return whether every cell is a single value, so that there is nothing to bound."""
-    return all(axis.ties_known for part in blocks for axis in part.axes)
+    """Return whether every row is in a cell of one value, so that there is nothing to bound."""
+    return all(
+        all(axis.ties_known for axis in part.axes)
+        and not part.counts[..., ~part.tree.is_cell].any()
+        for part in blocks
+    )
 
 
 def _fullest_cells(blocks: Blocks) -> tuple[float, ...]:

@@ -243,6 +243,12 @@ class Summary:
                 f"'{measure.name}' is of two classes, but the summary has {rows.classes.bins}: "
                 "read another statistic."
             )
+        if measure.name == "gini-coefficient" and (least := rows.axes[0].places[0]) < 0:
+            raise InputError(
+                f"'gini-coefficient' is for amounts that are not negative, but the cells begin at "
+                f"{least:g}: give {{argument}} from 0 on.",
+                "cells",
+            )
         if self.has_events and rows.classes is not None:
             return rows, LaidColumns.of((*rows.axes, rows.classes), None, kind)
         return rows, LaidColumns.of(rows.axes, rows.classes, kind)
