@@ -8,7 +8,7 @@ from pairgossip.sketches.bins import Bins, TwoWayBins
 from pairgossip.sketches.moments import Moments
 from pairgossip.sketches.sketch import BracketingSketch, Recipe
 from pairgossip.sketches.smooth import Chebyshev, Directions
-from pairgossip.summaries.features import Sketch
+from pairgossip.summaries.features.sketch import Sketch
 from pairgossip.summaries.layouts import find_layout
 
 __all__ = [

@@ -13,15 +13,15 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.sketches.sketch import kernels_of, wrong_kernel
 from pairgossip.summaries.axes import Axis, Labels, Range, check_range, flooded_rows, lay_bins
-from pairgossip.summaries.features import Sketch, formulas
-from pairgossip.summaries.order_features import (
+from pairgossip.summaries.features.order import (
     OF_ORDER,
     OF_SCORES,
     OF_SURVIVAL,
     sketch_order,
     sketch_scores,
 )
-from pairgossip.summaries.spread_features import OF_ONE_COLUMN, sketch_column
+from pairgossip.summaries.features.sketch import Sketch, formulas
+from pairgossip.summaries.features.spread import OF_ONE_COLUMN, sketch_column
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pairgossip.kernels import Pairs
 from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
 from pairgossip.sketches.sketch import kernels_of, wrong_kernel
-from pairgossip.summaries.features import Sketch, combine_averages, formulas
-from pairgossip.summaries.spread_features import Scatter, sketch_variance
+from pairgossip.summaries.features.sketch import Sketch, combine_averages, formulas
+from pairgossip.summaries.features.spread import Scatter, sketch_variance
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of powers rounding may take."""

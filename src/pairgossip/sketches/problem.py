@@ -24,10 +24,10 @@ from pairgossip.sketches import (
     TwoWayBins,
     default_sketch,
 )
-from pairgossip.summaries.features import Combined, formulas
-from pairgossip.summaries.order_features import Table
-from pairgossip.summaries.sampling import find_points, sampling_errors, sampling_law
-from pairgossip.summaries.spread_features import Scatter
+from pairgossip.summaries.features.order import Table
+from pairgossip.summaries.features.sampling import find_points, sampling_errors, sampling_law
+from pairgossip.summaries.features.sketch import Combined, formulas
+from pairgossip.summaries.features.spread import Scatter
 
 if TYPE_CHECKING:
     from pairgossip.inference.orders import NodeTest

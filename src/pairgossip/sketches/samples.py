@@ -16,8 +16,8 @@ from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.summaries.axes import Axis, Range, flooded_rows, lay_bins
-from pairgossip.summaries.order_features import Table
-from pairgossip.summaries.samples import RankTable, SampleReadout
+from pairgossip.summaries.features.order import Table
+from pairgossip.summaries.features.samples import RankTable, SampleReadout
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import CATALOG, AnyKernel, Formula, Pairs
-from pairgossip.summaries.features import Sketch, formulas
+from pairgossip.summaries.features.sketch import Sketch, formulas
 from pairgossip.text import join_names
 
 

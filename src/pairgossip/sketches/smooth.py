@@ -14,8 +14,8 @@ from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.sketches.sketch import kernels_of, wrong_kernel
 from pairgossip.summaries.axes import Extent, Grid, Range, check_range, flooded_rows
-from pairgossip.summaries.features import Sketch, combine_averages, formulas
-from pairgossip.summaries.spread_features import GiniBins, Projections, spread_directions
+from pairgossip.summaries.features.sketch import Sketch, combine_averages, formulas
+from pairgossip.summaries.features.spread import GiniBins, Projections, spread_directions
 
 _LARGEST_MISFIT = 0.01
 """How far a polynomial may be off, relative to the largest value of the kernel."""

@@ -42,8 +42,7 @@ from pairgossip.summaries.bounds import (
     bound_variance,
 )
 from pairgossip.summaries.cells import rounding_step
-from pairgossip.summaries.features import Sketch, combine_averages, formulas
-from pairgossip.summaries.order_features import (
+from pairgossip.summaries.features.order import (
     OF_ORDER,
     OF_SCORES,
     OF_SURVIVAL,
@@ -51,9 +50,9 @@ from pairgossip.summaries.order_features import (
     sketch_order,
     sketch_scores,
 )
-from pairgossip.summaries.readings import OrderReading, PairReading, SpreadReading
-from pairgossip.summaries.samples import RankTable, SampleReadout
-from pairgossip.summaries.spread_features import (
+from pairgossip.summaries.features.samples import RankTable, SampleReadout
+from pairgossip.summaries.features.sketch import Sketch, combine_averages, formulas
+from pairgossip.summaries.features.spread import (
     OF_ONE_COLUMN,
     GiniBins,
     Projections,
@@ -62,6 +61,7 @@ from pairgossip.summaries.spread_features import (
     sketch_variance,
     spread_directions,
 )
+from pairgossip.summaries.readings import OrderReading, PairReading, SpreadReading
 from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums, lay_cells
 
 _DIRECTIONS = 32

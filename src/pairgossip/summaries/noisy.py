@@ -25,9 +25,9 @@ from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.summaries.axes import Axis, Grid, Labels
 from pairgossip.summaries.bounds import Ends
+from pairgossip.summaries.features.samples import SampleReadout
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, level_of_ends
 from pairgossip.summaries.readings import Estimate, OrderReading, PairReading, SpreadReading
-from pairgossip.summaries.samples import SampleReadout
 from pairgossip.summaries.tables import CountTable, Layout, Sums, expand
 
 MOST_NOISE, MOST_UNFOLLOWED = 0.125, 0.005

@@ -17,11 +17,11 @@ from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.summaries.axes import Axis
 from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
-from pairgossip.summaries.features import Sketch
+from pairgossip.summaries.features.samples import RankTable, SampleReadout
+from pairgossip.summaries.features.sampling import find_points, sampling_errors, sampling_law
+from pairgossip.summaries.features.sketch import Sketch
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
 from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
-from pairgossip.summaries.samples import RankTable, SampleReadout
-from pairgossip.summaries.sampling import find_points, sampling_errors, sampling_law
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""

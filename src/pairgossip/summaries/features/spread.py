@@ -18,7 +18,7 @@ from pairgossip.kernels.builtin.spread import (
     VARIANCE,
 )
 from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.features import Points, Sketch, combine_averages, stack_averages
+from pairgossip.summaries.features.sketch import Points, Sketch, combine_averages, stack_averages
 
 OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
 

@@ -26,7 +26,7 @@ from pairgossip.kernels.builtin.ranks import (
     SECOND_APART,
 )
 from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.features import (
+from pairgossip.summaries.features.sketch import (
     Points,
     Sketch,
     check_half_ties,

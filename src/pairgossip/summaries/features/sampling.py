@@ -14,7 +14,7 @@ from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
 from pairgossip.inference.projection import jackknife_bias
 from pairgossip.kernels import AnyKernel
-from pairgossip.summaries.features import Combined, Points, PointSketch, Sketch, formulas
+from pairgossip.summaries.features.sketch import Combined, Points, PointSketch, Sketch, formulas
 
 _AT_ONCE = 128
 """How many nodes' errors are computed at a time."""

@@ -11,7 +11,7 @@ from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.summaries.axes import PARTS, Axis, Grid, Labels, fill
-from pairgossip.summaries.order_features import Table, point_weights
+from pairgossip.summaries.features.order import Table, point_weights
 
 
 @dataclass(frozen=True)

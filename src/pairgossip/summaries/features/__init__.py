@@ -1,0 +1,1 @@
+"""What rows average where cells keep places too, and what is read from the averages."""
