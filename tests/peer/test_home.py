@@ -282,6 +282,7 @@ def test_the_environment_changes_settings(home: Home, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PAIRGOSSIP_POWER_SAFE", "false")
     monkeypatch.setenv("PAIRGOSSIP_BUDGET", "1.5")
     monkeypatch.setenv("PAIRGOSSIP_HOME", "/elsewhere")
+    monkeypatch.setenv("PAIRGOSSIP_RELEASES", "/elsewhere/releases")
     found = home.read_settings()
     assert (found.metrics, found.least_members, found.power_safe) == ("0.0.0.0:9464", 5, False)
     assert (found.budget, found.name) == (1.5, "ann")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.storage import ledger
+from pairgossip.peer.storage import ledger, sealed
 from pairgossip.peer.storage.ledger import Declared, account_of, ledger_beside, reports_of
 
 ROWS = ((1.0,), (2.0,), (2.0,), (3.5,))
@@ -229,7 +229,7 @@ def test_an_edited_ledger_with_a_new_seal_is_still_checked(path: Path) -> None:
     ):
         changed = {**book, "drawn": [{**book["drawn"][0], key: value}]}
         body = json.dumps(changed).encode()
-        path.write_bytes(body + b"\n" + ledger._seal(body) + b"\n")
+        path.write_bytes(body + b"\n" + sealed.seal_of(body) + b"\n")
         draw = Counted()
         with pytest.raises(InputError, match=sentence):
             reports_of(path, ROWS, declared(draw))
@@ -273,7 +273,7 @@ def test_processes_at_the_same_time_draw_once(path: Path) -> None:
 
 
 def test_who_waits_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "_PATIENCE", 0.1)
+    monkeypatch.setattr(sealed, "_PATIENCE", 0.1)
     with (
         ledger._hold(path),
         pytest.raises(InputError, match=r"Another process is using the ledger .*: wait until"),

@@ -35,6 +35,8 @@ from pairgossip.text import parse_address
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
 HOME_VARIABLE = "PAIRGOSSIP_HOME"
 """Names the peer's folder, where a command is told none."""
+REGISTER_VARIABLE = "PAIRGOSSIP_RELEASES"
+"""Names the register of a user's releases, where it is not in the usual folder."""
 _PREFIX = "PAIRGOSSIP_"
 _BY_ENVIRONMENT = ("listen", "metrics", "power_safe", "least_members", "least_rows", "budget")
 """Settings that variables may change; a peer's name stands in its certificate."""
@@ -193,12 +195,13 @@ def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
     variables = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
-        if name.startswith(_PREFIX) and name != HOME_VARIABLE
+        if name.startswith(_PREFIX) and name not in (HOME_VARIABLE, REGISTER_VARIABLE)
     }
     for key in variables:
         if key not in _BY_ENVIRONMENT:
             names = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
-            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", (*names, HOME_VARIABLE))
+            known = (*names, HOME_VARIABLE, REGISTER_VARIABLE)
+            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", known)
     return variables
 
 

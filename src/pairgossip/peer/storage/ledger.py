@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import secrets
-import stat
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,9 +25,8 @@ from pathlib import Path
 
 import msgspec
 
-from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import refuse_open_link
+from pairgossip.peer.storage.sealed import SealedFiles, sync_file
 from pairgossip.tables import STANDARD_INPUT
 
 _FORMAT = "pairgossip-ledger"
@@ -37,8 +34,6 @@ _VERSION = 2
 _LARGEST_LEDGER = 1 << 30
 """Bytes: twenty mechanisms for as many rows as a peer may have."""
 _KEEP = "keep to the mechanism used before, which costs nothing more, or "
-_PATIENCE = 60.0
-"""Seconds to wait for another process that draws reports."""
 
 
 class _Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,94 +62,37 @@ class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: int = _VERSION
 
 
+_BOOKS = SealedFiles(
+    _Book,
+    "the ledger",
+    "give --ledger with",
+    _FORMAT,
+    _VERSION,
+    _LARGEST_LEDGER,
+    "{} is not a privacy ledger, or what is left of one, and is left as it is: put the latest copy "
+    "of the ledger in its place, as with another one the rows would be reported anew.",
+    "The ledger {} is damaged or was edited, and nothing is drawn again: put back the copy that "
+    "was written last.",
+)
+
+
 @contextlib.contextmanager
 def _hold(path: Path) -> Iterator[None]:
-    """Hold a ledger's folder, so that no two processes draw reports at once.
-
-    The folder and not the file, because the file is replaced; and it leaves nothing behind.
-    """
+    """Hold a ledger, so that no two processes draw reports at once."""
     if not path.parent.is_dir():
         raise InputError(
             f"There is no folder {path.parent} for the ledger: make it, or give another --ledger."
         )
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(files.lock(path.parent, wait=_PATIENCE))
-        except BlockingIOError:
-            raise InputError(
-                f"Another process is using the ledger {path}: wait until it is done, and try again."
-            ) from None
-        except OSError as problem:
-            raise InputError(
-                f"Cannot lock the folder of the ledger {path}: {problem.strerror}; give --ledger "
-                f"with a path on a local disk."
-            ) from None
+    with _BOOKS.hold(path):
         yield
 
 
 def _load(path: Path) -> _Book | None:
     """Return what a ledger holds, None if there is none; whatever is not one is left as it is."""
-    try:
-        with open(path, "rb") as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-                refuse_open_link("The ledger", path)
-                raise InputError(f"Others can read the ledger {path}: run chmod 600 {path}")
-            content = file.read(_LARGEST_LEDGER + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        raise InputError(f"Cannot read the ledger {path}: {problem.strerror}.") from None
-    if len(content) > _LARGEST_LEDGER:
-        raise _foreign(path)
-    body, _, seal = content.rstrip(b"\n").rpartition(b"\n")
-    try:
-        head = msgspec.json.decode(body, type=_Head)
-        if head.format != _FORMAT:
-            raise _foreign(path)
-        if head.version > _VERSION:
-            raise InputError(
-                f"The ledger {path} was written by a newer version of pairgossip: update this one."
-            )
-        if seal != _seal(body):
-            raise _damaged(path)
-        book = msgspec.json.decode(body, type=_Book)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise (_damaged(path) if _FORMAT.encode() in content else _foreign(path)) from None
-    _check_numbers(path, book)
+    book = _BOOKS.load(path)
+    if book is not None:
+        _check_numbers(path, book)
     return book
-
-
-def _store(path: Path, book: _Book) -> None:
-    """Replace a ledger, durably before this returns; to be called while it is held."""
-    body = msgspec.json.encode(msgspec.structs.replace(book, version=_VERSION))
-    try:
-        files.replace(path, body + b"\n" + _seal(body) + b"\n")
-    except InputError as problem:
-        raise InputError(f"{problem} Give --ledger with a path where it can stay.") from None
-
-
-class _Head(msgspec.Struct, frozen=True):
-    format: str
-    version: int
-
-
-def _seal(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()
-
-
-def _foreign(path: Path) -> InputError:
-    return InputError(
-        f"{path} is not a privacy ledger, or what is left of one, and is left as it is: put the "
-        f"latest copy of the ledger in its place, as with another one the rows would be reported "
-        f"anew."
-    )
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(
-        f"The ledger {path} is damaged or was edited, and nothing is drawn again: put back the "
-        f"copy that was written last."
-    )
 
 
 Row = tuple[float, ...]
@@ -270,9 +208,9 @@ def reports_of(
             reports |= {names[place]: report for place, report in zip(missing, drawn, strict=True)}
             book = _with(book, declared, reports)
         if book != before:
-            _store(path, book)
+            _BOOKS.store(path, book)
         else:
-            _sync(path)
+            sync_file(path)
     return [reports[name] for name in names]
 
 
@@ -285,7 +223,7 @@ def open_account(
         book = _begin(before, declared, budget)
         _check_budget(path, book, declared, _names(book.secret, declared.columns, rows))
         if book != before:
-            _store(path, book)
+            _BOOKS.store(path, book)
 
 
 def noise_of(
@@ -305,14 +243,14 @@ def noise_of(
             raise _missing(path)
         for one in before.drawn:
             if declared.is_of(one):
-                _sync(path)
+                sync_file(path)
                 return one.noise
         book = _begin(before, declared, budget)
         names = _names(book.secret, declared.columns, rows)
         _check_budget(path, book, declared, names)
         noise = draw()
         book = _with(book, declared, dict.fromkeys(names, ()), noise)
-        _store(path, book)
+        _BOOKS.store(path, book)
     return noise
 
 
@@ -320,12 +258,6 @@ def _begin(before: _Book | None, declared: Declared, budget: float | None) -> _B
     """Return what a ledger holds, or the first one, with the cap that is asked for."""
     book = before or _Book(secrets.token_hex(32), _decimal(declared.epsilon))
     return book if budget is None else msgspec.structs.replace(book, cap=_decimal(budget))
-
-
-def _sync(path: Path) -> None:
-    """See that a ledger is on the disk: whoever has written it may have been killed before."""
-    files.sync(path)
-    files.sync(path.parent)
 
 
 def account_of(path: Path) -> Account:

@@ -1,0 +1,128 @@
+"""Files beside the data that are read whole or not at all, replaced at once, and held by one.
+
+The ledger and the register of releases are such files. Each ends with a line that seals what stands
+before it, and only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+
+_PATIENCE = 60.0
+"""Seconds to wait for another process that has the file."""
+_Book = TypeVar("_Book", bound=msgspec.Struct)
+
+
+class _Head(msgspec.Struct, frozen=True):
+    format: str
+    version: int
+
+
+@dataclass(frozen=True)
+class SealedFiles(Generic[_Book]):
+    """How one kind of sealed files is read and written."""
+
+    kind: type[_Book]
+    """Its contents, with the fields ``format`` and ``version``."""
+    what: str
+    """What people call such a file, such as the ledger."""
+    elsewhere: str
+    """What to do where it cannot stay, with a path to follow, such as give --ledger with."""
+    format: str
+    version: int
+    largest: int
+    """Bytes of a file; a longer one is none of ours."""
+    foreign: str
+    """Refuses another file in its place, of which {} is the path."""
+    damaged: str
+    encode: Callable[[Any], bytes] = msgspec.json.encode
+    decode: Callable[..., Any] = msgspec.json.decode
+
+    @contextlib.contextmanager
+    def hold(self, path: Path) -> Iterator[None]:
+        """Hold a file's folder, so that no two processes write the file at once.
+
+        The folder and not the file, because the file is replaced; and it leaves nothing behind.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(files.lock(path.parent, wait=_PATIENCE))
+            except BlockingIOError:
+                raise InputError(
+                    f"Another process is using {self.what} {path}: wait until it is done, and try "
+                    "again."
+                ) from None
+            except OSError as problem:
+                raise InputError(
+                    f"Cannot lock the folder of {self.what} {path}: {problem.strerror}; "
+                    f"{self.elsewhere} a path on a local disk."
+                ) from None
+            yield
+
+    def load(self, path: Path) -> _Book | None:
+        """Return what a file holds, None if there is none; whatever is not one stays as it is."""
+        try:
+            with open(path, "rb") as file:
+                if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                    files.refuse_open_link(f"{self.what[0].upper()}{self.what[1:]}", path)
+                    raise InputError(f"Others can read {self.what} {path}: run chmod 600 {path}")
+                content = file.read(self.largest + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise InputError(f"Cannot read {self.what} {path}: {problem.strerror}.") from None
+        if len(content) > self.largest:
+            raise InputError(self.foreign.format(path))
+        body, _, seal = content.rstrip(b"\n").rpartition(b"\n")
+        try:
+            head = self.decode(body, type=_Head)
+            if head.format != self.format:
+                raise InputError(self.foreign.format(path))
+            if head.version > self.version:
+                raise InputError(
+                    f"{self.what[0].upper()}{self.what[1:]} {path} was written by a newer version "
+                    "of pairgossip: update this one."
+                )
+            if seal != seal_of(body):
+                raise InputError(self.damaged.format(path))
+            book: _Book = self.decode(body, type=self.kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            is_ours = self.format.encode() in content
+            raise InputError((self.damaged if is_ours else self.foreign).format(path)) from None
+        return book
+
+    def store(self, path: Path, book: _Book) -> None:
+        """Replace a file, durably before this returns; to be called while it is held."""
+        body = self.encode(msgspec.structs.replace(book, version=self.version))
+        if len(body) + 66 > self.largest:
+            raise InputError(
+                f"There is no room in {self.what} {path}: begin with another data file."
+            )
+        try:
+            files.replace(path, body + b"\n" + seal_of(body) + b"\n")
+        except InputError as problem:
+            there = self.elsewhere[0].upper() + self.elsewhere[1:]
+            raise InputError(f"{problem} {there} a path where it can stay.") from None
+
+
+def sync_file(path: Path) -> None:
+    """See that a file is on the disk: whoever has written it may have been killed before."""
+    files.sync(path)
+    files.sync(path.parent)
+
+
+def seal_of(body: bytes) -> bytes:
+    """Return the line that ends a file with this content."""
+    return hashlib.sha256(body).hexdigest().encode()

@@ -1,0 +1,455 @@
+"""The register of releases: every way to release a column twice that was tried by hand."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairgossip import files
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.peer.storage import row_names, sealed
+from pairgossip.peer.storage.releases import (
+    Snapshot,
+    check_release,
+    find_releases,
+    layout_text,
+    note_release,
+    registers_of,
+)
+
+ROWS = 140
+BLOCKS = layout_text(cells="even 0 1 256", classes=[0, 1], groups=[], least_cell=3)
+FINER = layout_text(cells="even 0 1 512", classes=[0, 1], groups=[], least_cell=3)
+NOISE = layout_text(cells="even 0 1 32", classes=[0, 1], groups=[], epsilon=1.0)
+RNG = np.random.default_rng(8)
+RISK, DIED = RNG.random(ROWS), (RNG.random(ROWS) < 0.3).astype(float)
+OTHERS = RNG.random(ROWS)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a data file in a folder of its own, for a user without releases."""
+    monkeypatch.setenv("PAIRGOSSIP_RELEASES", str(tmp_path / "state" / "releases"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data" / "a.csv"
+
+
+def snapshot(data: Path, risk: FloatArray = RISK, name: str = "risk", **more: object) -> Snapshot:
+    return Snapshot(data, {name: risk}, {"died": DIED[: len(risk)]}, **more)  # type: ignore[arg-type]
+
+
+def note(given: Snapshot, study: str = "first", layout: str = BLOCKS, **more: object) -> list[str]:
+    table = "/peer/tables/1"
+    return note_release(registers_of(given.source), given, layout, study, table=table, **more)  # type: ignore[arg-type]
+
+
+def count(given: Snapshot) -> list[int | None]:
+    return [one.rows for one in find_releases(registers_of(given.source), given)]
+
+
+def quarter(values: FloatArray) -> FloatArray:
+    return np.concatenate([values[:56], OTHERS[56:]])
+
+
+# Attacks
+
+
+@pytest.mark.parametrize(
+    ("change", "least"),
+    [
+        (lambda x: x, 140),
+        (lambda x: np.nextafter(x, 1.0), 140),
+        (lambda x: x.astype(np.float32).astype(float), 138),
+        (lambda x: np.array([float(f"{one:.6g}") for one in x]), 139),
+        (lambda x: 100 * x, 140),
+        (lambda x: -x, 140),
+        (lambda x: x[::-1], 140),
+        (lambda x: x[1:], 139),
+        (lambda x: np.append(x, OTHERS[:10]), 140),
+        (lambda x: np.append(x[1:], 0.123456), 139),
+        (quarter, 56),
+        (lambda x: np.append(OTHERS[:130], x[:10]), 10),
+        (lambda x: x[:10], 10),
+    ],
+    ids=[
+        *("same", "ulp", "float32", "six digits", "percent", "negative", "reordered", "erased"),
+        *("added", "corrected", "quarter", "ten of 140", "ten alone"),
+    ],
+)
+def test_rows_are_found_again(
+    data: Path, change: Callable[[FloatArray], FloatArray], least: int
+) -> None:
+    note(snapshot(data))
+    again = change(RISK)
+    for place in (data, data.with_name("copy.csv"), data.parent.parent / "elsewhere" / "a.csv"):
+        place.parent.mkdir(exist_ok=True)
+        for name in ("risk", "score"):
+            labels = {"icu": np.arange(float(len(again))) % 2}
+            for classes in (labels, {}, {"died": 1.0 + np.arange(float(len(again))) % 2}):
+                given = Snapshot(place, {name: again}, classes)
+                (found,) = find_releases(registers_of(place), given)
+                assert found.columns == (name,)
+                assert found.rows is not None
+                assert least <= found.rows <= least + 1
+                with pytest.raises(InputError, match="with a second release others can subtract"):
+                    note(given, "second")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda x: 1.5 * x, np.sqrt, lambda x: np.round(x, 3), lambda x: 1 - x],
+    ids=["rescaled", "function", "three-digits", "turned"],
+)
+def test_what_is_not_found_without_ids(
+    data: Path, change: Callable[[FloatArray], FloatArray]
+) -> None:
+    note(snapshot(data))
+    assert count(snapshot(data, change(RISK), "other")) == []
+
+
+@pytest.mark.parametrize("change", [lambda x: 1.5 * x, lambda x: np.round(x, 3), lambda x: 1 - x])
+def test_with_ids_all_of_it_is_found(
+    data: Path, change: Callable[[FloatArray], FloatArray]
+) -> None:
+    ids = [f"P{k}" for k in range(ROWS)]
+    note(snapshot(data, ids=ids))
+    assert count(snapshot(data.with_name("b.csv"), change(RISK), ids=ids)) == [ROWS]
+    one_old = [f" {ids[-1]} ", *(f"Q{k}" for k in range(ROWS - 1))]
+    assert count(snapshot(data, OTHERS, ids=one_old)) == [1]
+    assert count(snapshot(data, OTHERS, ids=[f"Q{k}" for k in range(ROWS)])) == []
+
+
+def test_other_people_are_not_refused(data: Path) -> None:
+    """Whatever the law and the decimals, in two files of different people."""
+    rng = np.random.default_rng(3)
+    laws: list[Callable[[int], FloatArray]] = [
+        rng.random,
+        lambda n: rng.random(n).round(2),
+        lambda n: rng.random(n).round(3),
+        lambda n: rng.random(n).round(4),
+        lambda n: rng.lognormal(3.0, 1.0, n),
+        lambda n: rng.lognormal(8.0, 1.0, n).round(-1),
+        lambda n: np.where(rng.random(n) < 0.3, 0.0, rng.lognormal(0.0, 1.0, n)),
+        lambda n: rng.normal(37.0, 0.01, n),
+        lambda n: rng.integers(20, 95, n).astype(float),
+    ]
+    refused = 0
+    for place, law in enumerate(laws):
+        for size in (10, 140, 1000):
+            old, new = data.with_name(f"{place}-{size}"), data.with_name(f"{place}-{size}-new")
+            note(Snapshot(old, {f"x{place}": law(size)}), is_visible=True)
+            given = Snapshot(new, {"x": law(1000)})
+            refused += len(find_releases(registers_of(old)[:1], given))
+    assert refused <= 1
+
+
+def test_columns_of_few_values_count_by_source_and_name(data: Path) -> None:
+    age, other = (np.random.default_rng(k).integers(20, 90, 1000).astype(float) for k in (1, 2))
+    note(Snapshot(data, {"age": age}))
+    (found,) = find_releases(registers_of(data), Snapshot(data, {"age": other}))
+    assert (found.columns, found.rows) == (("age",), None)
+    assert "rows of this file" in found.refusal()
+    assert "name a column of ids" in found.refusal()
+    elsewhere = data.with_name("b.csv")
+    assert count(Snapshot(elsewhere, {"age": age})) == []
+    assert count(Snapshot(data, {"weight": other})) == []
+    # Beside a column that tells the rows, it is as far away as they are, or as near.
+    long = np.random.default_rng(4).random((2, 1000))
+    data = data.with_name("c.csv")
+    note(Snapshot(data, {"risk": long[0]}, {"age": age}))
+    assert count(Snapshot(elsewhere, {"risk": long[1], "age": age})) == []
+    (found,) = find_releases(
+        registers_of(data), Snapshot(elsewhere, {"score": long[0], "age": age})
+    )
+    assert found.columns == ("score", "age")
+
+
+def test_a_class_of_other_columns_is_no_release_of_it(data: Path) -> None:
+    note(snapshot(data))
+    assert count(snapshot(data, OTHERS, "marker")) == []
+    found = find_releases(registers_of(data), Snapshot(data, {"died": DIED}, {"risk": RISK}))
+    assert [one.columns for one in found] == [("died", "risk")]
+
+
+def test_of_many_rows_some_names_are_kept(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    old, new = rng.random((2, 3, 4000))
+    new[0, :1600] = old[2, :1600]
+
+    def columns(values: FloatArray) -> dict[str, FloatArray]:
+        return dict(zip(("a", "b", "c"), values, strict=True))
+
+    ids = [f"P{k}" for k in range(4000)]
+    monkeypatch.setattr(row_names, "_MOST_NAMES", 6000)
+    note(Snapshot(data, columns(old), ids=ids))
+    assert registers_of(data)[0].stat().st_size < 8 * (6500 + 4000)
+    (found,) = find_releases(registers_of(data), Snapshot(data, columns(new)))
+    assert found.columns == ("a", "b", "c")  # of the same rows, whose names are the same
+    assert found.rows == pytest.approx(1600, rel=0.1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("values", [[], [0.5], [0.0] * 20, [1e-310, -1e308, 3.0, 1e300]])
+def test_the_smallest_and_the_largest(data: Path, values: list[float]) -> None:
+    given = Snapshot(data, {"x": np.array(values), "y": np.arange(float(len(values)))})
+    assert check_release(registers_of(data), given, BLOCKS) == []
+    assert note(given) == note(given) == []
+
+
+# What is noted
+
+
+def test_the_same_release_again_is_fine(data: Path) -> None:
+    assert note(snapshot(data)) == []
+    first = [place.read_bytes() for place in registers_of(data)]
+    shuffled = np.random.default_rng(1).permutation(ROWS)
+    again = Snapshot(data, {"risk": RISK[shuffled]}, {"died": DIED[shuffled]})
+    for given in (snapshot(data), again):
+        assert note(given) == []
+        assert [place.read_bytes() for place in registers_of(data)] == first
+    note(snapshot(data), outcome="table")
+    note(snapshot(data))  # and a restart does not take back what came of it
+    (found,) = find_releases(registers_of(data), snapshot(data))
+    assert found.outcome == "table"
+
+
+@pytest.mark.parametrize(
+    ("study", "layout", "rows"),
+    [("second", BLOCKS, RISK), ("first", FINER, RISK), ("first", BLOCKS, RISK[1:])],
+    ids=["study", "layout", "rows"],
+)
+def test_another_release_is_refused_or_accepted_in_words(
+    data: Path, study: str, layout: str, rows: FloatArray
+) -> None:
+    note(snapshot(data))
+    given = snapshot(data, rows)
+    sentence = (
+        rf"In this data column 'risk' of {len(rows)} rows went out on \d{{4}}-\d\d-\d\d to study "
+        r"first as a table, unless only the first bit of it was told, and with a second release "
+        r"others can subtract: read the kept table /peer/tables/1 \(peer result --reading\), or "
+        r"give --visible\."
+    )
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        note(given, study, layout)
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        check_release(registers_of(data), given, layout)
+    (said,) = note(given, study, layout, is_visible=True)
+    assert said.endswith("members of both studies can subtract.")
+    assert len(find_releases(registers_of(data), snapshot(data))) == 2
+    # Either goes on after a restart, and no third one comes in.
+    assert note(snapshot(data)) == note(given, study, layout) == []
+    assert len(find_releases(registers_of(data), snapshot(data))) == 2
+    with pytest.raises(InputError, match="others can subtract"):
+        note(given, "third", layout)
+
+
+@pytest.mark.parametrize("outcome", ["bit", "zeros", "no table"])
+def test_whatever_came_of_it_was_a_release(data: Path, outcome: str) -> None:
+    note(snapshot(data), outcome=outcome)
+    with pytest.raises(InputError, match="others can subtract") as refused:
+        note(snapshot(data), "second")
+    assert ("read the kept table" in str(refused.value)) == (outcome == "bit")
+
+
+@pytest.mark.parametrize(("first", "second"), [(BLOCKS, NOISE), (NOISE, BLOCKS)])
+def test_noise_and_exact_counts_exclude_each_other(data: Path, first: str, second: str) -> None:
+    note(snapshot(data), layout=first)
+    with pytest.raises(InputError, match="noise bounds nothing beside exact counts"):
+        note(snapshot(data), "second", second, is_visible=True)
+
+
+def test_a_check_notes_nothing(data: Path) -> None:
+    assert check_release(registers_of(data), snapshot(data), BLOCKS) == []
+    assert not any(place.exists() for place in registers_of(data))
+
+
+def test_functions_of_one_another_count_as_one(data: Path) -> None:
+    logit = np.log(RISK / (1 - RISK))
+    for other in (logit, -logit, 1 / (1 + RISK)):
+        both = {"risk": RISK, "other": other}
+        with pytest.raises(InputError, match=r"correlation of -?1\.000, so .*: leave one out, or"):
+            check_release(registers_of(data), Snapshot(data, both), BLOCKS)
+        declared = Snapshot(data, both, same=[("risk", "other")])
+        assert check_release(registers_of(data), declared, BLOCKS) == []
+    fine = Snapshot(data, {"risk": RISK, "up and down": abs(RISK - 0.45), "one": np.ones(ROWS)})
+    assert check_release(registers_of(data), fine, BLOCKS) == []
+    note(snapshot(data))
+    assert count(Snapshot(data, {"other": logit}, same=[("risk", "other")])) == [None]
+
+
+# Files
+
+
+def test_registers_tell_nothing_and_are_their_owners_alone(data: Path) -> None:
+    note(snapshot(data, ids=[f"Patient-{k}" for k in range(ROWS)]))
+    for place in registers_of(data):
+        content = place.read_bytes()
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+        assert b"Patient" not in content
+        assert os.fsencode(data) not in content
+        assert RISK[:1].tobytes() not in content
+        place.chmod(0o644)
+        with pytest.raises(InputError, match="Others can read the register of releases"):
+            count(snapshot(data))
+        place.chmod(0o600)
+
+
+def test_links_and_folders_lead_to_one_register(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data.touch()
+    link = tmp_path / "link.csv"
+    link.symlink_to(data)
+    assert registers_of(link) == registers_of(data)
+    assert registers_of(data)[0] == data.with_name("a.csv.releases").resolve()
+    assert registers_of(Path("-")) == registers_of(data)[1:]
+    elsewhere = tmp_path / "kept"
+    assert registers_of(data, elsewhere)[0] == elsewhere.resolve()
+    note(snapshot(data))
+    with pytest.raises(InputError, match="leave --register out"):
+        registers_of(data, elsewhere)
+    monkeypatch.delenv("PAIRGOSSIP_RELEASES")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    assert registers_of(data)[1] == (tmp_path / "xdg" / "pairgossip" / "releases").resolve()
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert registers_of(data)[1] == (tmp_path / ".local/state/pairgossip/releases").resolve()
+
+
+def test_a_missing_register_is_refused(data: Path) -> None:
+    note(snapshot(data))
+    beside, own = registers_of(data)
+    kept = own.rename(own.with_name("away"))
+    with pytest.raises(InputError, match=rf"no register of releases {own} any more.*put it back"):
+        check_release((beside, own), snapshot(data, OTHERS), BLOCKS, noted=(beside, own))
+    kept.rename(own)
+    beside.unlink()  # and nobody else has noted it than the user's own
+    with pytest.raises(InputError, match=rf"no register of releases {beside} any more"):
+        note(snapshot(data, OTHERS))
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_damaged_register_is_refused_and_left(data: Path, place: int) -> None:
+    note(snapshot(data))
+    path = registers_of(data)[place]
+    content = path.read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    for damage in (bytes(flipped), content[: len(content) // 2], content[:-9], content * 2):
+        path.write_bytes(damage)
+        with pytest.raises(InputError, match="damaged or was edited, and nothing is released"):
+            note(snapshot(data))
+        assert path.read_bytes() == damage
+    for other in (b"", b"rows\n1\n"):
+        path.write_bytes(other)
+        with pytest.raises(InputError, match="is not a register of releases"):
+            note(snapshot(data, OTHERS))
+        assert path.read_bytes() == other
+
+
+def test_a_newer_register_is_refused(data: Path) -> None:
+    note(snapshot(data))
+    path = registers_of(data)[0]
+    body = path.read_bytes()[:-66].replace(b"version\x01", b"version\x02")
+    path.write_bytes(body + b"\n" + sealed.seal_of(body) + b"\n")
+    with pytest.raises(InputError, match="written by a newer version"):
+        note(snapshot(data))
+
+
+# Crashes and two at once
+
+
+def _note_until(data: Path, last: int) -> int:
+    """Let a process end before its last write to the disk; return how it ended."""
+    child = os.fork()
+    if child == 0:
+        left = iter(range(last))
+        for module, name in ((os, "replace"), (files, "sync_descriptor"), (os, "open")):
+            usual = getattr(module, name)
+
+            def end_or(
+                *given: object, usual: Callable[..., object] = usual, **more: object
+            ) -> object:
+                if next(left, None) is None:
+                    os._exit(9)
+                return usual(*given, **more)
+
+            setattr(module, name, end_or)
+        try:
+            note(snapshot(data))
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_crash_anywhere_leaves_registers_that_go_on(data: Path) -> None:
+    codes: list[int] = []
+    while not codes or codes[-1] == 9:
+        codes.append(_note_until(data, len(codes)))
+        if codes[-1] == 0:  # it would have told the bit
+            with pytest.raises(InputError, match="others can subtract"):
+                note(snapshot(data), "second")
+        assert note(snapshot(data)) == []
+        assert count(snapshot(data)) == [ROWS]
+        left = {file.name for place in registers_of(data) for file in place.parent.iterdir()}
+        assert left <= {"a.csv.releases", "releases"}
+        for place in registers_of(data):
+            shutil.rmtree(place.parent)
+        data.parent.mkdir()
+    assert codes[-1] == 0
+    assert len(codes) > 10
+
+
+def test_it_is_on_the_disk_before_it_returns(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The content before the name, the name before it is used; and again after a restart."""
+    calls: list[str] = []
+    for module, name in ((os, "replace"), (files, "sync"), (files, "sync_descriptor")):
+        usual = getattr(module, name)
+
+        def noting(
+            *given: object, usual: Callable[..., object] = usual, name: str = name, **more: object
+        ) -> object:
+            calls.append(name)
+            return usual(*given, **more)
+
+        monkeypatch.setattr(module, name, noting)
+    check_release(registers_of(data), snapshot(data), BLOCKS)  # makes the folder
+    calls.clear()
+    note(snapshot(data))
+    assert calls == ["sync_descriptor", "replace", "sync", "sync_descriptor"] * 4
+    calls.clear()
+    note(snapshot(data))
+    assert calls == ["sync", "sync_descriptor"] * 4
+
+
+def _note_one(data: Path, study: str, told: multiprocessing.Queue[str]) -> None:
+    try:
+        note(snapshot(data), study)
+        told.put(study)
+    except InputError as problem:
+        told.put(str(problem))
+
+
+def test_of_two_at_once_one_is_refused(data: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    told = context.Queue()
+    studies = ["one", "two", "three"]
+    started = [context.Process(target=_note_one, args=(data, one, told)) for one in studies]
+    for process in started:
+        process.start()
+    answers = [told.get(timeout=60) for _ in started]
+    for process in started:
+        process.join()
+    (won,) = [one for one in answers if one in studies]
+    refused = [one for one in answers if one != won]
+    assert len(refused) == 2
+    assert all(f"to study {won}" in one for one in refused)

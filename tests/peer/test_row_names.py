@@ -1,0 +1,67 @@
+"""Names of rows: against the digits as text, counts by hand, and what chance alone brings."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairgossip.arrays import FloatArray
+from pairgossip.peer.storage import row_names
+from pairgossip.peer.storage.row_names import count_distinct, name_columns, rank_correlations
+
+KEY = bytes(range(32))
+NAMES = ["184b3ba843b1b2de", "3aa30657093d9fe6", "3abcff87b847296e"]
+
+
+@given(st.floats(1e-200, 1e200), st.integers(-8, 8))
+def test_digits_are_those_of_the_text(value: float, power: int) -> None:
+    written = int(f"{value:.5e}".partition("e")[0].replace(".", ""))
+    (digits, scaled) = row_names._significant_digits(np.array([value, -value * 10.0**power]))
+    for one in (digits, scaled):  # at a tie the text and a product may round to either side
+        assert min(abs(one - written), abs(abs(one - written) - 900_000)) <= 1
+        assert 100_000 <= one < 1_000_000
+
+
+@given(st.lists(st.integers(0, 9), max_size=40))
+def test_distinct_numbers_are_counted(values: list[int]) -> None:
+    found, counts = count_distinct(np.array(values, dtype=np.int64))
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == Counter(values)
+    assert found.tolist() == sorted(set(values))
+
+
+def _correlation_by_pairs(one: FloatArray, other: FloatArray) -> float:
+    """Spearman's correlation, where ranks are counts of smaller and half of the equal ones."""
+    ranks = [
+        np.array([sum(x < v for x in column) + sum(x == v for x in column) / 2 for v in column])
+        for column in (one, other)
+    ]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def test_rank_correlations_are_those_of_counted_ranks() -> None:
+    rng = np.random.default_rng(2)
+    columns = [rng.random(30), rng.integers(0, 4, 30).astype(float), rng.lognormal(0, 1, 30)]
+    found = rank_correlations([*columns, np.ones(30)])
+    for i in range(3):
+        for j in range(3):
+            assert found[i, j] == pytest.approx(_correlation_by_pairs(columns[i], columns[j]))
+    assert not found[3].any()
+
+
+@pytest.mark.parametrize("decimals", [2, 3, 4, 9])
+def test_the_chance_of_equal_values(decimals: int) -> None:
+    """Of even values with few decimals it is one in as many as there are, or a little more."""
+    values = np.random.default_rng(1).random(1000).round(decimals)
+    chance = row_names._chance_of_equal(*count_distinct(row_names._significant_digits(values)))
+    assert 0.8 * 10.0 ** -min(decimals, 6) <= chance <= 8 * 10.0 ** -min(decimals, 6)
+
+
+def test_names_need_the_key_and_are_the_same_for_ever() -> None:
+    values = [np.array([0.5, 1.25, 3.0])]
+    (named,), (other,) = name_columns(KEY, values), name_columns(KEY[::-1], values)
+    assert [f"{name:016x}" for name in named.names] == NAMES
+    assert not set(named.names.tolist()) & set(other.names.tolist())
