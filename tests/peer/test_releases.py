@@ -172,6 +172,23 @@ def test_columns_of_few_values_count_by_source_and_name(data: Path) -> None:
     assert found.columns == ("score", "age")
 
 
+def test_a_few_rows_that_values_cannot_tell_count_by_source_and_name(data: Path) -> None:
+    old, new = np.random.default_rng(1).random((2, 1000)).round(3)
+    note(Snapshot(data, {"risk": old}))
+    assert count(Snapshot(data, {"risk": old[:10]})) == [None]
+    assert count(Snapshot(data, {"risk": new})) == []
+
+
+def test_what_many_rows_have_says_nothing_of_a_row(data: Path) -> None:
+    old, new = np.where(np.random.default_rng(1).random((2, 140)) < 0.4, 0.25, (RISK, OTHERS))
+    note(Snapshot(data, {"risk": old}))
+    elsewhere = data.with_name("b.csv")
+    assert count(Snapshot(elsewhere, {"risk": new})) == []
+    assert count(Snapshot(elsewhere, {"risk": np.append(old[:40], new[40:])})) == [
+        np.count_nonzero(old[:40] != 0.25)
+    ]
+
+
 def test_a_class_of_other_columns_is_no_release_of_it(data: Path) -> None:
     note(snapshot(data))
     assert count(snapshot(data, OTHERS, "marker")) == []
@@ -429,6 +446,19 @@ def test_it_is_on_the_disk_before_it_returns(data: Path, monkeypatch: pytest.Mon
     calls.clear()
     note(snapshot(data))
     assert calls == ["sync", "sync_descriptor"] * 4
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_who_waits_too_long_is_told(
+    data: Path, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note(snapshot(data))
+    monkeypatch.setattr(sealed, "_PATIENCE", 0.1)
+    with (
+        files.lock(registers_of(data)[place].parent),
+        pytest.raises(InputError, match="Another process is using the register of releases"),
+    ):
+        note(snapshot(data))
 
 
 def _note_one(data: Path, study: str, told: multiprocessing.Queue[str]) -> None:

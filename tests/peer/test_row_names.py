@@ -26,6 +26,11 @@ def test_digits_are_those_of_the_text(value: float, power: int) -> None:
         assert 100_000 <= one < 1_000_000
 
 
+def test_digits_go_up_to_the_next_power() -> None:
+    values = np.array([0.99999999, 1.0, 0.09999999999, -10.0, 0.0, 1e-305])
+    assert row_names._significant_digits(values).tolist() == [100_000] * 4 + [0, 0]
+
+
 @given(st.lists(st.integers(0, 9), max_size=40))
 def test_distinct_numbers_are_counted(values: list[int]) -> None:
     found, counts = count_distinct(np.array(values, dtype=np.int64))
@@ -39,7 +44,7 @@ def _correlation_by_pairs(one: FloatArray, other: FloatArray) -> float:
         np.array([sum(x < v for x in column) + sum(x == v for x in column) / 2 for v in column])
         for column in (one, other)
     ]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(np.stack(ranks))[0, 1])
 
 
 def test_rank_correlations_are_those_of_counted_ranks() -> None:
