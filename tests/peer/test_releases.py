@@ -159,15 +159,17 @@ def test_columns_of_few_values_count_by_source_and_name(data: Path) -> None:
     assert "rows of this file" in found.refusal()
     assert "name a column of ids" in found.refusal()
     elsewhere = data.with_name("b.csv")
-    assert count(Snapshot(elsewhere, {"age": age})) == []
+    assert count(Snapshot(elsewhere, {"years": age[::-1]})) == [1000]  # a whole copy
+    assert count(Snapshot(elsewhere, {"age": age[1:]})) == []
     assert count(Snapshot(data, {"weight": other})) == []
     # Beside a column that tells the rows, it is as far away as they are, or as near.
     long = np.random.default_rng(4).random((2, 1000))
     data = data.with_name("c.csv")
+    age = np.random.default_rng(3).integers(20, 90, 1000).astype(float)
     note(Snapshot(data, {"risk": long[0]}, {"age": age}))
-    assert count(Snapshot(elsewhere, {"risk": long[1], "age": age})) == []
+    assert count(Snapshot(elsewhere, {"risk": long[1], "age": other})) == []
     (found,) = find_releases(
-        registers_of(data), Snapshot(elsewhere, {"score": long[0], "age": age})
+        registers_of(data), Snapshot(elsewhere, {"score": long[0], "age": other})
     )
     assert found.columns == ("score", "age")
 

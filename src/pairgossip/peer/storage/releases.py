@@ -7,7 +7,7 @@ knows copies in other folders. A release that was noted stays, whatever came of 
 
 It keeps an honest operator from a mistake. Rows are found by an id if the operator names one, else
 by their values (see `row_names`): not those that were recomputed, rescaled other than by tens, or
-written with fewer digits, nor columns of few different values in another file.
+written with fewer digits, nor some of the rows by columns of few different values.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ says little of a row."""
 _CROWD = 3.0
 """Rows that have a row's value by chance, of as many as it is among: from here a column's values
 are few, and tell nobody from others."""
+_VARIED = 10
+"""Different values from which two columns do not have the same number of each by chance."""
 _DEVIATIONS = 3.0
 """Standard deviations above what chance explains."""
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -47,6 +49,8 @@ class ColumnNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of all names, those that are kept."""
     names: bytes = b""
     """In ascending order, each once."""
+    whole: str = ""
+    """A name of all values together, which finds a whole copy again even if they are few."""
 
     @property
     def is_telling(self) -> bool:
@@ -67,6 +71,8 @@ class NamedColumn:
     names: Names
     """Each once, with how many rows have it."""
     counts: NDArray[np.intp]
+    size: int
+    """All rows."""
 
     def count_shared(self, before: ColumnNames) -> int | None:
         """Return how many rows were there before, as far as chance does not explain it.
@@ -76,6 +82,8 @@ class NamedColumn:
         1 - exp(-m sum pq), by Jensen's inequality, and sum pq is at most the geometric mean of the
         chances, by Schwarz's. Equal values of several rows stand together.
         """
+        if self.kept.whole and self.kept.whole == before.whole:
+            return self.size
         is_kept = self.names <= _limit(before.share)
         names, counts = self.names[is_kept], self.counts[is_kept]
         rows, others = int(counts.sum()), np.frombuffer(before.names, "<u8")
@@ -105,15 +113,21 @@ def name_columns(secret: bytes, columns: Sequence[FloatArray]) -> list[NamedColu
 
 def _name_column(secret: bytes, values: FloatArray) -> NamedColumn:
     codes, counts = count_distinct(_significant_digits(values))
+    whole = ""
+    if len(codes) >= _VARIED:
+        content = np.stack([codes, counts]).astype("<i8").tobytes()
+        whole = hashlib.blake2b(content, key=secret, digest_size=16).hexdigest()
     is_heap = (counts > max(4.0, _HEAP * math.sqrt(len(values)))) | (codes == 0)
     codes, counts = codes[~is_heap], counts[~is_heap]
     rows = int(counts.sum())
     chance = _chance_of_equal(codes, counts)
     if rows == 0 or rows * chance > _CROWD:
-        return NamedColumn(ColumnNames(), np.empty(0, np.uint64), np.empty(0, np.intp))
+        none = np.empty(0, np.uint64), np.empty(0, np.intp)
+        return NamedColumn(ColumnNames(whole=whole), *none, len(values))
     names = hash_names(secret, (code.to_bytes(4, "little") for code in codes.tolist()))
     order = np.argsort(names)
-    return NamedColumn(ColumnNames(rows, chance), names[order], counts[order])
+    kept = ColumnNames(rows, chance, whole=whole)
+    return NamedColumn(kept, names[order], counts[order], len(values))
 
 
 def _with_names(one: NamedColumn, share: float) -> NamedColumn:
@@ -121,7 +135,7 @@ def _with_names(one: NamedColumn, share: float) -> NamedColumn:
         return one
     names = one.names[one.names <= _limit(share)]
     kept = msgspec.structs.replace(one.kept, share=share, names=names.astype("<u8").tobytes())
-    return NamedColumn(kept, one.names, one.counts)
+    return NamedColumn(kept, one.names, one.counts, one.size)
 
 
 def _limit(share: float) -> np.uint64:
