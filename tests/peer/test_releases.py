@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +14,17 @@ import pytest
 from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.storage import row_names, sealed
+from pairgossip.peer.storage import sealed
 from pairgossip.peer.storage.releases import (
+    Outcome,
     Snapshot,
     check_release,
     find_releases,
     layout_text,
-    note_release,
+    prepare_release,
+    refuse_functions,
     registers_of,
+    tell_release,
 )
 
 ROWS = 140
@@ -46,9 +48,24 @@ def snapshot(data: Path, risk: FloatArray = RISK, name: str = "risk", **more: ob
     return Snapshot(data, {name: risk}, {"died": DIED[: len(risk)]}, **more)  # type: ignore[arg-type]
 
 
-def note(given: Snapshot, study: str = "first", layout: str = BLOCKS, **more: object) -> list[str]:
-    table = "/peer/tables/1"
-    return note_release(registers_of(given.source), given, layout, study, table=table, **more)  # type: ignore[arg-type]
+def prepare(
+    given: Snapshot, study: str = "first", layout: str = BLOCKS, *, is_visible: bool = False
+) -> str:
+    places, table = registers_of(given.source), "/peer/tables/1"
+    return prepare_release(places, given, layout, study, table=table, is_visible=is_visible)
+
+
+def note(
+    given: Snapshot,
+    study: str = "first",
+    layout: str = BLOCKS,
+    outcome: Outcome = "bit",
+    *,
+    is_visible: bool = False,
+) -> str:
+    key = prepare(given, study, layout, is_visible=is_visible)
+    tell_release(registers_of(given.source), key, outcome)
+    return key
 
 
 def count(given: Snapshot) -> list[int | None]:
@@ -198,46 +215,27 @@ def test_a_class_of_other_columns_is_no_release_of_it(data: Path) -> None:
     assert [one.columns for one in found] == [("died", "risk")]
 
 
-def test_of_many_rows_some_names_are_kept(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    old, new = rng.random((2, 3, 4000))
-    new[0, :1600] = old[2, :1600]
-
-    def columns(values: FloatArray) -> dict[str, FloatArray]:
-        return dict(zip(("a", "b", "c"), values, strict=True))
-
-    ids = [f"P{k}" for k in range(4000)]
-    monkeypatch.setattr(row_names, "_MOST_NAMES", 6000)
-    note(Snapshot(data, columns(old), ids=ids))
-    assert registers_of(data)[0].stat().st_size < 8 * (6500 + 4000)
-    (found,) = find_releases(registers_of(data), Snapshot(data, columns(new)))
-    assert found.columns == ("a", "b", "c")  # of the same rows, whose names are the same
-    assert found.rows == pytest.approx(1600, rel=0.1)
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("values", [[], [0.5], [0.0] * 20, [1e-310, -1e308, 3.0, 1e300]])
 def test_the_smallest_and_the_largest(data: Path, values: list[float]) -> None:
     given = Snapshot(data, {"x": np.array(values), "y": np.arange(float(len(values)))})
+    refuse_functions(given)
     assert check_release(registers_of(data), given, BLOCKS) == []
-    assert note(given) == note(given) == []
+    assert len(note(given)) == 32
 
 
 # What is noted
 
 
 def test_the_same_release_again_is_fine(data: Path) -> None:
-    assert note(snapshot(data)) == []
-    first = [place.read_bytes() for place in registers_of(data)]
-    shuffled = np.random.default_rng(1).permutation(ROWS)
-    again = Snapshot(data, {"risk": RISK[shuffled]}, {"died": DIED[shuffled]})
-    for given in (snapshot(data), again):
-        assert note(given) == []
-        assert [place.read_bytes() for place in registers_of(data)] == first
-    note(snapshot(data), outcome="table")
-    note(snapshot(data))  # and a restart does not take back what came of it
-    (found,) = find_releases(registers_of(data), snapshot(data))
-    assert found.outcome == "table"
+    places, key = registers_of(data), note(snapshot(data))
+    first = [place.read_bytes() for place in places]
+    tell_release(places, key)
+    assert [place.read_bytes() for place in places] == first
+    tell_release(places, key, "table")
+    tell_release(places, key)  # and a restart does not take back what came of it
+    (found,) = find_releases(places, snapshot(data))
+    assert (found.release.outcome, found.release.key) == ("table", key)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +246,7 @@ def test_the_same_release_again_is_fine(data: Path) -> None:
 def test_another_release_is_refused_or_accepted_in_words(
     data: Path, study: str, layout: str, rows: FloatArray
 ) -> None:
-    note(snapshot(data))
-    given = snapshot(data, rows)
+    key, given, places = note(snapshot(data)), snapshot(data, rows), registers_of(data)
     sentence = (
         rf"In this data column 'risk' of {len(rows)} rows went out on \d{{4}}-\d\d-\d\d to study "
         r"first as a table, unless only the first bit of it was told, and with a second release "
@@ -257,21 +254,43 @@ def test_another_release_is_refused_or_accepted_in_words(
         r"give --visible\."
     )
     with pytest.raises(InputError, match=f"^{sentence}$"):
-        note(given, study, layout)
+        prepare(given, study, layout)
     with pytest.raises(InputError, match=f"^{sentence}$"):
-        check_release(registers_of(data), given, layout)
-    (said,) = note(given, study, layout, is_visible=True)
+        check_release(places, given, layout)
+    (said,) = check_release(places, given, layout, is_visible=True)
     assert said.endswith("members of both studies can subtract.")
-    assert len(find_releases(registers_of(data), snapshot(data))) == 2
+    second = note(given, study, layout, is_visible=True)
+    assert len(find_releases(places, snapshot(data))) == 2
     # Either goes on after a restart, and no third one comes in.
-    assert note(snapshot(data)) == note(given, study, layout) == []
-    assert len(find_releases(registers_of(data), snapshot(data))) == 2
+    for one in (key, second):
+        tell_release(places, one)
+    assert len(find_releases(places, snapshot(data))) == 2
     with pytest.raises(InputError, match="others can subtract"):
-        note(given, "third", layout)
+        prepare(given, "third", layout)
+
+
+def test_of_two_that_are_prepared_one_is_told(data: Path) -> None:
+    places = registers_of(data)
+    first, second, third = (prepare(snapshot(data), one) for one in ("one", "two", "two"))
+    other = prepare(snapshot(data.with_name("b.csv"), OTHERS), "three")
+    assert find_releases(places, snapshot(data)) == []
+    tell_release(places, second)
+    tell_release(places, third)  # two members of one study, whose rows are in one table
+    tell_release(registers_of(data.with_name("b.csv")), other)
+    with pytest.raises(InputError, match=r"to study two as a table.*others can subtract"):
+        tell_release(places, first)
+    assert len(find_releases(places, snapshot(data))) == 2
+
+
+def test_what_is_prepared_first_is_refused_too(data: Path) -> None:
+    first, second = (prepare(snapshot(data), one) for one in ("one", "two"))
+    tell_release(registers_of(data), first)
+    with pytest.raises(InputError, match="to study one as a table"):
+        tell_release(registers_of(data), second)
 
 
 @pytest.mark.parametrize("outcome", ["bit", "zeros", "no table"])
-def test_whatever_came_of_it_was_a_release(data: Path, outcome: str) -> None:
+def test_whatever_came_of_it_was_a_release(data: Path, outcome: Outcome) -> None:
     note(snapshot(data), outcome=outcome)
     with pytest.raises(InputError, match="others can subtract") as refused:
         note(snapshot(data), "second")
@@ -283,6 +302,12 @@ def test_noise_and_exact_counts_exclude_each_other(data: Path, first: str, secon
     note(snapshot(data), layout=first)
     with pytest.raises(InputError, match="noise bounds nothing beside exact counts"):
         note(snapshot(data), "second", second, is_visible=True)
+    # Noise after noise costs epsilon, which the ledger adds up; counts after counts are refused.
+    if first == NOISE:
+        note(snapshot(data), "second", first)
+    else:
+        with pytest.raises(InputError, match="others can subtract"):
+            note(snapshot(data), "second", first)
 
 
 def test_a_check_notes_nothing(data: Path) -> None:
@@ -295,11 +320,11 @@ def test_functions_of_one_another_count_as_one(data: Path) -> None:
     for other in (logit, -logit, 1 / (1 + RISK)):
         both = {"risk": RISK, "other": other}
         with pytest.raises(InputError, match=r"correlation of -?1\.000, so .*: leave one out, or"):
-            check_release(registers_of(data), Snapshot(data, both), BLOCKS)
-        declared = Snapshot(data, both, same=[("risk", "other")])
-        assert check_release(registers_of(data), declared, BLOCKS) == []
+            refuse_functions(Snapshot(data, both))
+        refuse_functions(Snapshot(data, both, same=[("risk", "other")]))
     fine = Snapshot(data, {"risk": RISK, "up and down": abs(RISK - 0.45), "one": np.ones(ROWS)})
-    assert check_release(registers_of(data), fine, BLOCKS) == []
+    refuse_functions(fine)
+    refuse_functions(snapshot(data))
     note(snapshot(data))
     assert count(Snapshot(data, {"other": logit}, same=[("risk", "other")])) == [None]
 
@@ -344,20 +369,23 @@ def test_links_and_folders_lead_to_one_register(
 
 
 def test_a_missing_register_is_refused(data: Path) -> None:
-    note(snapshot(data))
-    beside, own = registers_of(data)
-    kept = own.rename(own.with_name("away"))
-    with pytest.raises(InputError, match=rf"no register of releases {own} any more.*put it back"):
-        check_release((beside, own), snapshot(data, OTHERS), BLOCKS, noted=(beside, own))
-    kept.rename(own)
-    beside.unlink()  # and nobody else has noted it than the user's own
+    places = beside, own = registers_of(data)
+    prepare(snapshot(data))
+    beside.unlink()
+    assert check_release(places, snapshot(data, OTHERS), BLOCKS) == []  # nothing was told yet
+    key = note(snapshot(data))
+    tell_release((beside, own.with_name("away")), key, "table")  # one of them is enough
+    beside.unlink()
     with pytest.raises(InputError, match=rf"no register of releases {beside} any more"):
-        note(snapshot(data, OTHERS))
+        check_release(places, snapshot(data, OTHERS), BLOCKS)
+    own.unlink()
+    with pytest.raises(InputError, match=rf"knows this peer's rows is not there \({beside} and"):
+        tell_release(places, key)
 
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_damaged_register_is_refused_and_left(data: Path, place: int) -> None:
-    note(snapshot(data))
+    key = note(snapshot(data))
     path = registers_of(data)[place]
     content = path.read_bytes()
     flipped = bytearray(content)
@@ -365,7 +393,7 @@ def test_a_damaged_register_is_refused_and_left(data: Path, place: int) -> None:
     for damage in (bytes(flipped), content[: len(content) // 2], content[:-9], content * 2):
         path.write_bytes(damage)
         with pytest.raises(InputError, match="damaged or was edited, and nothing is released"):
-            note(snapshot(data))
+            tell_release(registers_of(data), key)
         assert path.read_bytes() == damage
     for other in (b"", b"rows\n1\n"):
         path.write_bytes(other)
@@ -386,7 +414,7 @@ def test_a_newer_register_is_refused(data: Path) -> None:
 # Crashes and two at once
 
 
-def _note_until(data: Path, last: int) -> int:
+def _end_before(last: int, act: Callable[[], object]) -> int:
     """Let a process end before its last write to the disk; return how it ended."""
     child = os.fork()
     if child == 0:
@@ -403,7 +431,7 @@ def _note_until(data: Path, last: int) -> int:
 
             setattr(module, name, end_or)
         try:
-            note(snapshot(data))
+            act()
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -411,26 +439,26 @@ def _note_until(data: Path, last: int) -> int:
 
 
 def test_a_crash_anywhere_leaves_registers_that_go_on(data: Path) -> None:
-    codes: list[int] = []
+    places, codes = registers_of(data), list[int]()
     while not codes or codes[-1] == 9:
-        codes.append(_note_until(data, len(codes)))
+        key = prepare(snapshot(data))
+        codes.append(_end_before(len(codes), lambda key=key: tell_release(places, key)))  # type: ignore[misc]
         if codes[-1] == 0:  # it would have told the bit
             with pytest.raises(InputError, match="others can subtract"):
-                note(snapshot(data), "second")
-        assert note(snapshot(data)) == []
+                prepare(snapshot(data), "second")
+        tell_release(places, key)
         assert count(snapshot(data)) == [ROWS]
-        left = {file.name for place in registers_of(data) for file in place.parent.iterdir()}
+        left = {file.name for place in places for file in place.parent.iterdir()}
         assert left <= {"a.csv.releases", "releases"}
-        for place in registers_of(data):
-            shutil.rmtree(place.parent)
-        data.parent.mkdir()
+        for place in places:
+            place.unlink()
     assert codes[-1] == 0
     assert len(codes) > 10
 
 
 def test_it_is_on_the_disk_before_it_returns(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The content before the name, the name before it is used; and again after a restart."""
-    calls: list[str] = []
+    key, calls = prepare(snapshot(data)), list[str]()
     for module, name in ((os, "replace"), (files, "sync"), (files, "sync_descriptor")):
         usual = getattr(module, name)
 
@@ -441,12 +469,10 @@ def test_it_is_on_the_disk_before_it_returns(data: Path, monkeypatch: pytest.Mon
             return usual(*given, **more)
 
         monkeypatch.setattr(module, name, noting)
-    check_release(registers_of(data), snapshot(data), BLOCKS)  # makes the folder
+    tell_release(registers_of(data), key)
+    assert calls == ["sync_descriptor", "replace", "sync", "sync_descriptor"] * 2
     calls.clear()
-    note(snapshot(data))
-    assert calls == ["sync_descriptor", "replace", "sync", "sync_descriptor"] * 4
-    calls.clear()
-    note(snapshot(data))
+    tell_release(registers_of(data), key)
     assert calls == ["sync", "sync_descriptor"] * 4
 
 

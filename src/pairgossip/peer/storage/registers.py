@@ -6,10 +6,10 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,46 +23,68 @@ from pairgossip.peer.storage.row_names import (
     NamedColumn,
     Names,
     hash_names,
-    name_columns,
+    name_column,
 )
 from pairgossip.peer.storage.sealed import SealedFiles, sync_file
 from pairgossip.tables import STANDARD_INPUT
+from pairgossip.text import format_count, join_names
 
-Outcome = Literal["bit", "zeros", "no table", "table"]
-"""What came of a release; only the first bit of it, as far as is known."""
+Outcome = Literal["prepared", "bit", "zeros", "no table", "table"]
+"""What came of a release: nothing was told yet; only its first bit, as far as is known; ..."""
+_OUTCOMES: Mapping[Outcome, str] = {
+    "bit": "a table, unless only the first bit of it was told",
+    "zeros": "zeros, its rows left out",
+    "no table": "a table that was not made",
+    "table": "a table",
+}
 
 
-class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is noted of a release."""
 
+    key: str
+    """By which the folder of a peer knows it."""
     columns: tuple[str, ...]
     """Those that were counted in cells."""
-    classes: tuple[str, ...]
-    """Labels, groups and strata."""
     layout: str
     study: str
     when: str
     outcome: Outcome
     table: str
     """Where the pooled table is kept."""
+    is_visible: bool
+    """Whether the operator accepts that others can subtract."""
     source: str
     """The file's path, as a keyed hash."""
-    digest: str
-    """All rows, as a keyed hash."""
     ids: bytes
     values: dict[str, ColumnNames]
+    """Of all columns, with labels, groups and strata."""
+    beside: tuple[str, ...] = ()
+    """Keys of releases of the same rows that were only prepared, as this one was then."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether anything of it left the site."""
+        return self.outcome != "prepared"
 
 
-class _Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The contents of a register."""
+
     format: str = "pairgossip-releases"
     version: int = 1
     secret: bytes
     """The key under which rows have their names."""
     releases: tuple[Release, ...] = ()
 
+    def with_release(self, release: Release) -> Register:
+        """Return the register with a release, in the place of what was noted of it before."""
+        others = (old for old in self.releases if old.key != release.key)
+        return msgspec.structs.replace(self, releases=(*others, release))
+
 
 _FILES = SealedFiles(
-    _Register,
+    Register,
     "the register of releases",
     f"give --register, or {REGISTER_VARIABLE} for a user's own, with",
     "pairgossip-releases",
@@ -97,167 +119,154 @@ class Snapshot:
         return {name}.union(*(group for group in self.same if name in group))
 
 
+class Overlap(NamedTuple):
+    """A release of columns of the same rows."""
+
+    release: Release
+    columns: tuple[str, ...]
+    """As they are called now."""
+    rows: int | None
+    """About how many of these rows; None where that cannot be told, so that it may be all."""
+
+    def sentence(self) -> str:
+        """Say what was released."""
+        noun = "column" if len(self.columns) == 1 else "columns"
+        names = join_names([f"'{name}'" for name in self.columns])
+        rows = "rows of this file" if self.rows is None else format_count(self.rows, "row")
+        old = self.release
+        return (
+            f"In this data {noun} {names} of {rows} went out on {old.when[:10]} to study "
+            f"{old.study[:12]} as {_OUTCOMES[old.outcome]}"
+        )
+
+    def refusal(self) -> str:
+        """Say why not again, and what to do instead."""
+        way = (
+            f"read the kept table {self.release.table} (peer result --reading)"
+            if self.release.outcome in ("table", "bit")
+            else "take rows that were not asked for before"
+        )
+        unsure = "" if self.rows is not None else ", or name a column of ids (--id) if not the same"
+        return (
+            f"{self.sentence()}, and with a second release others can subtract: {way}, or give "
+            f"--visible{unsure}."
+        )
+
+
 @dataclass(frozen=True)
-class _Names:
+class NamedRows:
     """A snapshot under the names of one secret."""
 
+    snapshot: Snapshot
     columns: Mapping[str, NamedColumn]
     ids: Names
     source: str
-    digest: str
 
     @classmethod
-    def of(cls, secret: bytes, snapshot: Snapshot) -> _Names:
+    def of(cls, secret: bytes, snapshot: Snapshot) -> NamedRows:
+        """Name the rows of a snapshot."""
         every = {**snapshot.columns, **snapshot.classes}
-        named = name_columns(secret, list(every.values()))
-        contents = {one.strip().encode() for one in snapshot.ids or ()} - {b""}
+        ids = {one.strip().encode() for one in snapshot.ids or ()} - {b""}
+        path = os.fsencode(snapshot.source.resolve())
         return cls(
-            dict(zip(every, named, strict=True)),
-            np.sort(hash_names(secret, contents)),
-            _keyed(secret, os.fsencode(snapshot.source.resolve())),
-            _keyed(secret, _content(every)),
+            snapshot,
+            {name: name_column(secret, values) for name, values in every.items()},
+            np.sort(hash_names(secret, ids)),
+            hashlib.blake2b(path, key=secret, digest_size=16).hexdigest(),
         )
 
+    def find(self, register: Register) -> list[Overlap]:
+        """Return releases of columns of these rows."""
+        found = (Overlap(old, *self._compare(old)) for old in register.releases)
+        return [one for one in found if one.columns]
 
-@dataclass(frozen=True)
-class LookUp:
-    """A snapshot in one register."""
+    def _compare(self, old: Release) -> tuple[tuple[str, ...], int | None]:
+        """Return which columns are in a release, of how many of these rows.
 
-    place: Path
-    register: _Register
-    is_new: bool
-    names: _Names
-
-    def release(self, snapshot: Snapshot, about: tuple[str, str, str, Outcome, str]) -> Release:
-        """Return a release as it is noted here, with the day when it was noted first."""
-        release = Release(
-            tuple(snapshot.columns),
-            tuple(snapshot.classes),
-            *about,
-            source=self.names.source,
-            digest=self.names.digest,
-            ids=self.names.ids.astype("<u8").tobytes(),
-            values={name: one.kept for name, one in self.names.columns.items()},
-        )
-        first = next((old for old in self.register.releases if _is_same(old, release)), release)
-        is_settled = first.outcome != "bit" and release.outcome == "bit"
-        outcome = first.outcome if is_settled else release.outcome
-        return msgspec.structs.replace(first, outcome=outcome)
-
-    def has(self, release: Release) -> bool:
-        """Return whether this very release was noted before."""
-        return any(_is_same(old, release) for old in self.register.releases)
-
-    def begin(self) -> None:
-        """See that the register is there."""
-        if self.is_new:
-            _FILES.store(self.place, self.register)
-
-    def store(self, release: Release) -> None:
-        """See that a release is on the disk."""
-        before = self.register.releases
-        if release in before:
-            return sync_file(self.place)
-        others = (old for old in before if not _is_same(old, release))
-        after = msgspec.structs.replace(self.register, releases=(*others, release))
-        return _FILES.store(self.place, after)
-
-    def find(self, snapshot: Snapshot) -> Iterator[tuple[Release, tuple[str, ...], int | None]]:
-        """Give releases of the same before, with the columns and how many rows."""
-        for old in self.register.releases:
-            columns, rows = self._find(snapshot, old)
-            if columns:
-                yield old, columns, rows
-
-    def _find(self, snapshot: Snapshot, old: Release) -> tuple[tuple[str, ...], int | None]:
-        """Return which columns were in a release, of how many of these rows."""
+        Where neither ids nor a column of the same name tells rows apart, all rows of one file may
+        be the same. Once rows are, their columns of the same name count whatever they hold, since
+        values are corrected and computed anew.
+        """
         shared = {
             (name, other): one.count_shared(values)
-            for name, one in self.names.columns.items()
+            for name, one in self.columns.items()
             for other, values in old.values.items()
         }
         ids = np.frombuffer(old.ids, "<u8")
-        by_id = len(np.intersect1d(self.names.ids, ids, assume_unique=True))
+        by_id = len(np.intersect1d(self.ids, ids, assume_unique=True))
         rows = max(by_id, *(count or 0 for count in shared.values()))
-        is_told = (len(self.names.ids) > 0 and len(ids) > 0) or any(
+        is_told_apart = (len(self.ids) > 0 and len(ids) > 0) or any(
             count is not None for (name, other), count in shared.items() if name == other
         )
-        is_near = rows > 0 or (old.source == self.names.source and not is_told)
-        found = (
+        is_near = rows > 0 or (old.source == self.source and not is_told_apart)
+        columns = (
             name
             for (name, other), count in shared.items()
-            if (name in snapshot.columns or other in old.columns)
-            and (count or (is_near and other in snapshot.names_alike(name)))
+            if (name in self.snapshot.columns or other in old.columns)
+            and (count or (is_near and other in self.snapshot.names_alike(name)))
         )
-        return tuple(dict.fromkeys(found)), rows or None
-
-
-def _is_same(old: Release, new: Release) -> bool:
-    """Return whether two releases tell the same: once more, nothing is learned."""
-    keys = ("columns", "classes", "layout", "study", "digest")
-    return all(getattr(old, key) == getattr(new, key) for key in keys)
-
-
-def look_up(registers: Mapping[Path, tuple[_Register, bool]], snapshot: Snapshot) -> list[LookUp]:
-    """Name a snapshot as registers do; refuse if one is missing that another speaks of."""
-    names: dict[bytes, _Names] = {}
-    looked_up = []
-    for place, (register, is_new) in registers.items():
-        secret = register.secret
-        names[secret] = names.get(secret) or _Names.of(secret, snapshot)
-        looked_up.append(LookUp(place, register, is_new, names[secret]))
-    is_noted = any(
-        old.source == one.names.source for one in looked_up[1:] for old in one.register.releases
-    )
-    if looked_up[0].is_new and is_noted and snapshot.source != STANDARD_INPUT:
-        raise _missing(looked_up[0].place)
-    return looked_up
+        return tuple(dict.fromkeys(columns)), rows or None
 
 
 @contextlib.contextmanager
-def hold_registers(
-    places: Sequence[Path], noted: Iterable[Path] = ()
-) -> Iterator[Mapping[Path, tuple[_Register, bool]]]:
-    """Hold registers, in an order that is the same for all; give each, and whether it is new."""
-    noted = tuple(noted)
+def hold_registers(places: Sequence[Path]) -> Iterator[dict[Path, Register]]:
+    """Hold registers, in an order that is the same for all; give those that are there."""
     with contextlib.ExitStack() as stack:
         for folder, place in sorted({place.parent: place for place in places}.items()):
-            _make_folder(folder)
-            stack.enter_context(_FILES.hold(place))
+            if folder.is_dir():
+                stack.enter_context(_FILES.hold(place))
         loaded = {place: _FILES.load(place) for place in places}
-        for place, register in loaded.items():
-            if register is None and place in noted:
-                raise _missing(place)
-        # One key for both where possible: then rows are named once.
-        known = [register.secret for register in loaded.values() if register is not None]
-        new = _Register(secret=known[-1] if known else secrets.token_bytes(32))
-        yield {place: (one or new, one is None) for place, one in loaded.items()}
+        yield {place: one for place, one in loaded.items() if one is not None}
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder, durably, with those above it."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for place in reversed(missing):
-            sync(place.parent)
-    except OSError as problem:
-        raise unwritable(folder, problem, "make") from None
-
-
-def _missing(place: Path) -> InputError:
-    return InputError(
-        f"There is no register of releases {place} any more, and what was told would be told "
-        f"again: put it back."
+def name_rows(
+    places: Sequence[Path], registers: Mapping[Path, Register], snapshot: Snapshot
+) -> dict[Path, NamedRows]:
+    """Name a snapshot as each register does; refuse if one is missing that another speaks of."""
+    by_secret: dict[bytes, NamedRows] = {}
+    for one in registers.values():
+        if one.secret not in by_secret:
+            by_secret[one.secret] = NamedRows.of(one.secret, snapshot)
+    named = {place: by_secret[one.secret] for place, one in registers.items()}
+    is_known = any(
+        old.source == named[place].source and old.is_told
+        for place, one in registers.items()
+        for old in one.releases
     )
+    if is_known and places[0] not in registers and snapshot.source != STANDARD_INPUT:
+        raise InputError(
+            f"There is no register of releases {places[0]} any more, and what was told would be "
+            f"told again: put it back."
+        )
+    return named
 
 
-def _keyed(secret: bytes, content: bytes) -> str:
-    return hashlib.blake2b(content, key=secret, digest_size=16).hexdigest()
+def begin_registers(places: Sequence[Path], registers: dict[Path, Register]) -> None:
+    """Begin those that are not there, with the key of another where there is one.
+
+    Then rows are named once for all.
+    """
+    known = [one.secret for one in registers.values()]
+    new = Register(secret=known[-1] if known else secrets.token_bytes(32))
+    for place in places:
+        registers.setdefault(place, new)
 
 
-def _content(columns: Mapping[str, FloatArray]) -> bytes:
-    """Write all rows, whatever their order."""
-    matrix = np.stack([np.asarray(values, dtype=np.float64) for values in columns.values()])
-    ordered = matrix[:, np.lexsort(matrix[::-1])] + 0.0
-    return msgspec.json.encode(list(columns)) + ordered.astype("<f8").tobytes()
+def store_release(place: Path, register: Register, release: Release) -> None:
+    """See that a release is in a register on the disk, which is held."""
+    if release in register.releases:
+        sync_file(place)
+    else:
+        _FILES.store(place, register.with_release(release))
+
+
+def make_folders(places: Sequence[Path]) -> None:
+    """Make the folders of registers, durably, with those above them."""
+    for folder in (place.parent for place in places):
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for place in reversed(missing):
+                sync(place.parent)
+        except OSError as problem:
+            raise unwritable(folder, problem, "make") from None

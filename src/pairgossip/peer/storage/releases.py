@@ -1,9 +1,9 @@
 """The register of releases: which columns of which rows this site has told, to whom and how.
 
 A column of the same rows told twice, in other cells, by other groups or to other members, lets
-others subtract. So every release is noted here before the first bit of it is told, and is looked
-for here first: in a register beside the data, and in one of this user on this machine, which also
-knows copies in other folders. A release that was noted stays, whatever came of it.
+others subtract. So a release is looked for here when a peer is made, and is prepared; it is noted
+as told before the first bit of it is, and stays, whatever came of it. There is a register beside
+the data, and one of this user on this machine, which also knows copies in other folders.
 
 It keeps an honest operator from a mistake. Rows are found by an id if the operator names one, else
 by their values (see `row_names`): not those that were recomputed, rescaled other than by tens, or
@@ -15,24 +15,32 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import secrets
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from pairgossip.errors import InputError
 from pairgossip.peer.storage.folder import REGISTER_VARIABLE
 from pairgossip.peer.storage.registers import (
-    LookUp,
     Outcome,
+    Overlap,
+    Register,
+    Release,
     Snapshot,
+    begin_registers,
     hold_registers,
-    look_up,
+    make_folders,
+    name_rows,
+    store_release,
 )
 from pairgossip.peer.storage.row_names import rank_correlations
 from pairgossip.tables import STANDARD_INPUT
-from pairgossip.text import format_count, join_names
+from pairgossip.text import join_names
 
 __all__ = [
     "Outcome",
@@ -41,58 +49,16 @@ __all__ = [
     "check_release",
     "find_releases",
     "layout_text",
-    "note_release",
+    "prepare_release",
+    "refuse_functions",
     "registers_of",
+    "tell_release",
 ]
 
 _ALIKE = 0.99
 """Rank correlation from which one column tells the other."""
 _FEWEST = 10
 """Rows of which that can be said."""
-_OUTCOMES: Mapping[Outcome, str] = {
-    "bit": "a table, unless only the first bit of it was told",
-    "zeros": "zeros, its rows left out",
-    "no table": "a table that was not made",
-    "table": "a table",
-}
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """A release of columns of these rows that was noted before."""
-
-    columns: tuple[str, ...]
-    """As they are called now."""
-    rows: int | None
-    """About how many of these rows; None where that cannot be told, so that it may be all."""
-    layout: str
-    study: str
-    when: str
-    outcome: Outcome
-    table: str
-
-    def sentence(self) -> str:
-        """Say what was released."""
-        noun = "column" if len(self.columns) == 1 else "columns"
-        names = join_names([f"'{name}'" for name in self.columns])
-        rows = "rows of this file" if self.rows is None else format_count(self.rows, "row")
-        return (
-            f"{noun} {names} of {rows} went out on {self.when[:10]} to study {self.study[:12]} as "
-            f"{_OUTCOMES[self.outcome]}"
-        )
-
-    def refusal(self) -> str:
-        """Say why not again, and what to do instead."""
-        way = (
-            f"read the kept table {self.table} (peer result --reading)"
-            if self.outcome in ("table", "bit")
-            else "take rows that were not asked for before"
-        )
-        unsure = "" if self.rows is not None else ", or name a column of ids if these are others"
-        return (
-            f"In this data {self.sentence()}, and with a second release others can subtract: "
-            f"{way}, or give --visible{unsure}."
-        )
 
 
 def layout_text(**parts: Any) -> str:
@@ -103,14 +69,18 @@ def layout_text(**parts: Any) -> str:
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def _has_noise(layout: str) -> bool:
+    return "epsilon" in json.loads(layout)
+
+
 def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
     """Return the registers of a data file, links followed: beside it, and the user's own.
 
     One that lies beside the data is the right one, wherever else another is asked for.
     """
-    own = _users_register()
+    own = _users_register().resolve()
     if data == STANDARD_INPUT:
-        return tuple(dict.fromkeys(place.resolve() for place in (register or own, own)))
+        return (own,) if register is None else tuple(dict.fromkeys((register.resolve(), own)))
     file = data.resolve()
     beside = file.with_name(f"{file.name}.releases").resolve()
     if register is not None and beside.exists() and register.resolve() != beside:
@@ -118,34 +88,31 @@ def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
             f"{beside} is the register of what was released of {data}: leave --register out, or "
             f"move it there."
         )
-    first = beside if register is None else register.resolve()
-    return tuple(dict.fromkeys((first, own.resolve())))
+    return tuple(dict.fromkeys((beside if register is None else register.resolve(), own)))
 
 
 def _users_register() -> Path:
     named, state = os.environ.get(REGISTER_VARIABLE), os.environ.get("XDG_STATE_HOME")
+    if named:
+        return Path(named)
     try:
         folder = Path(state) if state else Path.home() / ".local" / "state"
     except RuntimeError:
         raise InputError(
             f"This user has no folder for a register of releases: set {REGISTER_VARIABLE}."
         ) from None
-    return Path(named) if named else folder / "pairgossip" / "releases"
+    return folder / "pairgossip" / "releases"
 
 
 def find_releases(places: Sequence[Path], snapshot: Snapshot) -> list[Overlap]:
-    """Return what was released before of these columns of these rows."""
+    """Return what was told before of these columns of these rows."""
     with hold_registers(places) as registers:
-        return _overlaps(look_up(registers, snapshot), snapshot)
+        named = name_rows(places, registers, snapshot)
+        return _told(one for place in registers for one in named[place].find(registers[place]))
 
 
 def check_release(
-    places: Sequence[Path],
-    snapshot: Snapshot,
-    layout: str,
-    *,
-    is_visible: bool = False,
-    noted: Iterable[Path] = (),
+    places: Sequence[Path], snapshot: Snapshot, layout: str, *, is_visible: bool = False
 ) -> list[str]:
     """Refuse rows that may not be released, and note nothing; return what the operator accepts.
 
@@ -155,80 +122,132 @@ def check_release(
         The registers, the rows, and how they would be counted, by `layout_text`.
     is_visible
         Whether the operator accepts that others can subtract.
-    noted
-        The registers that the folder of a peer knows of, which must be there.
     """
-    _refuse_functions(snapshot)
-    with hold_registers(places, noted) as registers:
-        return _permit(_overlaps(look_up(registers, snapshot), snapshot), layout, is_visible)
+    return _permit(find_releases(places, snapshot), layout, is_visible)
 
 
-def note_release(
+def prepare_release(
     places: Sequence[Path],
     snapshot: Snapshot,
     layout: str,
     study: str,
     *,
     table: Path | str,
-    outcome: Outcome = "bit",
     is_visible: bool = False,
-    noted: Iterable[Path] = (),
-) -> list[str]:
-    """Note a release before anything of it is told: it is on the disk when this returns.
+) -> str:
+    """Note what a new peer will release, and return the key by which it is told then.
 
-    The same release again, after a crash or from a backup, is no other one; its outcome is noted.
-    What else was released before is refused as by `check_release`, which an operator has passed:
-    here only what another process has released meanwhile.
+    What was told before is refused as by `check_release`. Another release of the same rows that is
+    only prepared, by a peer that may never run, is remembered: only one of the two will be told.
     """
-    when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with hold_registers(places, noted) as registers:
-        looked_up = look_up(registers, snapshot)
-        mine = [
-            one.release(snapshot, (layout, study, when, outcome, str(table))) for one in looked_up
-        ]
-        is_known = any(map(LookUp.has, looked_up, mine))
-        accepted = [] if is_known else _permit(_overlaps(looked_up, snapshot), layout, is_visible)
-        for one in looked_up:  # all are there before one has an entry: then none is missing
-            one.begin()
-        for one, release in zip(looked_up, mine, strict=True):
-            one.store(release)
-        return accepted
+    make_folders(places)
+    key = secrets.token_hex(16)
+    with hold_registers(places) as registers:
+        begin_registers(places, registers)
+        named = name_rows(places, registers, snapshot)
+        found = {place: named[place].find(registers[place]) for place in places}
+        _permit(_told(one for some in found.values() for one in some), layout, is_visible)
+        for place, rows in named.items():
+            release = Release(
+                key=key,
+                columns=tuple(snapshot.columns),
+                layout=layout,
+                study=study,
+                when=_now(),
+                outcome="prepared",
+                table=str(table),
+                is_visible=is_visible,
+                source=rows.source,
+                ids=rows.ids.astype("<u8").tobytes(),
+                values={name: one.kept for name, one in rows.columns.items()},
+                beside=tuple(one.release.key for one in found[place]),
+            )
+            store_release(place, registers[place], release)
+    return key
 
 
-def _overlaps(looked_up: Sequence[LookUp], snapshot: Snapshot) -> list[Overlap]:
-    """Return what all registers know, each release once."""
-    found = (
-        Overlap(columns, rows, old.layout, old.study, old.when, old.outcome, old.table)
-        for one in looked_up
-        for old, columns, rows in one.find(snapshot)
+def tell_release(places: Sequence[Path], key: str, outcome: Outcome = "bit") -> None:
+    """Note that a release is told, or what came of it: it is on the disk when this returns.
+
+    Once is enough, after a restart too. What another study was told meanwhile of the same rows is
+    refused. One of the registers may be out of reach, such as that beside data on another disk.
+    """
+    with hold_registers(places) as registers:
+        mine = {
+            place: one
+            for place, register in registers.items()
+            for one in register.releases
+            if one.key == key
+        }
+        if not mine:
+            names = join_names(list(map(str, places)))
+            raise InputError(
+                f"The register of releases that knows this peer's rows is not there ({names}): put "
+                f"it back, since nothing is told that is not noted."
+            )
+        for place, one in mine.items():
+            if not one.is_told:
+                _permit(_told_meanwhile(registers[place], one), one.layout, one.is_visible)
+        for place, one in mine.items():
+            told = msgspec.structs.replace(
+                one,
+                outcome=one.outcome if one.is_told and outcome == "bit" else outcome,
+                when=one.when if one.is_told else _now(),
+            )
+            store_release(place, registers[place], told)
+
+
+def refuse_functions(snapshot: Snapshot) -> None:
+    """Refuse columns of which one tells the other; functions that go up and down are not found.
+
+    For columns that are counted in tables of their own.
+    """
+    if min(map(len, snapshot.columns.values())) < _FEWEST:
+        return  # of few rows, columns agree by chance
+    correlations = np.atleast_2d(rank_correlations(list(snapshot.columns.values())))
+    for (i, one), (j, other) in combinations(enumerate(snapshot.columns), 2):
+        if abs(correlations[i, j]) > _ALIKE and other not in snapshot.names_alike(one):
+            raise InputError(
+                f"Columns '{one}' and '{other}' have a rank correlation of "
+                f"{correlations[i, j]:.3f}, so their tables are two of one column: leave one out, "
+                f"or declare them with --same {one},{other}"
+            )
+
+
+def _told(overlaps: Iterable[Overlap]) -> list[Overlap]:
+    """Return releases that were told, each once."""
+    return list({one.release.key: one for one in overlaps if one.release.is_told}.values())
+
+
+def _told_meanwhile(register: Register, mine: Release) -> list[Overlap]:
+    """Return releases to other studies that were only prepared when this one was."""
+    return _told(
+        Overlap(old, mine.columns, None)
+        for old in register.releases
+        if old.study != mine.study and (old.key in mine.beside or mine.key in old.beside)
     )
-    return list(dict.fromkeys(found))
 
 
 def _permit(overlaps: Iterable[Overlap], layout: str, is_visible: bool) -> list[str]:
-    """Refuse releases after others, unless the operator accepts it; return what is accepted."""
+    """Refuse releases after others, unless the operator accepts it; return what is accepted.
+
+    Noise after noise is a matter of the ledger, which adds up what rows have spent.
+    """
     accepted = []
     for one in overlaps:
-        if ("epsilon" in json.loads(one.layout)) != ("epsilon" in json.loads(layout)):
+        had_noise = _has_noise(one.release.layout)
+        if had_noise != _has_noise(layout):
             raise InputError(
-                f"In this data {one.sentence()} by the other rule, and noise bounds nothing beside "
-                f"exact counts: read the kept table {one.table} (peer result --reading)."
+                f"{one.sentence()} by the other rule, and noise bounds nothing beside exact "
+                f"counts: read the kept table {one.release.table} (peer result --reading)."
             )
+        if had_noise:
+            continue
         if not is_visible:
             raise InputError(one.refusal())
-        accepted.append(f"In this data {one.sentence()}: members of both studies can subtract.")
+        accepted.append(f"{one.sentence()}: members of both studies can subtract.")
     return accepted
 
 
-def _refuse_functions(snapshot: Snapshot) -> None:
-    """Refuse columns of which one tells the other; functions that go up and down are not found."""
-    if min(map(len, snapshot.columns.values())) < _FEWEST:
-        return  # of few rows, columns agree by chance
-    correlations = rank_correlations(list(snapshot.columns.values()))
-    for (place, one), (row, other) in combinations(enumerate(snapshot.columns), 2):
-        correlation = correlations[place, row]
-        if abs(correlation) > _ALIKE and other not in snapshot.names_alike(one):
-            raise InputError(
-                f"Columns '{one}' and '{other}' have a rank correlation of {correlation:.3f}, so "
-                f"their tables are two of one column: leave one out, or declare them as the same."
-            )
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
