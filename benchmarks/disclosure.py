@@ -1,0 +1,422 @@
+"""Print how many rows others can place where fewer than k rows of a site are, after any questions.
+
+    python -m benchmarks.disclosure            # a few minutes
+    python -m benchmarks.disclosure --quick    # seconds: 5 x 140 rows, one draw
+
+Five sites have 140, 1,000 or 10,000 rows each. They answer one question (the AUC of a score in 256
+cells), and are asked 20 more: other cells, groups, labels, masks and k, ten rows more and one less,
+a column renamed, written otherwise or recomputed, another study, the same question again, and new
+rows alone. Whether a site answers is decided by its register of releases, the code that real
+peers run: once of careful operators, who name ids of rows and declare columns that are functions of
+one another; once by values alone; and once there is none, to see that this benchmark is not blind.
+
+A row is placed if it lies in an interval of cells of which it is known for certain that it holds at
+least one and fewer than k rows of its class, or group (for k = 1: a single one). Who tries:
+
+    others    all other members together, who see what the site reported
+    member    one of them, who sees the sum without its own rows; then rows of all other sites
+    reader    of results that are published with their tables, who sees the sums
+    likely    others, by a probability above 95 % with the density of the other sites' rows; in
+              parentheses what the density tells without any report of this site
+
+What reports of one set of rows tell is known exactly, and compared with all tables of few rows at
+the start; if rows of several sets add up to others (which only happens without a register), the
+share is at least what is printed. The truth is asserted to be possible, and after the first
+question that there is a table with the same report and no cell of fewer than k rows.
+
+The tables below it are those of errors: of the AUC in blocks, and with noise. Settings were fixed
+before the first run. Ends with 1 if more rows are placed after 20 more questions than after the
+first, by ids, or if registers by values let anything pass but new rows and recomputed values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+import pairgossip as pg
+from benchmarks.knowledge import (
+    Knowledge,
+    compare_by_force,
+    find_table,
+    likely,
+    likely_before,
+    pass_round,
+    report,
+)
+from benchmarks.noisy_intervals import forms_kept
+from benchmarks.questions import (
+    BATCH,
+    EVEN,
+    FIRST,
+    MORE,
+    RECOMPUTED,
+    RELATIONS,
+    Question,
+    Site,
+    ask_register,
+)
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.sums.simulation import run_programs, start_programs
+from pairgossip.progress import progress_bar
+from pairgossip.summaries.tree import lay_tree
+
+SITES = 5
+SIZES = {140: 4, 1_000: 2, 10_000: 1}
+"""Rows of a site, and how often they are drawn."""
+LEAST = (1, 3, 5, 10)
+LAWS = ("even", "logistic", "lognormal")
+OTHER_LEAST = {1: 3, 3: 5, 5: 3, 10: 5}
+SMALL_TABLES = (
+    (((0, 1, 2, 3, 4),), 20, 5),
+    (((0, 1, 2, 3, 4, 5, 6, 7, 8),), 12, 3),
+    (((0, 1, 2, 3, 4, 5, 6),), 9, 1),
+    (((0, 1, 2, 3, 4, 5, 6), (0, 2, 3, 6), (0, 1, 4, 5, 6)), 13, 3),
+)
+"""Layouts, rows and k of which all tables are gone through."""
+ERROR_DRAWS = {140: 40, 1_000: 40, 10_000: 10}
+NOISE_DRAWS = {140: 20, 1_000: 20, 10_000: 5}
+NOISE_CELLS = (16, 32, 64)
+EPSILONS = (1.0, 3.0, 0.3)
+
+
+class Observer:
+    """Somebody who collects all that is told, and knows which rows every question is about."""
+
+    def __init__(self, sites: Sequence[Site], questions: Sequence[Question], least: int) -> None:
+        self.least = least
+        self.edges = np.unique(np.concatenate([one.edges for one in questions]))
+        self.scores = np.concatenate([site.score for site in sites])
+        self.rows: dict[str, list[IntArray]] = {}
+        """Rows of every site, numbered over all sites, by what they have in common."""
+        start = 0
+        for site in sites:
+            for name, rows in site.group().items():
+                self.rows.setdefault(name, []).append(rows + start)
+            start += len(site.score)
+        for value in ("0", "1"):
+            own = self.rows[value]
+            self.rows |= {f"{value} staying": own[:-1], f"{value} leaving": own[-1:]}
+        self.known: dict[str, Knowledge] = {}
+        for question in questions:
+            self._listen(question)
+        self._conclude()
+
+    def _values(self, name: str) -> FloatArray:
+        """Return the scores of rows."""
+        none = np.empty(0, dtype=np.intp)
+        return self.scores[np.concatenate([none, *self.rows[name]])]
+
+    def _know(self, name: str) -> Knowledge:
+        if name not in self.known:
+            self.known[name] = Knowledge(self.edges, len(self._values(name)))
+        return self.known[name]
+
+    def _listen(self, question: Question) -> None:
+        least = OTHER_LEAST[self.least] if question.is_other_least else self.least
+        groups = question.groups
+        if question.is_list_shorter and len(self.rows["all"]) > 1:
+            # The sum without the last site, taken from that with it, leaves its own report.
+            groups = tuple(f"{name} leaving" for name in groups)
+        sizes = np.array([[len(rows) for rows in self.rows[name]] for name in groups])
+        filled = np.flatnonzero((sizes >= least).all(axis=0))  # other sites send zeros
+        for name in groups if len(filled) else ():
+            own = [self.scores[self.rows[name][at]] for at in filled]
+            reports = [report(question.edges, values, least) for values in own]
+            if len(self.rows[name]) == 1:
+                self._know(name).hear(question.edges, reports[0], least)
+            else:
+                self._know(name).hear_sum(question.edges, np.sum(reports, axis=0))
+
+    def _conclude(self) -> None:
+        """Let all sets of rows tell of one another, and see that the truth is possible."""
+        for known in self.known.values():
+            known.close()
+        heard = set(self.known)
+        pass_round(
+            [
+                (self._know(whole), [self._know(part) for part in parts])
+                for whole, parts in RELATIONS
+                if whole in heard and heard.intersection(parts)
+            ]
+        )
+        for name, known in self.known.items():
+            known.check(self._values(name))
+
+    def place(self) -> float:
+        """Return which share of the rows that anything was told of are placed.
+
+        Sets of fewer than k rows in all do not count, as any interval holds few of them.
+        """
+        most = max(self.least, 2) - 1
+        is_placed, is_told = (np.zeros(len(self.scores), dtype=bool) for _ in range(2))
+        for name, known in self.known.items():
+            rows = np.concatenate([np.empty(0, dtype=np.intp), *self.rows[name]])
+            is_told[rows] = True
+            if known.rows > most:
+                cells = np.searchsorted(self.edges, self.scores[rows], side="right") - 1
+                is_placed[rows[known.place(most)[cells]]] = True
+        return float(is_placed.sum() / is_told.sum())
+
+
+class Shares(NamedTuple):
+    """Of all rows, those that are placed."""
+
+    others: float
+    member: float
+    reader: float
+
+
+def attack(sites: Sequence[Site], questions: Sequence[Question], least: int) -> Shares:
+    """Return what all others know of the first site, one of them of the others, and a reader."""
+    views = (sites[:1], sites[1:], sites)
+    return Shares(*(Observer(view, questions, least).place() for view in views))
+
+
+def guess(sites: Sequence[Site], least: int) -> tuple[float, float]:
+    """Return which share of a site's rows all others place by probability, and by density alone."""
+    tree, most = lay_tree((len(EVEN) - 1,)), max(least, 2) - 1
+    found, rows = np.zeros(2), 0
+    for name in FIRST.groups:
+        own, *others = [site.score[site.group()[name]] for site in sites]
+        pooled = tree.spread(np.sum([report(EVEN, one, least) for one in others], axis=0))
+        rates = (pooled + 0.5 / len(pooled)) * len(own) / (pooled.sum() + 0.5)
+        known = Knowledge(EVEN, len(own))
+        known.hear(EVEN, report(EVEN, own, least), least)
+        known.close()
+        cells = np.searchsorted(EVEN, own, side="right") - 1
+        for at, marked in enumerate(
+            (likely(known, rates, most), likely_before(rates, len(own), most))
+        ):
+            found[at] += marked[cells].sum()
+        rows += len(own)
+    return float(found[0] / rows), float(found[1] / rows)
+
+
+def assert_nobody_is_known(sites: Sequence[Site], least: int) -> None:
+    """See that all that the first question told could be told of cells with no or k rows each."""
+    tree = lay_tree((len(EVEN) - 1,))
+    for site in sites:
+        for name in FIRST.groups:
+            reported = report(EVEN, site.score[site.group()[name]], least)
+            table = find_table(reported, least)
+            assert ((table == 0) | (table >= least)).all()
+            assert (tree.report(table, least) == reported).all()
+
+
+class Line(NamedTuple):
+    """What is found for one law, size and k, as a mean over draws."""
+
+    once: Shares
+    likely: tuple[float, float]
+    by_ids: Shares
+    by_values: Shares
+    without: Shares
+
+
+class Asked(NamedTuple):
+    """Which of the questions after the first one sites answer."""
+
+    by_ids: list[Question]
+    by_values: list[Question]
+
+    @classmethod
+    def of(cls, sites: Sequence[Site]) -> Asked:
+        """Ask the registers of all sites; what one of them answers counts as answered by all."""
+        both = []
+        for is_careful in (True, False):
+            passed = {
+                one.name for site in sites for one in ask_register(site, is_careful=is_careful)
+            }
+            assert FIRST.name in passed
+            both.append([one for one in MORE if one.name in passed])
+        return cls(*both)
+
+
+def measure(sites: Sequence[Site], asked: Asked, least: int) -> Line:
+    """Attack once with every set of answers."""
+    assert_nobody_is_known(sites, least)
+    return Line(
+        attack(sites, [FIRST], least),
+        guess(sites, least),
+        attack(sites, [FIRST, *asked.by_ids], least),
+        attack(sites, [FIRST, *asked.by_values], least),
+        attack(sites, [FIRST, *MORE], least),
+    )
+
+
+def print_shares(sizes: Mapping[int, int], laws: Sequence[str]) -> bool:
+    """Print a line for every law, size and k; return whether all is as it must be."""
+    print(
+        f"{'':22} after one question        likely       20 more, by ids             "
+        f"20 more, by values          20 more, no register"
+    )
+    heads = f"{'others':>7} {'member':>6} {'reader':>6}"
+    told = f"{'refused':>8} {heads}"
+    print(f"{'law':10} {'rows':>6} {'k':>3} {heads}   {'':11} {told}  {told}  {heads}")
+    holds, steps = True, len(laws) * sum(sizes.values()) * len(LEAST)
+    with progress_bar("attacking", steps) as advance:
+        for law in laws:
+            for rows, draws in sizes.items():
+                random = np.random.default_rng([rows, LAWS.index(law)])
+                lines: dict[int, list[Line]] = {least: [] for least in LEAST}
+                asked = []
+                for _ in range(draws):
+                    sites = [Site.draw(random, law, rows) for _ in range(SITES)]
+                    asked.append(Asked.of(sites))
+                    for least in LEAST:
+                        lines[least].append(measure(sites, asked[-1], least))
+                        if advance is not None:
+                            advance(1)
+                for least, found in lines.items():
+                    holds &= _print_line(f"{law:10} {rows:6,}", least, found, asked)
+    return holds
+
+
+def _print_line(head: str, least: int, found: Sequence[Line], asked: Sequence[Asked]) -> bool:
+    once, by_ids, by_values, without = (
+        Shares(*np.mean([getattr(one, name) for one in found], axis=0))
+        for name in ("once", "by_ids", "by_values", "without")
+    )
+    guessed = np.mean([one.likely for one in found], axis=0)
+    refused = [
+        np.mean([len(MORE) - len(getattr(one, name)) for one in asked])
+        for name in ("by_ids", "by_values")
+    ]
+    print(
+        f"{head} {least:3} {_show(once)}  {guessed[0]:5.3f} ({guessed[1]:.3f}) {refused[0]:8.1f} "
+        f"{_show(by_ids)}  {refused[1]:8.1f} {_show(by_values)}  {_show(without)}",
+        flush=True,
+    )
+    expected = {BATCH}, {BATCH, RECOMPUTED}
+    passed = all(
+        {one.name for one in answers} <= names
+        for each in asked
+        for answers, names in zip(each, expected, strict=True)
+    )
+    return passed and (least == 1 or all(a <= b for a, b in zip(by_ids, once, strict=True)))
+
+
+def _show(shares: Shares) -> str:
+    return f"{shares.others:7.3f} {shares.member:6.3f} {shares.reader:6.3f}"
+
+
+def print_erased(sizes: Mapping[int, int]) -> None:
+    """Print how well the one row is known that a second release of the others leaves out."""
+    print("\nA row that is left out of a second release, if no register refuses it: the width of")
+    print("the interval in which it lies for certain, as a part of the range (median)")
+    print(f"{'rows':>6}  " + "".join(f"{'k = ' + str(least):>9}" for least in LEAST))
+    less = next(one for one in MORE if one.name == "a row less")
+    for rows in sizes:
+        random, shown = np.random.default_rng(rows), f"{rows:6,}  "
+        sites = [Site.draw(random, "logistic", rows) for _ in range(9)]
+        for least in LEAST:
+            widths = []
+            for site in sites:
+                value = site.columns["died"][site.erased]
+                low, high = Observer([site], [FIRST, less], least).known[f"{value} erased"].locate()
+                widths.append(high - low)
+            shown += f"{np.median(widths):9.4f}"
+        print(shown)
+
+
+def draw_rows(random: np.random.Generator, rows: int) -> FloatArray:
+    """Draw even scores of one class, and higher ones of another: the AUC is 0.77."""
+    died = random.random(rows) < 0.5
+    even = random.random(rows)
+    return np.column_stack([np.where(died, even**0.3, even), died])
+
+
+def print_blocks(draws: Mapping[int, int]) -> int:
+    """Print how far the AUC in blocks is off and how wide its bracket is; return how many miss."""
+    print("\nAUC of even scores in 256 cells, five sites: root mean square error; mean bracket")
+    print(f"{'rows':>6} {'sampling':>9}  " + "".join(f"{'k = ' + str(k):>18}" for k in LEAST))
+    cells, missed = pg.cells.Even(0.0, 1.0, 256), 0
+    for rows, count in draws.items():
+        random = np.random.default_rng(rows)
+        off, sampling = np.zeros((2, len(LEAST), count)), []
+        for draw in range(count):
+            parts = [draw_rows(random, rows) for _ in range(SITES)]
+            exact = pg.exact(np.concatenate(parts), "auc", interval=0.95)
+            sampling.append(exact.error)
+            for at, least in enumerate(LEAST):
+                summed = sum_up(parts, cells, least)
+                found = summed.answer(0.95)
+                off[0, at, draw] = found.value - float(exact)
+                low, high = found.bracket
+                off[1, at, draw] = high - low
+                missed += not low <= float(exact) <= high
+        errors = np.sqrt(np.mean(off[0] ** 2, axis=-1))
+        shown = "".join(
+            f"{error:10.5f}; {width:.4f}"
+            for error, width in zip(errors, off[1].mean(axis=-1), strict=True)
+        )
+        print(f"{rows:6,} {np.mean(sampling):9.4f}  {shown}", flush=True)
+    return missed
+
+
+def sum_up(parts: Sequence[FloatArray], cells: pg.cells.Cells, least: int) -> pg.Summary:
+    """Return the sum of what sites count."""
+    first, *others = (
+        pg.summarize(part[:, 0], "auc", labels=part[:, 1], cells=cells, least_cell=least)
+        for part in parts
+    )
+    for one in others:
+        first = first + one
+    return first
+
+
+def print_noise(draws: Mapping[int, int]) -> None:
+    """Print how far the AUC from few noisy cells is off."""
+    print("\nAUC from noisy counts, five sites, four honest: root mean square error from the rows")
+    print(f"{'rows':>6}  " + "".join(f"{f'epsilon {e:g}: 16 / 32 / 64':>30}" for e in EPSILONS))
+    for rows, count in draws.items():
+        random, shown = np.random.default_rng(rows), f"{rows:6,}  "
+        studies = [[draw_rows(random, rows) for _ in range(SITES)] for _ in range(count)]
+        for epsilon in EPSILONS:
+            errors = [_noisy_error(studies, cells, epsilon) for cells in NOISE_CELLS]
+            shown += f"{' / '.join(f'{error:.4f}' for error in errors):>30}"
+        print(shown, flush=True)
+
+
+def _noisy_error(studies: Sequence[Sequence[FloatArray]], cells: int, epsilon: float) -> float:
+    spec = parse_spec(
+        'kernel = "auc"\ncolumns = ["score"]\nlabel = "died"\n'
+        "[ranges]\nscore = [0, 1]\ndied = [0, 1]\n"
+        f"[algorithm]\nbins = {cells}\n[privacy]\nepsilon = {epsilon}\n"
+    )
+    off = []
+    for parts in studies:
+        rows = {str(at): tuple(map(tuple, part.tolist())) for at, part in enumerate(parts)}
+        with forms_kept():
+            value = run_programs(start_programs(spec, rows)).value
+        assert value is not None
+        off.append(value - float(pg.exact(np.concatenate(parts), "auc")))
+    return math.sqrt(np.mean(np.square(off)))
+
+
+def main() -> int:
+    """Print all tables; return 1 if something is not as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--quick", action="store_true", help="5 x 140 rows, one draw, one law")
+    is_quick = parser.parse_args().quick
+    small = [compare_by_force(*one) for one in SMALL_TABLES]
+    print(f"All tables of few rows: {sum(small):,} different reports, each told as much as known\n")
+    sizes = {140: 1} if is_quick else SIZES
+    holds = print_shares(sizes, LAWS[:1] if is_quick else LAWS)
+    print_erased(sizes)
+    missed = print_blocks({140: 2} if is_quick else ERROR_DRAWS)
+    print_noise({140: 1} if is_quick else NOISE_DRAWS)
+    print("\nQuestions after the first: " + "; ".join(one.name for one in MORE))
+    print(f"All as it must be: {'yes' if holds and not missed else 'NO'}")
+    return int(not holds or missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
