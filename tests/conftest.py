@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import os
 import shutil
 import signal
@@ -46,6 +47,7 @@ collect_ignore_glob = list(NEEDS_UNIX) if sys.platform == "win32" else []
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
+_NUMBERS = itertools.count()
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
 
 
@@ -53,6 +55,12 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from scanning what was imported, and run it less often."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # sweeps of simulated peers take a tenth less time
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let every test begin with nothing released, and leave the register of this user alone."""
+    folder = item.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    os.environ["PAIRGOSSIP_RELEASES"] = str(folder / "released" / str(next(_NUMBERS)))
 
 
 @pytest.fixture(scope="session", autouse=True)

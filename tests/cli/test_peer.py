@@ -378,7 +378,8 @@ def test_a_unit_lets_noise_be_written_to_the_ledger(cli: CommandLine, files: Pat
     given = ("--name", "ann", "--data", "rows.csv", "--spec", "noisy.toml")
     assert cli("peer", "init", *given, "--ledger", "kept by us/l", "--yes").code == 0
     folder = files.resolve()
-    written = f'ReadWritePaths={folder / "ann"} "{folder / "kept by us"}"'
+    registers = f"{folder} {Path(os.environ['PAIRGOSSIP_RELEASES']).parent}"
+    written = f'ReadWritePaths={folder / "ann"} "{folder / "kept by us"}" {registers}'
     assert written in cli("peer", "unit").out.splitlines()
     home = [Path("/srv/ann"), Path("/home/ann")]
     assert fill_in("ProtectHome=true", Path("/p"), home, "a", "a") == "ProtectHome=false\n"

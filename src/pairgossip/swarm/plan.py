@@ -31,6 +31,7 @@ from pairgossip.peer.spec.checks import check_link_names, link_name
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.kept_releases import ReleaseOptions, releases_tables
 from pairgossip.peer.storage.rows import rows_text
 from pairgossip.summaries.layouts import find_order_question
 
@@ -176,6 +177,9 @@ def create_peers(
                     address,
                     power_safe=power_safe,
                     ledger=ledger,
+                    release=ReleaseOptions(folder / f"{name}.releases", is_rehearsal=True)
+                    if releases_tables(plan.spec)
+                    else None,
                     # All rows of a swarm are on one machine: there is nobody to hide them from.
                     least_rows=1,
                     allow=(str(plan.spec.kernel or plan.spec.loss),),

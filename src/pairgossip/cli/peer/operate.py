@@ -60,6 +60,8 @@ def add_command(
     data: Path,
     ledger: Path | None = None,
     budget: float | None = None,
+    register: Path | None = None,
+    visible: Flag = False,
     yes: Flag = False,
 ) -> int:
     """Add rows to a peer; all members start again, with these rows among theirs.
@@ -90,17 +92,24 @@ def add_command(
         Give every data file a ledger of its own.
     budget
         Under privacy, how much epsilon a row may spend in all.
+    register
+        Where counts are released, the file that keeps what was released of this data; by default
+        beside it.
+    visible
+        Release rows though a table of them went out before: members of both studies can subtract.
     yes
         Do not ask.
     """
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.home import request_growth
+    from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
     place = find_home(home)
     shown = _describe_difference(read_snapshot(place))
     if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
         return EXIT_FAILED
-    asked = request_growth(place, data, ledger, budget)
+    release = ReleaseOptions(register, visible)
+    asked = request_growth(place, data, ledger, budget, release, _tell_all)
     what = format_count(asked.added, "row")
     if not place.is_running():
         tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")
@@ -113,6 +122,11 @@ def add_command(
     if shown:
         tell(f"There is a new result {_ONCE_AGREED}.")
     return 0
+
+
+def _tell_all(sentences: list[str]) -> None:
+    for sentence in sentences:
+        tell(sentence)
 
 
 def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:

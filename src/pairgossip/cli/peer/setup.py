@@ -35,6 +35,10 @@ def init_command(
     budget: float | None = None,
     least_rows: Whole | None = None,
     allow: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),
+    id_: Annotated[str | None, Parameter(name="--id")] = None,
+    same: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),
+    register: Path | None = None,
+    visible: Flag = False,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
@@ -84,6 +88,17 @@ def init_command(
     allow
         Where sums are computed, a kernel or loss whose sums can locate single rows, and which is
         refused unless it is named here, such as distance; repeat it, or separate names by commas.
+    id_
+        Where counts are released, the column of the data file that tells who is who, to find rows
+        again that were released before; by default they are found by their values only.
+    same
+        Where counts are released, columns that are functions of one another, such as risk,logit:
+        they count as one. Repeat it for others.
+    register
+        Where counts are released, the file that keeps what was released of this data; by default
+        beside it, with .releases at the end.
+    visible
+        Release rows though a table of them went out before: members of both studies can subtract.
     from_
         The folder of a peer of pairgossip 0.2, which is left as it is: the new one takes its key,
         certificate, name, settings of peer.toml and signed result; nothing else.
@@ -91,6 +106,7 @@ def init_command(
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.storage.folder import Home
     from pairgossip.peer.storage.home import accounts, make_folder
+    from pairgossip.peer.storage.kept_releases import ReleaseOptions
     from pairgossip.peer.storage.old_folder import read_old_folder
 
     old = None if from_ is None else read_old_folder(from_)
@@ -103,6 +119,8 @@ def init_command(
         metrics=metrics,
         least_rows=least_rows,
         allow=_allowed(allow) or None,
+        row_id=id_,
+        same=tuple(tuple(one.split(",")) for one in same) or None,
     )
     leaves: list[str] = []
     made = make_folder(
@@ -112,6 +130,7 @@ def init_command(
         data,
         ledger=ledger,
         budget=budget,
+        release=ReleaseOptions(register, visible),
         old=old,
         confirm=leaves.extend if yes else _confirm_disclosure,
     )

@@ -27,12 +27,15 @@ def unit_command(*, home: HomeFolder = None) -> None:
         pairgossip peer unit --home clinic-a > pairgossip-peer.service
     """
     from pairgossip.peer.storage.home import noise_ledger
+    from pairgossip.peer.storage.kept_releases import noted_registers
 
     place = find_home(home)
     folder = place.folder.resolve()
     written = [folder]
     if place.read_spec().noise is not None:
         written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
+    written += [one.parent for one in noted_registers(place)]
+    written = list(dict.fromkeys(written))
     template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
     output().file.write(fill_in(template, _program(), written, *_owner(folder)))
 

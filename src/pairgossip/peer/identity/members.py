@@ -189,6 +189,13 @@ class PeerContext(Context):
     """Kernels and losses that the operator allows though their sums can locate a row."""
     noise: KeepNoise = _without_ledger
     """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
+    release: Callable[[], None] | None = None
+    """Notes that something of the own rows is told, where tables of counts are released."""
+
+    def before_release(self) -> None:
+        """Note that something of this peer's rows is told now; raise `InputError` to keep it."""
+        if self.release is not None:
+            self.release()
 
     def sign(self, payload: bytes) -> bytes:
         """Sign with the peer's key."""

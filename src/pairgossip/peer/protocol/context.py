@@ -80,6 +80,10 @@ class Context(ABC):
         """Say why this peer contributes nothing in this generation; None if it does."""
         return None
 
+    def before_release(self) -> None:
+        """Note that something of this peer's rows is told now; raise `InputError` to keep it."""
+        return
+
     def name_member(self, member: str) -> str:
         """Return what people call a member."""
         return member

@@ -333,6 +333,8 @@ class Summation(Membership[SumsState]):
         place = self.round, self.context.me
         if place in self.state.contributions or self.refusal() is not None:
             return []
+        if self.round == 0 and not self._is_release_noted():
+            return []
         assert self.ask is not None
         public, words = self.ask.public, b""
         if self.ask.kind is Kind.CARDS:
@@ -358,6 +360,14 @@ class Summation(Membership[SumsState]):
         )
         contribution = with_signature(unsigned, self.context.spec, self.context.sign)
         return [self._keep(contribution, sync=True)]
+
+    def _is_release_noted(self) -> bool:
+        """See that it is on the disk that something of this peer's rows is told."""
+        try:
+            self.context.before_release()
+        except InputError as problem:  # such as rows that another study was told of meanwhile
+            self.declined = str(problem)
+        return self.declined is None
 
     def _keep(self, contribution: Contribution, *, sync: bool) -> SaveSums:
         place = contribution.round, contribution.member

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
 
@@ -116,6 +117,10 @@ def assemble(home: Home) -> Assembly:
 
             noise = KeptNoise(spec, noise_ledger(home), settings.budget)
             context = replace(context, noise=noise)
+        if spec.is_sums and spec.kernel is not None:
+            from pairgossip.peer.storage.kept_releases import tell_releases
+
+            context = replace(context, release=partial(tell_releases, home))
         _check_state(home, context, state)
     except BaseException:
         journal.close()

@@ -58,6 +58,10 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     members but the largest together."""
     allow: tuple[str, ...] = ()
     """Where sums are computed: kernels and losses allowed though their sums can locate a row."""
+    row_id: str | None = None
+    """Where tables of counts are released: the column of the data file that tells rows apart."""
+    same: tuple[tuple[str, ...], ...] = ()
+    """Where tables of counts are released: columns that are functions of one another."""
     budget: float | None = None
     """Where noise is added to sums: how much epsilon a row may spend in all; None for what the
     ledger says."""
@@ -78,6 +82,7 @@ class Home:
         self.state = self.folder / "state.sqlite"
         self.status = self.folder / "status.json"
         self.ledgers = self.folder / "ledgers.json"
+        self.releases = self.folder / "releases.json"
         self.ended = self.folder / "ended.json"
         self.results = self.folder / "results"
         self.evicted = self.folder / "evicted.json"

@@ -29,6 +29,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,7 @@ from pairgossip.peer.storage.rows import (
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
+    from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
     from pairgossip.peer.storage.ledger import Account
     from pairgossip.peer.storage.old_folder import OldFolder
 
@@ -139,6 +141,7 @@ def create_home(
     *,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
+    release: ReleaseOptions | None = None,
     **settings: Any,
 ) -> Home:
     """Make the folder of a new peer: key, certificate, copies of rows and spec, first state.
@@ -146,8 +149,8 @@ def create_home(
     Under privacy the copy is of the reports, and nothing in the folder tells the rows. More
     settings are those of `OperatorSettings`.
     """
-    all_settings = OperatorSettings(name, listen, **settings)
-    return make_folder(folder, all_settings, spec_path, data_path, ledger=ledger, budget=budget)
+    given = folder, OperatorSettings(name, listen, **settings), spec_path, data_path
+    return make_folder(*given, ledger=ledger, budget=budget, release=release)
 
 
 def make_folder(
@@ -159,6 +162,7 @@ def make_folder(
     *,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
+    release: ReleaseOptions | None = None,
     old: OldFolder | None = None,
     confirm: Callable[[list[str]], None] = lambda _: None,
 ) -> Home:
@@ -171,6 +175,8 @@ def make_folder(
         certificate is valid.
     ledger, budget
         Under privacy, where spending is accounted for, and how much of it there may be.
+    release
+        Where tables of counts are released, what the operator says about it.
     old
         A folder of an earlier version, whose key, certificate and signed results are taken.
     confirm
@@ -185,8 +191,11 @@ def make_folder(
         raise InputError(f"There is no folder {target.parent}: make it first.")
     in_force = change_by_environment(settings, os.environ)
 
+    plan = partial(_plan_release, spec, data_path, release, in_force)
+
     def approve(rows: Rows) -> None:
-        confirm([*spec.leaves(), *check_contribution(spec, rows, in_force)])
+        sentences = [*spec.leaves(), *check_contribution(spec, rows, in_force)]
+        confirm([*sentences, *plan(rows).check()])
 
     rows = contributed_rows(data_path, spec, ledger, budget, approve=approve)
     with _scaffold(target) as draft:
@@ -203,7 +212,21 @@ def make_folder(
             identity = old.copy_to(home)
         _write_first_state(home, identity, spec, rows)
         _check_copies(home, spec, rows)
+        plan(rows).prepare(home, target)
     return Home(folder)
+
+
+def _plan_release(
+    spec: Spec,
+    data_path: str | PathLike[str],
+    options: ReleaseOptions | None,
+    settings: OperatorSettings,
+    rows: Rows,
+) -> PlannedRelease:
+    """Return the release of the rows of a data file."""
+    from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
+
+    return PlannedRelease(spec, Path(data_path), rows, settings, options or ReleaseOptions())
 
 
 def _refuse_existing(target: Path) -> None:
@@ -277,9 +300,12 @@ def request_growth(
     data_path: str | PathLike[str],
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
+    release: ReleaseOptions | None = None,
+    confirm: Callable[[list[str]], None] = lambda _: None,
 ) -> _Request:
     """Ask for the rows of a file to be added; a request not carried out yet is added to."""
     spec = home.read_spec()
+    plan = partial(_plan_release, spec, data_path, release, home.read_settings())
     with _locked(home):
         _finish_growth(home)
         file = home.next_data
@@ -292,6 +318,7 @@ def request_growth(
             # The sums before and after tell those over the added rows, by difference.
             for rows in (more, (*before, *more)):
                 check_contribution(spec, rows, home.read_settings())
+            confirm(plan(more).check())
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, _noted_ledgers(home), approve)
@@ -313,6 +340,7 @@ def request_growth(
         try:
             if read_copy(draft, spec) != rows:
                 raise InputError("The rows read differently from their copy: try again.")
+            plan(more).prepare(home, Path(os.path.abspath(home.folder)))
             _rename(draft, file)
         except BaseException:
             draft.unlink(missing_ok=True)

@@ -170,7 +170,8 @@ def tell_release(places: Sequence[Path], key: str, outcome: Outcome = "bit") -> 
     """Note that a release is told, or what came of it: it is on the disk when this returns.
 
     Once is enough, after a restart too. What another study was told meanwhile of the same rows is
-    refused. One of the registers may be out of reach, such as that beside data on another disk.
+    refused. Nothing comes of a release that is not told, and what came of one stays. One of the
+    registers may be out of reach, such as that beside data on another disk.
     """
     with hold_registers(places) as registers:
         mine = {
@@ -186,15 +187,15 @@ def tell_release(places: Sequence[Path], key: str, outcome: Outcome = "bit") -> 
                 f"it back, since nothing is told that is not noted."
             )
         for place, one in mine.items():
-            if not one.is_told:
+            told = one
+            if outcome == "bit" and not one.is_told:
                 _permit(_told_meanwhile(registers[place], one), one.layout, one.is_visible)
+                told = msgspec.structs.replace(one, outcome="bit", when=_now())
+            elif one.outcome == "bit":
+                told = msgspec.structs.replace(one, outcome=outcome)
+            mine[place] = told
         for place, one in mine.items():
-            told = msgspec.structs.replace(
-                one,
-                outcome=one.outcome if one.is_told and outcome == "bit" else outcome,
-                when=one.when if one.is_told else _now(),
-            )
-            store_release(place, registers[place], told)
+            store_release(place, registers[place], one)
 
 
 def refuse_functions(snapshot: Snapshot) -> None:

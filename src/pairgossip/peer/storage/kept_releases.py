@@ -1,0 +1,179 @@
+"""What a peer's folder keeps of its releases: where they are noted, and under which keys.
+
+Rows that a peer begins with are one release, and so is each batch that is added. They are prepared
+in the register when the operator gives them, and told when the peer first contributes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.storage.folder import Home, OperatorSettings
+from pairgossip.peer.storage.releases import (
+    Outcome,
+    Snapshot,
+    check_release,
+    layout_text,
+    prepare_release,
+    refuse_functions,
+    registers_of,
+    tell_release,
+)
+from pairgossip.tables import STANDARD_INPUT, read_columns
+
+_LARGEST = 1 << 20
+"""Bytes of the list of a peer's releases."""
+
+
+class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: str
+    registers: tuple[str, ...]
+
+
+class _List(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    releases: tuple[_Kept, ...]
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """The choices of an operator about a release."""
+
+    register: Path | None = None
+    """In place of the register beside the data."""
+    is_visible: bool = False
+    """Whether rows are released once more, so that members of both studies can subtract."""
+    is_rehearsal: bool = False
+    """Whether all members are on this machine, so that the register of this user is left alone."""
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """The release of the rows of a data file, which is checked, and then prepared."""
+
+    spec: Spec
+    data: Path
+    rows: Rows
+    settings: OperatorSettings
+    options: ReleaseOptions
+
+    def check(self) -> list[str]:
+        """Refuse rows that may not be released; return sentences for the operator."""
+        if not releases_tables(self.spec):
+            self._refuse_options()
+            return []
+        snapshot = self._snapshot
+        if self._has_several_tables:
+            refuse_functions(snapshot)
+        layout, is_visible = _layout_of(self.spec), self.options.is_visible
+        accepted = check_release(self._places, snapshot, layout, is_visible=is_visible)
+        name = self.settings.row_id
+        by = "their values only (--id names a column of ids)" if name is None else f"'{name}'"
+        noted = f"{self._places[0]} notes what is released of these rows, and knows them by {by}."
+        return [*accepted, noted]
+
+    def prepare(self, home: Home, folder: Path) -> None:
+        """Note in the registers and in a peer's folder what will be released.
+
+        ``folder`` is the name that the folder will have.
+        """
+        if not releases_tables(self.spec):
+            return
+        key = prepare_release(
+            self._places,
+            self._snapshot,
+            _layout_of(self.spec),
+            self.spec.hash,
+            table=folder / "tables",
+            is_visible=self.options.is_visible,
+        )
+        kept = _Kept(key, tuple(map(str, self._places)))
+        files.write_json_file(home.releases, msgspec.to_builtins(_List((*_read_kept(home), kept))))
+
+    def _refuse_options(self) -> None:
+        settings, options = self.settings, self.options
+        for option, is_given in (
+            ("--register", options.register is not None),
+            ("--visible", options.is_visible),
+            ("--id", settings.row_id is not None),
+            ("--same", bool(settings.same)),
+        ):
+            if is_given:
+                raise InputError(
+                    f"{option} is for tables of counts, and this specification has none: leave it "
+                    "out."
+                )
+
+    @property
+    def _places(self) -> tuple[Path, ...]:
+        places = registers_of(self.data, self.options.register)
+        return places[:1] if self.options.is_rehearsal else places
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        matrix = np.array(self.rows, dtype=np.float64)
+        every = dict(zip(self.spec.observed, matrix.T, strict=True))
+        columns = {name: every.pop(name) for name in self.spec.columns}
+        ids = None if self.settings.row_id is None else _read_ids(self.data, self.settings.row_id)
+        return Snapshot(self.data, columns, every, ids, self.settings.same)
+
+    @property
+    def _has_several_tables(self) -> bool:
+        from pairgossip.peer.sums.statistics import cells_of
+
+        return len(cells_of(self.spec).tables) > 1
+
+
+def releases_tables(spec: Spec) -> bool:
+    """Return whether a run releases tables of counts."""
+    return spec.is_sums and spec.kernel is not None
+
+
+def _layout_of(spec: Spec) -> str:
+    parts = msgspec.to_builtins(spec)
+    told = {name: parts[name] for name in ("kernel", "columns", "ranges", "label", "algorithm")}
+    return layout_text(**told, **({} if spec.noise is None else {"epsilon": spec.noise.epsilon}))
+
+
+def _read_ids(data: Path, column: str) -> list[str]:
+    if data == STANDARD_INPUT:
+        raise InputError(
+            "--id reads the data a second time, which standard input cannot: name a file."
+        )
+    table = read_columns(data, ())
+    table.refuse_unknown([column])
+    return table.text(column)
+
+
+def _read_kept(home: Home) -> tuple[_Kept, ...]:
+    if not home.releases.exists():
+        return ()
+    description = "a list of releases: put it back"
+    return files.read_struct(home.releases, _LARGEST, _List, description).releases
+
+
+def noted_registers(home: Home) -> list[Path]:
+    """Return the registers in which a peer's releases are noted."""
+    return [Path(place) for one in _read_kept(home) for place in one.registers]
+
+
+def tell_releases(home: Home) -> None:
+    """Note that all rows of a peer are released, before anything of them is told."""
+    kept = _read_kept(home)
+    if not kept:
+        raise InputError(f"There is no {home.releases}, by which releases are noted: put it back.")
+    for one in kept:
+        tell_release(tuple(map(Path, one.registers)), one.key)
+
+
+def settle_release(home: Home, outcome: Outcome) -> None:
+    """Note what came of rows of which something was told."""
+    for one in _read_kept(home):
+        tell_release(tuple(map(Path, one.registers)), one.key, outcome)

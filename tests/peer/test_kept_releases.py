@@ -1,0 +1,239 @@
+"""Releases of real peers: prepared when they are made, told before the first card, and refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol.rounds import Rounds
+from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home, request_growth
+from pairgossip.peer.storage.kept_releases import (
+    ReleaseOptions,
+    noted_registers,
+    settle_release,
+    tell_releases,
+)
+from pairgossip.peer.storage.registers import Outcome, hold_registers
+from tests.cli.running import CommandLine
+from tests.peer.homes import introduce
+
+AUC = """
+kernel = "auc"
+columns = ["risk"]
+label = "died"
+[ranges]
+risk = [-9, 9]
+died = [0, 1]
+"""
+GINI = 'kernel = "gini"\ncolumns = ["risk"]\n[ranges]\nrisk = [-9, 9]\n'
+DIFFERENCE = AUC.replace('"auc"', '"auc-difference"').replace('["risk"]', '["risk", "logit"]')
+DIFFERENCE += "logit = [-9, 9]\n"
+EXCHANGE = 'algorithm.name = "exchange"\n' + AUC
+NOISY = AUC + "[privacy]\nepsilon = 1.0\n"
+RNG = np.random.default_rng(4)
+RISK, DIED = RNG.random(60), np.arange(60.0) % 2
+VISIBLE = ReleaseOptions(is_visible=True)
+
+
+def write(file: Path, risk: FloatArray = RISK, ids: str = "P") -> Path:
+    rows = zip(risk.tolist(), np.log(risk / (1 - risk)).tolist(), DIED, strict=False)
+    lines = [f"{ids}{k},{','.join(map(repr, map(float, row)))}" for k, row in enumerate(rows)]
+    file.write_text("\n".join(["patient,risk,logit,died", *lines, ""]))
+    return file
+
+
+def make(
+    folder: Path, name: str, data: Path, text: str = AUC, release: ReleaseOptions | None = None
+) -> Home:
+    (folder / f"{name}.toml").write_text(text)
+    return create_home(folder / name, name, folder / f"{name}.toml", data, release=release)
+
+
+def outcomes(home: Home) -> list[list[Outcome]]:
+    with hold_registers(noted_registers(home)) as registers:
+        return [[old.outcome for old in one.releases] for one in registers.values()]
+
+
+def test_a_peer_that_was_only_made_has_released_nothing(tmp_path: Path) -> None:
+    data = write(tmp_path / "a.csv")
+    first, _ = make(tmp_path, "first", data), make(tmp_path, "second", data, GINI)
+    assert outcomes(first) == [["prepared"] * 2] * 2
+    assert noted_registers(first)[0] == data.resolve().with_name("a.csv.releases")
+
+
+@pytest.mark.parametrize("text", [AUC, GINI, AUC + "[algorithm]\nbins = 32\n"])
+def test_what_was_told_is_not_released_again(tmp_path: Path, text: str) -> None:
+    first = make(tmp_path, "first", write(tmp_path / "a.csv"))
+    tell_releases(first)
+    (tmp_path / "other").mkdir()
+    copy = write(tmp_path / "other" / "b.csv", RISK[5:])
+    with pytest.raises(InputError) as refused:
+        make(tmp_path, "again", copy, text)
+    kept, study = (tmp_path / "first" / "tables").resolve(), first.read_spec().hash[:12]
+    assert "column 'risk' of 55 rows went out on 2" in str(refused.value)
+    assert f"to study {study} as a table" in str(refused.value)
+    assert f"read the kept table {kept} (peer result --reading), or give" in str(refused.value)
+    assert not (tmp_path / "again").exists()
+    assert not copy.with_name("b.csv.releases").exists()
+    make(tmp_path, "again", copy, text, VISIBLE)
+    make(tmp_path, "others", write(tmp_path / "c.csv", RNG.random(60)), text)
+
+
+def test_noise_pays_by_its_ledger_and_does_not_mix_with_counts(tmp_path: Path) -> None:
+    data = write(tmp_path / "a.csv")
+    tell_releases(make(tmp_path, "first", data, NOISY))
+    with pytest.raises(InputError, match="noise bounds nothing beside exact counts"):
+        make(tmp_path, "second", data, AUC, VISIBLE)
+    make(tmp_path, "third", data, NOISY)
+
+
+def test_ids_find_rows_that_were_computed_anew(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(AUC)
+
+    def make_with_id(name: str, data: Path) -> Home:
+        return create_home(tmp_path / name, name, tmp_path / "r.toml", data, row_id="patient")
+
+    tell_releases(make_with_id("first", write(tmp_path / "a.csv")))
+    again = write(tmp_path / "b.csv", np.sqrt(RISK))
+    with pytest.raises(InputError, match="column 'risk' of 60 rows went out"):
+        make_with_id("again", again)
+    make(tmp_path, "by-values", again)
+    make_with_id("others", write(tmp_path / "c.csv", np.sqrt(RISK), "Q"))
+    with pytest.raises(InputError, match="no column 'person'"):
+        create_home(tmp_path / "x", "x", tmp_path / "r.toml", again, row_id="person")
+
+
+def test_functions_of_one_another_are_two_tables_of_one_column(tmp_path: Path) -> None:
+    data, spec = write(tmp_path / "a.csv"), tmp_path / "d.toml"
+    spec.write_text(DIFFERENCE)
+    with pytest.raises(InputError, match=r"correlation of 1\.000.* with --same risk,logit$"):
+        create_home(tmp_path / "a", "a", spec, data)
+    create_home(tmp_path / "a", "a", spec, data, same=(("risk", "logit"),))
+    spec.write_text(DIFFERENCE.replace("auc-difference", "kendall").replace('label = "died"', ""))
+    spec.write_text(spec.read_text().replace("died = [0, 1]", ""))
+    create_home(tmp_path / "b", "b", spec, data)  # one table of both
+
+
+def test_added_rows_are_a_release_of_their_own(tmp_path: Path) -> None:
+    home = make(tmp_path, "first", write(tmp_path / "a.csv"))
+    tell_releases(home)
+    old = write(tmp_path / "more.csv", np.append(RISK[:10], RNG.random(10)))
+    with pytest.raises(InputError, match="column 'risk' of 10 rows went out"):
+        request_growth(home, old)
+    assert not home.next_data.exists()
+    new, said = write(tmp_path / "new.csv", RNG.random(20)), list[str]()
+    request_growth(home, new, confirm=said.extend)
+    assert said[-1].startswith(f"{new.resolve()}.releases notes what is released of these rows")
+    assert outcomes(home)[-1] == ["prepared"] and noted_registers(home)[2] == Path(
+        f"{new.resolve()}.releases"
+    )
+    settle_release(home, "table")  # of the first rows: nothing was told of the others
+    with hold_registers(noted_registers(home)) as registers:
+        (users,) = [one for one in registers.values() if len(one.releases) == 2]
+    assert [old.outcome for old in users.releases] == ["prepared", "table"]
+    tell_releases(home)
+    with pytest.raises(InputError, match="column 'risk' of 20 rows went out"):
+        make(tmp_path, "again", new)
+
+
+def first_card(home: Home) -> tuple[Rounds, bool]:
+    """Start a peer's rounds; return them, and whether they have told a card."""
+    parts = assemble(home)
+    try:
+        assert isinstance(parts.saved, SumsState)
+        rounds = Rounds(parts.context, parts.saved)
+        rounds.start()
+        return rounds, (0, parts.context.me) in rounds.state.contributions
+    finally:
+        parts.close()
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> list[Home]:
+    """Members that know each other, each with rows of its own."""
+    homes = [
+        make(tmp_path, f"m{k}", write(tmp_path / f"m{k}.csv", RNG.random(60)), AUC)
+        for k in range(5)
+    ]
+    for home in homes:
+        for other in homes:
+            if other is not home:
+                introduce(home, other)
+    return homes
+
+
+def test_a_release_is_noted_before_the_first_card(
+    members: list[Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, has_card = first_card(members[0])
+    assert has_card and outcomes(members[0])[0] == ["bit"]
+    _, has_card = first_card(members[0])  # and after a restart
+    assert has_card and outcomes(members[0])[0] == ["bit"]
+    for place in noted_registers(members[1]):
+        place.unlink(missing_ok=True)
+    rounds, has_card = first_card(members[1])
+    assert not has_card
+    assert "The register of releases that knows this peer's rows is not there" in (
+        rounds.refusal() or ""
+    )
+    members[2].releases.unlink()
+    rounds, has_card = first_card(members[2])
+    assert not has_card and "put it back" in (rounds.refusal() or "")
+
+
+def test_of_two_studies_that_were_made_one_is_told(members: list[Home], tmp_path: Path) -> None:
+    second = make(tmp_path, "second", tmp_path / "m0.csv", GINI)
+    tell_releases(second)
+    rounds, has_card = first_card(members[0])
+    assert not has_card
+    assert "and with a second release others can subtract" in (rounds.refusal() or "")
+
+
+def test_one_register_out_of_reach_is_no_reason_to_stop(members: list[Home]) -> None:
+    beside = noted_registers(members[0])[0]
+    beside.unlink()
+    _, has_card = first_card(members[0])
+    assert has_card and not beside.exists()
+
+
+def test_the_commands_say_what_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = CommandLine(capsys)
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a.csv")
+    (tmp_path / "auc.toml").write_text(AUC)
+    (tmp_path / "exchange.toml").write_text(EXCHANGE)
+    given = ("peer", "init", "--data", "a.csv", "--yes")
+    auc = (*given, "--spec", "auc.toml", "--name")
+    said = cli(*auc, "one", "--register", "kept/r").err
+    assert (
+        f"{tmp_path.resolve()}/kept/r notes what is released of these rows, and knows them by "
+        in said
+    )
+    assert "their values only (--id names a column of ids)." in said
+    home = Home(tmp_path / "one")
+    tell_releases(home)
+    unit = cli("peer", "unit", "--home", "one").out
+    assert str(tmp_path.resolve() / "kept") in unit and str(noted_registers(home)[1].parent) in unit
+    refused = cli.error(*auc, "two", "--register", "kept/r")
+    assert "or give --visible." in refused
+    said = cli(*auc, "two", "--register", "kept/r", "--visible", "--id", "patient").err
+    assert "as a table, unless only the first bit of it was told: members of both studies " in said
+    assert "and knows them by 'patient'." in said
+    assert Home(tmp_path / "two").read_settings().row_id == "patient"
+    shutil.copy(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert "others can subtract" in cli.error("peer", "add", "one", "--data", "b.csv")
+    for option in (("--visible",), ("--register", "r"), ("--id", "patient"), ("--same", "a,b")):
+        refused = cli.error(*given, "--spec", "exchange.toml", "--name", "x", *option)
+        assert refused == (
+            f"{option[0]} is for tables of counts, and this specification has none: leave it out."
+        )
