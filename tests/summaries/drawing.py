@@ -270,24 +270,29 @@ def tabulate(axes: tuple[Axis, ...], classes: int, rows: Array) -> Array:
 
 
 class Drawn(NamedTuple):
-    """The blocks of all sites, and the rows that they contributed."""
+    """The blocks of all sites, rows that they may have contributed, and the rows of each site."""
 
     blocks: Blocks
     rows: Array
     least: int
+    sites: list[Array]
 
 
 def draw(random: np.random.Generator, case: Case) -> Drawn:
-    """Draw sites of different sizes, some of which contribute nothing, or not all classes."""
-    most = 11 if case.axes == 1 else 5
+    """Draw sites of different sizes, some of which contribute nothing, or not all classes.
+
+    Two in three tables have few rows per cell, and one so many that blocks split several times.
+    """
+    most = 13 if case.axes == 1 else 6
     axes = tuple(
         draw_axis(random, int(random.integers(1, most)), case.from_zero) for _ in range(case.axes)
     )
     tree = lay_tree(tuple(axis.bins for axis in axes))
-    least, whole_sites = int(random.choice([1, 1, 3, 5])), bool(random.integers(2))
+    least, whole_sites = int(random.choice([1, 1, 3, 3, 5, 10])), bool(random.integers(2))
+    rows_most = 14 if least == 1 else int(random.choice([5, 5, 12])) * least
     counts, kept = np.zeros((case.classes, tree.size), dtype=np.int64), []
     for _ in range(random.integers(1, 5)):
-        size = int(random.integers(0, 14 * (1 + (least > 1))))
+        size = int(random.integers(0, rows_most))
         columns = [draw_column(random, axis, size) for axis in axes]
         if case.classes > 1:
             columns.append(random.integers(0, case.classes, size).astype(float))
@@ -305,7 +310,8 @@ def draw(random: np.random.Generator, case: Case) -> Drawn:
     blocks = Blocks((*axes, *labels), tree, counted.astype(np.float64))
     width = case.axes + (case.classes > 1)
     rows = np.concatenate([np.empty((0, width)), *kept])
-    return Drawn(blocks, rows if random.random() < 0.4 else move(random, blocks), least)
+    shown = rows if random.random() < 0.4 else move(random, blocks)
+    return Drawn(blocks, shown, least, kept)
 
 
 def move(random: np.random.Generator, blocks: Blocks) -> Array:
@@ -359,21 +365,31 @@ class Outcome(NamedTuple):
 
 
 def judge(case: Case, tables: int, seed: int) -> Outcome:
-    """Draw tables until as many have a value."""
-    random, judged, missed, unknown, widths = np.random.default_rng(seed), 0, 0, 0, 0.0
-    while judged < tables:
+    """Draw tables that have a value, and see how many are outside of their bounds."""
+    random, missed, unknown, widths = np.random.default_rng(seed), 0, 0, 0.0
+    for _ in range(tables):
+        drawn, target, value = draw_judged(random, case)
+        low, high = case.bound(drawn.blocks, target)
+        if math.isnan(low):
+            unknown += 1
+        else:
+            missed += is_missed(value, (low, high))
+            widths += high - low
+    return Outcome(tables, missed, unknown, widths / max(tables - unknown, 1))
+
+
+def draw_judged(random: np.random.Generator, case: Case) -> tuple[Drawn, str, float]:
+    """Draw until the rows have a value; return it, and whether it is a U- or a V-statistic."""
+    while True:
         drawn, target = draw(random, case), str(random.choice(["u", "v"]))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             value = case.value(drawn.rows, target) if len(drawn.rows) > 2 else math.nan
-        low, high = case.bound(drawn.blocks, target)
-        if not math.isfinite(value):
-            continue
-        judged += 1
-        if math.isnan(low):
-            unknown += 1
-        else:
-            slack = 1e-9 * max(1.0, abs(value))
-            missed += not (low - slack <= value <= high + slack)
-            widths += high - low
-    return Outcome(judged, missed, unknown, widths / max(judged - unknown, 1))
+        if math.isfinite(value):
+            return drawn, target, value
+
+
+def is_missed(value: float, ends: Ends) -> bool:
+    """Whether a value lies outside of its bounds, by more than rounding."""
+    slack = 1e-9 * max(1.0, abs(value))
+    return not (ends[0] - slack <= value <= ends[1] + slack)
