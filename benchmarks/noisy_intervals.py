@@ -248,7 +248,7 @@ def study(setting: Setting, samples: int) -> Found:
             widths.append(high - low)
             off.append((result.value - target) / (high - low))
         if len(plain) < _PLAIN:
-            plain.append(_plain(cells, Sums(n, cells.read_sums(cells.add_up(own)).tables), target))
+            plain.append(_plain(cells, cells.read_sums(cells.add_up(own)), target))
     median = [float(np.median(numbers)) if numbers else math.nan for numbers in (widths, off)]
     covers = float(np.mean(held)) if held else math.nan
     return Found(len(held) / samples, covers, median[0], float(np.mean(plain)), median[1], reason)

@@ -68,9 +68,12 @@ def test_whole_numbers_give_what_exact_says(
     answer, exact = summary.answer(0.9), pg.exact(data, kernel, kind, labels, interval=0.9)
     assert answer.value == pytest.approx(exact.value, rel=1e-12, abs=1e-14)
     assert answer.bracket == pytest.approx((exact.value, exact.value), rel=1e-10, abs=1e-14)
+    assert (answer.level, answer.scale) == (exact.level, exact.scale)
+    if kernel == "auc-difference":  # two tables do not tell how the scores go together
+        assert answer.error > exact.error and answer.low < exact.low < exact.high < answer.high
+        return
     assert answer.error == pytest.approx(exact.error, rel=1e-9)
     assert (answer.low, answer.high) == pytest.approx((exact.low, exact.high), rel=1e-4)
-    assert (answer.level, answer.scale) == (exact.level, exact.scale)
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])

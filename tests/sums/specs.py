@@ -35,6 +35,10 @@ def sums_text(
 
 
 def kernel_spec(kernel: str, columns: Sequence[str], label: str | None = None, **more: str) -> Spec:
+    """Return a specification; cells are counted as they are unless it says more."""
+    algorithm = more.get("algorithm", "")
+    if "[privacy]" not in more.get("tables", "") and "least_cell" not in algorithm:
+        more["algorithm"] = f"least_cell = 1\n{algorithm}"
     return _parsed(sums_text(f'kernel = "{kernel}"', columns, label, **more))  # type: ignore[arg-type]
 
 

@@ -62,7 +62,7 @@ def answers(kernel: str, population: str) -> list[Answer]:
 CASES = [
     *((kernel, 4, population) for kernel in FROM_ROWS for population in ("smooth", "lumpy")),
     *((kernel, 64, "smooth") for kernel in ("auc", "gini", "median")),
-    *((kernel, 12, "smooth") for kernel in ("kendall-b", "concordance")),
+    *((kernel, 16, "smooth") for kernel in ("kendall-b", "concordance")),
 ]
 
 

@@ -29,6 +29,8 @@ def test_a_run_on_sums_is_read() -> None:
     spec = parse_spec(SUMS)
     assert spec.is_sums and spec.noise is None and spec.privacy is None
     assert (spec.algorithm.refine, spec.algorithm.bins, spec.algorithm.rounds) == (1, None, None)
+    assert spec.algorithm.least_cell == 3 and '"least_cell":3' in spec.text
+    assert "least_cell" not in parse_spec(LEARN).text
     assert parse_spec(LEARN).algorithm.rounds == 100
     noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1"))
     assert noisy.noise is not None and noisy.noise.epsilon == 1 and noisy.privacy is None
@@ -60,8 +62,9 @@ def test_names_of_statistics_of_order_are_written_one_way() -> None:
 
 def test_differences_name_the_keys_of_the_file() -> None:
     noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1"))
-    (sentence, *_) = differences(noisy.text, parse_spec(SUMS).text)
-    assert "privacy.epsilon is 1.0 here but absent there." in sentence
+    (sentence, *sentences) = differences(noisy.text, parse_spec(SUMS).text)
+    assert "algorithm.least_cell is absent here but 3 there." in sentence
+    assert "privacy.epsilon is 1.0 here but absent there." in sentences
     other = parse_spec(add_lines(SUMS, algorithm="bins = 8"))
     assert differences(other.text, parse_spec(SUMS).text) == [
         "algorithm.bins is 8 here but absent there."
@@ -69,7 +72,7 @@ def test_differences_name_the_keys_of_the_file() -> None:
 
 
 RANKING = SUMS.replace("auc", "ranking-risk")
-TWO = sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 400")
+TWO = sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 512")
 U_MEDIAN = sums_text('kernel = "median"', ["a"], top='target = "u"')
 BELOW = sums_text('kernel = "gini-coefficient"', ["a"], ranges=(-1, 1))
 MANY = LEARN.replace("auc-", "ranking-").replace("ill = [0, 1]", "ill = [0, 99]")
@@ -78,7 +81,7 @@ WRONG = [
     (add_lines(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
     (add_lines(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
     (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is no longer offered"),
-    (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
+    (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give a power of two"),
     (add_lines(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
     (add_lines(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
     (add_lines(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
@@ -88,8 +91,24 @@ WRONG = [
     (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
     (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
     (SUMS.replace("auc", "median"), "label is given but"),
-    (TWO, "A sum would have 160,001 numbers"),
+    (TWO, "A sum would have 524,288 numbers"),
     (U_MEDIAN, "target is for averages over pairs"),
+    (
+        add_lines(SUMS, algorithm="bins = 100"),
+        "algorithm.bins is 100: give a power of two, 2 to 1,0",
+    ),
+    (
+        add_lines(SUMS, algorithm="least_cell = 2"),
+        "algorithm.least_cell is 2: give 3 to 1,000, since",
+    ),
+    (add_lines(SUMS, algorithm="least_cell = 0"), "or 1 to count cells as they are"),
+    (
+        add_lines(SUMS, algorithm="least_cell = 3", privacy="epsilon = 1"),
+        "blocks of cells or noise",
+    ),
+    (sums_text('kernel = "distance"', ["a", "b"]), "add noise with .privacy., or let rows travel"),
+    (add_lines(LEARN, algorithm="least_cell = 3"), "algorithm.least_cell is for a kernel: remove"),
+    ("algorithm.least_cell = 3\n" + GINI, 'algorithm.least_cell is for algorithm.name = "sums"'),
     (add_lines(LEARN, algorithm="bins = 4"), "algorithm.bins is for a kernel: remove it"),
     (add_lines(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
     (add_lines(LEARN, learning="step = 0.1"), "learning.step is not needed"),
@@ -111,10 +130,11 @@ def test_what_makes_no_sense_is_refused(text: str, sentence: str) -> None:
 
 def test_cells_depend_on_the_text_alone() -> None:
     spec, grades = parse_spec(SUMS), SUMS.replace("ill = [0, 1]", "ill = [1, 64]")
-    assert cells_of(spec).words == 1 + 2 * 64
-    assert cells_of(parse_spec(add_lines(SUMS, privacy="epsilon = 1"))).words == 1 + 2 * 64
-    assert cells_of(parse_spec(grades.replace("auc", "ranking-risk"))).words == 1 + 64 * 16
-    assert cells_of(kernel_spec("kendall", ["a", "b"])).words == 1 + 16 * 16
+    assert cells_of(spec).words == 1 + 2 * 511
+    noisy = sums_text('kernel = "auc"', ["score"], "ill", tables="[privacy]\nepsilon = 1")
+    assert cells_of(parse_spec(noisy)).words == 1 + 2 * 32
+    assert cells_of(parse_spec(grades.replace("auc", "ranking-risk"))).words == 1 + 64 * 511
+    assert cells_of(kernel_spec("kendall", ["a", "b"])).words == 1 + 32 * 32
     for claimed in (1, 10**6):
         program = program_for(spec, ((0.5, 0.0),), {"a": 1, "b": claimed})
         assert program.ask() == program_for(spec, ((0.5, 0.0),), {"a": 1}).ask()
@@ -127,16 +147,24 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     assert "epsilon 2" in private.leaves()[0]
     sums = parse_spec(SUMS).leaves()
     assert sums[0].startswith("No row leaves this machine")
-    assert "1 sum of 129 numbers, all of it and not only the value" in sums[1]
-    assert "in each of 64 cells of 'score' by 2 values of 'ill'." in sums[1]
-    assert "1 sum of 257 numbers" in parse_spec(add_lines(SUMS, algorithm="bins = 128")).leaves()[1]
+    assert "1 sum of 1,023 numbers, all of it and not only the value" in sums[1]
+    assert "in each of 256 cells of 'score' by 2 values of 'ill'." in sums[1]
+    assert "1 sum of 511 numbers" in parse_spec(add_lines(SUMS, algorithm="bins = 128")).leaves()[1]
+    assert "3 rows or more in each or none" in sums[2]
+    plain = parse_spec(add_lines(SUMS, algorithm="least_cell = 1")).leaves()
+    assert len(plain) == 4 and "1 sum of 513 numbers" in plain[1]
     assert "at most 100 sums of at most 128 numbers" in parse_spec(LEARN).leaves()[1]
     many = sums_text('loss = "auc-logistic"', [f"x{k}" for k in range(600)], "ill")
     assert "of at most 2,402 numbers" in parse_spec(many).leaves()[1]
     noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1")).leaves()
-    assert "epsilon 1" in noisy[-2] and "fewer than about 266 rows" in noisy[-1]
+    assert "epsilon 1" in noisy[-2] and "fewer than about 188 rows" in noisy[-1]
     scatter = kernel_spec("within-cluster-scatter", ["a", "b"], "l").leaves()[1]
-    assert "in each of 2 values of 'l' by 64 cells of 'a'; in each of 2 values of 'l' by" in scatter
+    assert (
+        "in each of 256 cells of 'a' by 2 values of 'l'; in each of 256 cells of 'b' by" in scatter
+    )
     events = kernel_spec("concordance", ["p", "t", "e"]).leaves()[1]
-    assert "16 cells of 'p' by 16 cells of 't', where 'e' is 1" in events
-    assert "16 cells along each of 32 directions" in kernel_spec("distance", ["a", "b"]).leaves()[1]
+    assert "32 cells of 'p' by 32 cells of 't' by 2 values of 'e'" in events
+    assert (
+        "8 cells along each of 32 directions"
+        in (kernel_spec("distance", ["a", "b"], tables="[privacy]\nepsilon = 1").leaves()[1])
+    )

@@ -27,6 +27,7 @@ BOTH = np.column_stack([GRADES, OTHERS, LABELS])
 TWO = np.column_stack([GRADES, OTHERS])
 FAILED = np.column_stack([GRADES, OTHERS, RNG.random(N) < 0.6])
 AGES = np.clip(np.rint(RNG.normal(50 + 10 * LABELS, 20)), 0, 120)
+OLD = np.column_stack([AGES, np.clip(AGES + RNG.integers(-30, 30, N), 0, 120), LABELS])
 TOP = 'whole = ["a"]'
 
 
@@ -39,6 +40,7 @@ def text_for(
     algorithm: str = "",
 ) -> str:
     measure = f'kernel = "{kernel}"'
+    algorithm = f"least_cell = 1\n{algorithm}"
     return sums_text(measure, columns, label, ranges=ranges, top=top, algorithm=algorithm)
 
 
@@ -55,7 +57,6 @@ def find(
     ("kernel", "rows", "label"),
     [
         ("auc", SCORED, "l"),
-        ("auc-difference", BOTH, "l"),
         ("gini", GRADES, None),
         ("gini-coefficient", GRADES, None),
         ("kendall", TWO, None),
@@ -107,13 +108,17 @@ def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: st
     assert high == pytest.approx(low, rel=1e-9)
 
 
-def test_two_scores_of_more_values_than_they_have_cells_together() -> None:
-    """How sure their difference is follows from few cells, the difference from all values."""
-    rows = np.column_stack([AGES, np.clip(AGES + RNG.integers(-30, 30, N), 0, 120), LABELS])
-    found = find("auc-difference", rows, "l", (0, 120))
+@pytest.mark.parametrize(("rows", "high"), [(BOTH, 10.0), (OLD, 120.0)])
+def test_two_scores_differ_as_the_rows_do(rows: np.ndarray, high: float) -> None:
+    """How sure the difference is does not follow from two tables: no surer than both together."""
+    found = find("auc-difference", rows, "l", (0, high))
     exact = pg.exact(rows, "auc-difference", interval=0.95)
     assert found.value == pytest.approx(float(exact), rel=1e-9)
-    assert found.sampling_error == pytest.approx(exact.error, rel=0.05)
+    errors = [pg.exact(rows[:, [at, 2]], "auc", interval=0.95).error for at in (0, 1)]
+    assert found.sampling_error == pytest.approx(sum(errors), rel=1e-6)
+    assert found.bracket == pytest.approx((float(exact), float(exact)), rel=1e-9)
+    assert found.interval is not None
+    assert found.interval[0] < exact.low < exact.high < found.interval[1]
 
 
 def test_numbers_may_be_as_large_as_can_be_told_apart() -> None:
@@ -133,10 +138,12 @@ KENDALL = text_for("kendall", ["a", "b"], None, 'whole = ["b"]', (0, 2000))
 CONCORDANCE = text_for("concordance", ["a", "b", "c"], None, 'whole = ["c"]')
 BEYOND = text_for("gini", ["a"], None, ranges=(2**53 - 9, 2**53))
 BROKEN = sums_text('kernel = "gini"', ["a"], ranges=(0, 2.5), top=TOP)
+NOISE = "[privacy]\nepsilon = 1"
+DISTANCE = sums_text('kernel = "distance"', ["a", "b"], top=TOP, tables=NOISE)
 WRONG = [
     (text_for("gini", ["a"], None, "whole = 3"), "whole must be a list of columns"),
     (text_for("gini", ["a"], None, 'whole = ["l"]'), "whole names 'l', which is not among"),
-    (text_for("distance", ["a", "b"], None), "whole is of no use here: kernel 'distance'"),
+    (DISTANCE, "whole is of no use here: kernel 'distance'"),
     (CONCORDANCE, "kernel 'concordance' has no cells for c: remove it"),
     (KENDALL, "ranges.b holds 2,001 whole numbers, but a column has 1,024 cells at most: leave"),
     (text_for("gini", ["a"], None, ranges=(0, 1e15)), "1,000,000,000,000,001 whole numbers"),

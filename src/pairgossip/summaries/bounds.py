@@ -57,6 +57,18 @@ class Blocks:
         places = self.axes[0].places
         return (places, places) if self.axes[0].ties_known else (places[:-1], places[1:])
 
+    @property
+    def is_known(self) -> bool:
+        """Whether all rows are counted in single cells."""
+        return not self.counts[..., ~self.tree.is_cell].any()
+
+    def spread(self) -> FloatArray:
+        """Return the number of rows per cell, estimated where blocks are larger."""
+        if not self.is_known:
+            return self.tree.spread(self.counts)
+        cells = self.counts[..., self.tree.cells]
+        return cells.reshape(*cells.shape[:-1], *self.tree.shape)
+
     def pairs(self, target: str) -> float:
         """Return how many pairs are averaged: own pairs are left out of U-statistics."""
         return self.n * (self.n if target == "v" else self.n - 1)

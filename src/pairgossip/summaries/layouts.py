@@ -17,6 +17,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical
+from pairgossip.inference.answer import Law
 from pairgossip.kernels import CATALOG, AnyKernel, Combination, Formula, Kernel, as_kernel
 from pairgossip.kernels.builtin.classes import auc
 from pairgossip.kernels.builtin.spread import DISTANCE, GINI, SCATTER_SQUARED, VARIANCE
@@ -61,13 +62,12 @@ from pairgossip.summaries.features.spread import (
     sketch_variance,
     spread_directions,
 )
-from pairgossip.summaries.readings import OrderReading, PairReading, SpreadReading
-from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums, lay_cells
+from pairgossip.summaries.intervals import LEVEL, interval_about
+from pairgossip.summaries.readings import Estimate, OrderReading, PairReading, SpreadReading
+from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums, lay_cells, spread_rows
 
 _DIRECTIONS = 32
 """Directions along which rows of several columns are projected and counted."""
-_JOINT_CELLS = 16
-"""Cells of each of two scores together, which tell how sure their difference is."""
 
 
 class PairLayout(Layout):
@@ -119,20 +119,11 @@ class _ColumnLayout(PairLayout):
 
 
 class _ScoresLayout(PairLayout):
-    """One score by class, or two and both together on coarser cells."""
+    """One score by class, or two, each by itself: a joint table would tell more about rows."""
 
     kind = "scores"
-
-    def lay(self) -> tuple[Axis, ...]:
-        axes = self.columns.axes(powers=1)
-        if len(axes) == 1:
-            return axes
-        few = min(self.columns.bins // 2, _JOINT_CELLS)
-        return axes + self.columns.axes(powers=2, bins=few, most=_JOINT_CELLS)
-
-    @property
-    def column_axes(self) -> tuple[Axis, ...]:
-        return self.axes[: len(self.columns.ranges)]
+    powers = 1
+    classes_last = True
 
     @property
     def _label(self) -> Labels:
@@ -140,37 +131,44 @@ class _ScoresLayout(PairLayout):
         return self.columns.label
 
     def lay_tables(self) -> list[CountTable]:
-        classes = self._label
-        if len(self.axes) == 1:
-            return [CountTable((self.axes[0], classes), (0, 1), classes=1)]
-        alone = [CountTable((self.axes[at], classes), (at, 2), classes=1) for at in range(2)]
-        return [*alone, CountTable((*self.axes[2:], classes), (0, 1, 2), classes=2)]
+        return [CountTable((axis,), (at,), self._label) for at, axis in enumerate(self.axes)]
 
     def classes(self) -> BoolArray:
         """Tell which features of the first score count the rows of each class."""
         axis = self.axes[0]
         one = np.zeros(axis.size)
         one[axis.counts] = 1.0
-        size = sum(math.prod(part.size for part in table.axes) for table in self.tables)
-        counted = np.zeros((2, size), dtype=bool)
+        counted = np.zeros((2, 2 * sum(part.size for part in self.axes)), dtype=bool)
         counted[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
         return counted
 
     def sketch(self, n: float, scale: float) -> Sketch:
-        joint = self.axes[2:] or None
-        return sketch_scores(self.kernel, self.axes[:2], self._label, n, scale, joint)
+        return sketch_scores(self.kernel, self.axes, self._label, n, scale)
 
-    def bound(self, blocks: Sequence[Blocks]) -> Ends:
-        if len(blocks) == 1:
-            return super().bound(blocks)
-        one, other = (bound_order(auc(), part, self.columns.target) for part in blocks[:2])
-        return one[0] - other[1], one[1] - other[0]
+    def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
+        """Return one AUC, or the difference of two with an error that is no smaller than its own.
+
+        Two tables do not tell how the scores go together: the error is at most the sum of both.
+        """
+        if len(self.axes) == 1:
+            return super().find(sums, noise, level)
+        one, other = (
+            _ScoresLayout(self.columns.choose(at), auc()).find(Sums(sums.n, (part,)), level=level)
+            for at, part in enumerate(sums.tables)
+        )
+        value, error = one.value - other.value, one.error + other.error
+        bracket = one.bracket[0] - other.bracket[1], one.bracket[1] - other.bracket[0]
+        smallest = sums.tables[0].by_class.sum(axis=-1).min()
+        law, scale = Law(max(float(smallest) - 1, 1.0)), self.kernel.interval_scale
+        ends = interval_about(bracket, value, math.hypot(error, noise), scale, law, level)
+        return Estimate(value, error, *ends, bracket=UNKNOWN if noise else bracket)
 
 
 class _OrderLayout(PairLayout):
-    """Two columns, of which the second may be classes, and whether an event was seen."""
+    """Two columns, of which the second may be classes, or by whether an event was seen."""
 
     kind = "order"
+    classes_last = True
 
     def lay(self) -> tuple[Axis, ...]:
         return super().lay()[:2]
@@ -181,22 +179,19 @@ class _OrderLayout(PairLayout):
 
     @property
     def _axes(self) -> tuple[Axis, Axis]:
-        if self.columns.label is not None:
-            return self.axes[0], self.columns.label
-        return self.axes[0], self.axes[1]
+        label = self.columns.label
+        return self.axes[0], self.axes[1] if label is None else label
 
     def lay_tables(self) -> list[CountTable]:
-        classes = None if self.columns.label is None else 1
-        everyone = CountTable(self._axes, (0, 1), classes=classes)
-        return [everyone, everyone._replace(only=2)] if self._events else [everyone]
+        classes = Labels(np.arange(2.0)) if self._events else self.columns.label
+        return [CountTable(self.axes, tuple(range(len(self.axes))), classes)]
 
-    def report(self, sums: Sums) -> tuple[Blocks, ...]:
+    def spread_table(self, table: CountTable, shares: FloatArray) -> FloatArray:
         if not self._events:
-            return super().report(sums)
-        everyone = sums.clip(sums.tables[0])
-        failed = np.clip(sums.tables[1], 0.0, everyone)
-        table = CountTable((*self._axes, Labels(np.arange(2.0))), (0, 1, 2), classes=2)
-        return (table.report(np.stack([everyone - failed, failed], axis=-1)),)
+            return super().spread_table(table, shares)
+        others, failed = np.moveaxis(shares.reshape(*shares.shape[:-1], *table.shape), -3, 0)
+        parts = [spread_rows(self._axes, one) for one in (others + failed, failed)]
+        return np.concatenate(parts, axis=-1)
 
     def sketch(self, n: float, scale: float) -> Sketch:
         return sketch_order(self.kernel, self._axes, n, scale, events=self._events)
@@ -242,10 +237,10 @@ class _SpreadLayout(PairLayout):
     kind = "spread"
 
     def lay_tables(self) -> list[CountTable]:
-        label, d = self.columns.label, len(self.axes)
+        label = self.columns.label
         if label is None:
             return [CountTable(self.axes, (0,))]
-        return [CountTable((label, axis), (d, at), classes=0) for at, axis in enumerate(self.axes)]
+        return [CountTable((axis,), (at,), label) for at, axis in enumerate(self.axes)]
 
     @property
     def _middles(self) -> FloatArray:
@@ -282,10 +277,8 @@ class SampleLayout(Layout):
         super().__init__(columns)
 
     def lay_tables(self) -> list[CountTable]:
-        """Return one table, classes first."""
-        if self.columns.label is None:
-            return [CountTable(self.axes, (0,))]
-        return [CountTable((self.columns.label, *self.axes), (1, 0), classes=0)]
+        """Return one table."""
+        return [CountTable(self.axes, (0,), self.columns.label)]
 
     def reading(self, n: float) -> OrderReading:
         """Return what the cells tell of the statistic."""

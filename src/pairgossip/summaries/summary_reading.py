@@ -86,13 +86,17 @@ class LaidColumns(Columns):
         """Return columns with these cells."""
         ranges = tuple((float(axis.places[0]), float(axis.places[-1])) for axis in laid)
         known = tuple(axis.ties_known for axis in laid)
-        return cls(ranges, known, label, max(axis.bins for axis in laid), target, tuple(laid))
+        return cls(ranges, known, label, 0, target, laid=tuple(laid))
 
     def axes(
         self, powers: int, bins: int | None = None, most: int = MOST_CELLS
     ) -> tuple[Axis, ...]:
         """Return the cells as they were laid."""
         return tuple(with_powers(axis, powers) for axis in self.laid)
+
+    def choose(self, at: int) -> LaidColumns:
+        """Return one of the columns."""
+        return LaidColumns.of(self.laid[at : at + 1], self.label, self.target)
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ class BlockCounts:
         """Return the blocks of one table of a layout."""
         at = [column for column in table.columns if column < len(self.axes)]
         part = self if len(at) == len(self.axes) else self.choose(at[0])
-        if table.classes is None and table.only is None:
+        if table.classes is None:
             part = part.drop_classes()
         classes = () if part.classes is None else (part.classes,)
         return Blocks((*part.axes, *classes), part.tree, part.counts)
@@ -180,44 +184,27 @@ class BlockCounts:
 
 def read(layout: Layout, rows: BlockCounts, level: float) -> Estimate:
     """Read the statistic of a layout from blocks of its columns."""
-    cells = rows.spread()
-    bounded = layout.tables
-    if any(table.only is not None for table in bounded):  # events and others, as classes
-        bounded = bounded[1:]
-    blocks = [rows.bound(table) for table in bounded]
+    blocks = tuple(rows.bound(table) for table in layout.tables)
     many = _FINE if len(rows.axes) == 1 else _FINE_TABLE
     is_fine = math.prod(rows.tree.shape) > many
     if is_fine and isinstance(layout, PairLayout):
-        return _read_points(layout, rows, cells, blocks, level)
-    sums = Sums(rows.n, tuple(_find_margin(cells, table) for table in layout.tables))
-    is_long = is_fine and len(rows.axes) == 1
-    mean = _spread_evenly(layout, sums) if is_long else layout.spread(sums.shares)
-    return layout.reading(rows.n).find(mean, 0.0, blocks, level)
-
-
-def _find_margin(cells: FloatArray, table: CountTable) -> FloatArray:
-    """Return the counts of a table, given those of all columns and classes."""
-    if table.only is not None:
-        cells = np.asarray(cells.take(1, axis=table.only))
-    others = tuple(at for at in range(cells.ndim) if at not in table.columns)
-    order = [sorted(table.columns).index(column) for column in table.columns]
-    return np.asarray(cells.sum(axis=others).transpose(order))
+        return _read_points(layout, rows, rows.spread(), blocks, level)
+    sums = Sums(rows.n, blocks)
+    if not (is_fine and len(rows.axes) == 1):
+        return layout.find(sums, level=level)
+    return layout.reading(rows.n).find(_spread_evenly(layout, sums), 0.0, blocks, level)
 
 
 def _spread_evenly(layout: Layout, sums: Sums) -> FloatArray:
     """Return mean features of rows that are spread evenly over many cells of one column."""
-    parts = []
-    for table, counts in zip(layout.tables, sums.tables, strict=True):
-        features = counts[..., None]
-        if isinstance(layout.axes[0], Grid):
-            features = np.concatenate([features, np.zeros_like(features)], axis=-1)
-        assert table.columns[-1] == 0  # classes first
-        parts.append(features.ravel() / sums.n)
-    return np.concatenate(parts)
+    features = sums.shares[:, None]
+    if isinstance(layout.axes[0], Grid):
+        features = np.concatenate([features, np.zeros_like(features)], axis=-1)
+    return features.ravel()
 
 
 def _read_points(
-    layout: PairLayout, rows: BlockCounts, cells: FloatArray, blocks: list[Blocks], level: float
+    layout: PairLayout, rows: BlockCounts, cells: FloatArray, blocks: Sequence[Blocks], level: float
 ) -> Estimate:
     """Read a kernel from rows at the middles of their cells, counted as often as they are there."""
     # Whole numbers that add up to the same.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,8 +22,9 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.summaries.axes import Axis, Grid, Labels, Range
 from pairgossip.summaries.bounds import Blocks
 from pairgossip.summaries.cells import choose_cells
+from pairgossip.summaries.intervals import LEVEL
 from pairgossip.summaries.readings import Estimate, Reading
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.summaries.tree import Tree, lay_tree
 
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
@@ -45,12 +46,18 @@ class Columns:
     bins: int
     """How many cells a column has."""
     target: str
+    least: int = 1
+    """The least number of rows that is counted: 1 for cells as they are, else blocks of them."""
 
     def scale(self, n: float) -> float:
         """Return the factor of the target's kind; NaN if there is no pair of different rows."""
         if self.target == "v":
             return 1.0
         return n / (n - 1) if n > 1 else math.nan
+
+    def choose(self, at: int) -> Columns:
+        """Return one of the columns."""
+        return replace(self, ranges=self.ranges[at : at + 1], whole=self.whole[at : at + 1])
 
     def axes(
         self, powers: int, bins: int | None = None, most: int = MOST_CELLS
@@ -74,57 +81,71 @@ def lay_cells(declared: Range, count: int, powers: int) -> Grid:
     return replace(grid, powers=powers)
 
 
-class CountTable(NamedTuple):
-    """A table of counts: rows by the cells of one or more columns."""
+@dataclass(frozen=True)
+class CountTable:
+    """A table of counts: rows by the cells of one or more columns, and by class."""
 
     axes: tuple[Axis, ...]
     columns: tuple[int, ...]
     """Where the axes' columns are in a row."""
-    only: int | None = None
-    """A column of zeros and ones; rows with a zero are not counted."""
-    classes: int | None = None
-    """Which of the axes is that of classes."""
+    classes: Labels | None = None
+    """The values of the last column of a row, if they are counted apart."""
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """How many classes there are; empty without."""
+        return () if self.classes is None else (self.classes.bins,)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree over the cells of a class."""
+        return lay_tree(tuple(axis.bins for axis in self.axes))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many cells each axis has."""
-        return tuple(axis.bins for axis in self.axes)
+        """How many classes there are, and how many cells each axis has."""
+        return (*self.leading, *self.tree.shape)
 
-    def tabulate(self, rows: FloatArray) -> IntArray:
-        """Return the number of rows in each cell, shape (cells,)."""
-        if self.only is not None:
-            rows = rows[rows[:, self.only] > 0]
+    def shape_of(self, least: int) -> tuple[int, ...]:
+        """Return the shape of a contribution: cells, or blocks of at least so many rows."""
+        return self.shape if least == 1 else (*self.leading, self.tree.size)
+
+    def count(self, rows: FloatArray, least: int) -> IntArray:
+        """Return the number of rows by class and cell, or block."""
         columns = zip(self.axes, self.columns, strict=True)
         places = [axis.find_bins(rows[:, at]) for axis, at in columns]
-        flat = np.ravel_multi_index(places, self.shape)
-        return np.bincount(flat, minlength=math.prod(self.shape))
-
-    def report(self, counts: FloatArray) -> Blocks:
-        """Return counts in the shape of the axes as blocks, each of one cell."""
-        axes, leading = list(self.axes), 0
         if self.classes is not None:
-            axes.append(axes.pop(self.classes))
-            counts, leading = np.moveaxis(counts, self.classes, 0), 1
-        tree = lay_tree(counts.shape[leading:])
-        blocks = np.zeros((*counts.shape[:leading], tree.size))
-        blocks[..., tree.cells] = counts.reshape(*counts.shape[:leading], -1)
-        return Blocks(tuple(axes), tree, blocks)
+            places.insert(0, self.classes.find_bins(rows[:, -1]))
+        flat = np.ravel_multi_index(tuple(places), self.shape)
+        counts = np.bincount(flat, minlength=math.prod(self.shape)).reshape(self.shape)
+        return counts if least == 1 else self.tree.report(counts, least)
+
+    def as_blocks(self, counts: FloatArray) -> Blocks:
+        """Return counts of cells, or of blocks, as blocks."""
+        axes = self.axes if self.classes is None else (*self.axes, self.classes)
+        if counts.shape != self.shape:
+            return Blocks(axes, self.tree, counts)
+        blocks = np.zeros((*self.leading, self.tree.size))
+        blocks[..., self.tree.cells] = counts.reshape(*self.leading, -1)
+        return Blocks(axes, self.tree, blocks)
 
 
 class Sums(NamedTuple):
-    """A sum over all members: how many rows there are, and how many in each cell."""
+    """A sum over all members: how many rows there are, and how many in each block."""
 
     n: float
-    tables: tuple[FloatArray, ...]
-    """The counts of every table, in the shape of its axes."""
+    tables: tuple[Blocks, ...]
 
     @property
     def shares(self) -> FloatArray:
-        """The share of rows in every cell of all tables."""
-        return np.concatenate([one.ravel() for one in self.tables]) / self.n
+        """The share of rows in every cell of all tables, by class; estimated for larger blocks."""
+        return np.concatenate([one.spread().ravel() for one in self.tables]) / self.n
 
-    def clip(self, counts: FloatArray) -> FloatArray:
+    def clip(self) -> tuple[Blocks, ...]:
         """Return the counts of all rows without what noise has added: none is negative."""
+        return tuple(replace(one, counts=self._clip(one.counts)) for one in self.tables)
+
+    def _clip(self, counts: FloatArray) -> FloatArray:
         counts = np.maximum(counts, 0.0)
         return counts * (self.n / (counts.sum() or 1.0))
 
@@ -134,6 +155,8 @@ class Layout(ABC):
 
     powers = 1
     """The highest power of places in a cell that is read."""
+    classes_last = False
+    """Whether features of classes come after those of columns."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
@@ -164,7 +187,7 @@ class Layout(ABC):
     @property
     def counts(self) -> int:
         """How many counts there are."""
-        return sum(math.prod(table.shape) for table in self.tables)
+        return sum(math.prod(table.shape_of(self.columns.least)) for table in self.tables)
 
     @property
     def words(self) -> int:
@@ -172,49 +195,66 @@ class Layout(ABC):
         return 1 + self.counts
 
     def add_up(self, rows: FloatArray) -> IntArray:
-        """Return what a member with these rows contributes; noise is not in it."""
-        prepared = self.prepare(rows)
-        parts = [np.array([len(rows)]), *(table.tabulate(prepared) for table in self.tables)]
-        return np.concatenate(parts).astype(np.int64)
+        """Return what a member with these rows contributes; noise is not in it.
+
+        Rows that do not fill every class are not counted at all.
+        """
+        least, prepared = self.columns.least, self.prepare(rows)
+        tables = [table.count(prepared, least).ravel() for table in self.tables]
+        parts = [tables[0].sum(keepdims=True), *tables]
+        return np.concatenate(parts).astype(np.int64) * self.is_filled(rows)
+
+    def is_filled(self, rows: FloatArray) -> bool:
+        """Return whether rows are enough to be counted: the least number of every class."""
+        least, classes = self.columns.least, self.tables[0].classes
+        if least == 1:
+            return True
+        if classes is None:
+            return len(rows) >= least
+        counts = np.bincount(classes.find_bins(rows[:, -1]), minlength=classes.bins)
+        return bool(counts.min() >= least)
 
     def read_sums(self, total: IntArray | FloatArray) -> Sums:
         """Return the counts of a sum over all members."""
         numbers = total.astype(np.float64)
-        parts = self._split(numbers[1:])
-        return Sums(float(numbers[0]), tuple(part.reshape(table.shape) for table, part in parts))
+        shapes = [table.shape_of(self.columns.least) for table in self.tables]
+        parts = np.split(numbers[1:], np.cumsum([math.prod(one) for one in shapes])[:-1])
+        found = zip(self.tables, parts, shapes, strict=True)
+        blocks = (table.as_blocks(part.reshape(shape)) for table, part, shape in found)
+        return Sums(float(numbers[0]), tuple(blocks))
 
-    def find(self, sums: Sums, noise: float = 0.0) -> Estimate:
+    def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error."""
-        return self.reading(sums.n).find(self.spread(sums.shares), noise, self.report(sums))
-
-    def report(self, sums: Sums) -> tuple[Blocks, ...]:
-        """Return the blocks of all tables, by which a statistic is bounded."""
-        both = zip(self.tables, sums.tables, strict=True)
-        return tuple(table.report(sums.clip(counts)) for table, counts in both)
+        return self.reading(sums.n).find(self.spread(sums.shares), noise, sums.clip(), level)
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Return mean features given the share of rows in every cell, shape (..., counts).
+        """Return mean features given the share of rows in every cell, shape (..., cells).
 
         Rows are spread over their cell as the cells beside it suggest.
         """
-        parts = self._split(shares)
-        return np.concatenate([_spread(table, part) for table, part in parts], axis=-1)
-
-    def _split(self, counts: FloatArray) -> Iterator[tuple[CountTable, FloatArray]]:
-        """Return the numbers of each table, given those of all cells."""
         ends = np.cumsum([math.prod(table.shape) for table in self.tables])[:-1]
-        return zip(self.tables, np.split(counts, ends, axis=-1), strict=True)
+        parts = zip(self.tables, np.split(shares, ends, axis=-1), strict=True)
+        return np.concatenate([self.spread_table(table, part) for table, part in parts], axis=-1)
+
+    def spread_table(self, table: CountTable, shares: FloatArray) -> FloatArray:
+        """Return mean features of one table, flat."""
+        tables, axes = shares.reshape(*shares.shape[:-1], *table.shape), table.axes
+        if table.classes is not None and self.classes_last:
+            at = shares.ndim - 1
+            tables, axes = np.moveaxis(tables, at, -1), (*axes, table.classes)
+        elif table.classes is not None:
+            axes = (table.classes, *axes)
+        return spread_rows(axes, tables)
 
 
-def _spread(table: CountTable, shares: FloatArray) -> FloatArray:
+def spread_rows(axes: Sequence[Axis], tables: FloatArray) -> FloatArray:
     """Return features of rows that are spread over their cells, no steeper than rows can be."""
-    axes, tables = table.axes, shares.reshape(*shares.shape[:-1], *table.shape)
     even = _apply([_expand_alone(axis, _EVEN_POWERS) for axis in axes], tables)
     sloped = _apply([expand(axis) for axis in axes], tables)
     most = [_expand_alone(axis, _MOST_POWERS) for axis in axes]
     limits = _apply(most, np.maximum(tables, 0.0))
     spread = even + np.clip(sloped - even, -limits, limits)
-    return spread.reshape(*shares.shape[:-1], -1)
+    return spread.reshape(*tables.shape[: tables.ndim - len(axes)], -1)
 
 
 def _apply(forms: Sequence[FloatArray], tables: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ _NOT_OF_SUMS = {
 """Keys, by table, that mean nothing to sums, and the sentence that refuses each."""
 _NOT_OF_EXCHANGE = {
     ("algorithm", key): f'algorithm.{key} is for algorithm.name = "sums": remove it.'
-    for key in ("bins", "refine", "rounds")
+    for key in ("bins", "least_cell", "refine", "rounds")
 }
 """The same where rows travel."""
 

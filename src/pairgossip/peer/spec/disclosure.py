@@ -71,6 +71,12 @@ def _describe_cells(spec: Spec) -> list[str]:
         f"{_describe_tables(cells, spec.observed)}.",
         _MASKED,
     ]
+    if (least := spec.algorithm.least_cell or 1) > 1:
+        sentences.insert(
+            1,
+            f"Your rows are counted in blocks of these cells, {least} rows or more in each or none; "
+            f"a member without {least} rows of every class counts none.",
+        )
     if spec.noise is None:
         return [*sentences, _TWO_RUNS]
     sentences += [
@@ -99,8 +105,9 @@ def _describe_tables(cells: Layout, names: Sequence[str]) -> str:
             f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{names[at]}'"
             for axis, at in zip(table.axes, table.columns, strict=True)
         ]
-        events = "" if table.only is None else f", where '{names[table.only]}' is 1"
-        described.append(" by ".join(parts) + events)
+        if table.classes is not None:
+            parts.append(f"{table.classes.bins} values of '{names[-1]}'")
+        described.append(" by ".join(parts))
     return "; in each of ".join(described)
 
 

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_ROUNDS = 100
 """Sums of a run that learns, at most, if the file does not say."""
+_LEAST_CELL = 3
+"""Least number of rows that is counted if the file does not say."""
 LARGEST_TEXT = 60_000
 """Characters of a canonical text, which travels in every hello; a longer one is refused."""
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -73,7 +75,11 @@ class Algorithm(_Strict, frozen=True):
     rate: float = 10.0
     """Exchanges per second and link."""
     bins: _Whole | None = None
-    """With sums and a kernel, how many cells a column has; None for 64, or 16 in a table of two."""
+    """With sums and a kernel, how many cells a column has, a power of two; None for 256, or 32 in a
+    table of two; with noise for 32, or 8."""
+    least_cell: _Whole | None = None
+    """With sums, a kernel and no noise, the least number of rows that is counted: 3 unless given.
+    Rows are counted in blocks of cells then; 1 counts cells as they are."""
     refine: _Whole = 1
     """Always 1; version 0.2 had a second sum on better bins, which is refused now."""
     rounds: _Whole | None = None
@@ -202,6 +208,8 @@ class Spec(_Strict, frozen=True):
         for later in ("whole", "links"):  # they came later: a file without them keeps its hash
             if table[later] is None:
                 del table[later]
+        if table["algorithm"]["least_cell"] is None:
+            del table["algorithm"]["least_cell"]
         return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def link_weight(self, one: str, other: str) -> float:
@@ -343,7 +351,10 @@ def _canonical_algorithm(spec: Spec) -> Algorithm:
     algorithm = replace(spec.algorithm, name=canonical(spec.algorithm.name))
     if algorithm.name == SUMS:
         rounds = algorithm.rounds or (_DEFAULT_ROUNDS if spec.loss is not None else None)
-        return replace(algorithm, rounds=rounds)
+        least = algorithm.least_cell
+        if least is None and spec.kernel is not None and spec.noise is None:
+            least = _LEAST_CELL
+        return replace(algorithm, rounds=rounds, least_cell=least)
     if spec.loss is None and algorithm.mixing is None:
         return replace(algorithm, mixing="weighted")
     return algorithm

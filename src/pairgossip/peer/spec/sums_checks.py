@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec, SumsNoise
     from pairgossip.summaries.tables import Layout
 
+_NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_CELLS.bit_length())]
+LEAST_BLOCK, _LARGEST_BLOCK = 3, 1000
+"""Least and largest number of rows that may be the least to be counted."""
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
 _MOST_GRADES = 32
@@ -60,8 +63,11 @@ def _check_statistic(spec: Spec) -> None:
             f"ranges.{spec.columns[0]} begins below 0, where kernel 'gini-coefficient' means "
             "nothing: use 'gini', or a range of sizes."
         )
-    if algorithm.bins is not None and not 2 <= algorithm.bins <= MOST_CELLS:
-        raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {MOST_CELLS:,}.")
+    if algorithm.bins is not None and algorithm.bins not in _NUMBERS_OF_CELLS:
+        raise InputError(
+            f"algorithm.bins is {algorithm.bins}: give a power of two, 2 to {MOST_CELLS:,}."
+        )
+    _check_least_cell(spec)
     from pairgossip.peer.sums.statistics import cells_of
 
     names = spec.whole or ()
@@ -77,6 +83,25 @@ def _check_statistic(spec: Spec) -> None:
         )
     if spec.noise is not None:
         _check_noise(spec.noise)
+
+
+def _check_least_cell(spec: Spec) -> None:
+    least = spec.algorithm.least_cell
+    if least is not None and spec.noise is not None:
+        raise InputError(
+            "algorithm.least_cell and [privacy] are two ways to protect rows, blocks of cells or "
+            "noise: remove one."
+        )
+    if least is not None and not (least == 1 or LEAST_BLOCK <= least <= _LARGEST_BLOCK):
+        raise InputError(
+            f"algorithm.least_cell is {least}: give {LEAST_BLOCK} to {_LARGEST_BLOCK:,}, since two "
+            "rows would tell each of two people about the other, or 1 to count cells as they are."
+        )
+    if spec.kernel == "distance" and len(spec.columns) > 1 and spec.noise is None:
+        raise InputError(
+            "kernel 'distance' counts rows of several columns along many directions, which "
+            f"together tell about single rows: add noise with [privacy], {OR_EXCHANGE}."
+        )
 
 
 def _check_whole(spec: Spec, names: Sequence[str], cells: Layout) -> None:
@@ -123,6 +148,8 @@ def _check_loss(spec: Spec) -> None:
     algorithm = spec.algorithm
     if algorithm.bins is not None:
         raise InputError("algorithm.bins is for a kernel: remove it.")
+    if algorithm.least_cell is not None:
+        raise InputError("algorithm.least_cell is for a kernel: remove it.")
     if algorithm.rounds is not None and algorithm.rounds < _FEWEST_ROUNDS:
         raise InputError(
             f"algorithm.rounds is {algorithm.rounds}: learning takes {_FEWEST_ROUNDS} sums at "

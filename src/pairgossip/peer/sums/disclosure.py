@@ -45,11 +45,7 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
     allowed
         Kernels and losses that the operator allows by name though they can locate a row.
     """
-    if not spec.is_sums:
-        return
-    if spec.loss is None:
-        if spec.kernel == "distance" and len(spec.columns) > 1:
-            _require_permission(spec, allowed, "it counts rows along many directions")
+    if not spec.is_sums or spec.loss is None:
         return
     from pairgossip.peer.sums.learning import count_told, margin_of
 
@@ -128,7 +124,7 @@ def _split(spec: Spec, rows: FloatArray) -> list[FloatArray]:
 
 def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
     """Say how many of this site's cells hold few rows; None if none do, or there are no cells."""
-    if not spec.is_sums or spec.kernel is None or spec.noise is not None:
+    if not spec.is_sums or spec.algorithm.least_cell != 1:
         return None
     counts = cells_of(spec).add_up(rows)[1:]
     few, filled = int(((counts > 0) & (counts < _FEW)).sum()), int((counts > 0).sum())

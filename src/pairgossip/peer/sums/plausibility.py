@@ -8,9 +8,7 @@ tell who. Contributions of rows that a member does not have remain possible.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +17,11 @@ from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
-from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.bounds import Blocks
 from pairgossip.summaries.intervals import POSSIBLE
 from pairgossip.summaries.layouts import find_order_question
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.tables import CountTable, Layout, Sums
+from pairgossip.summaries.tables import Layout, Sums
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -37,83 +35,34 @@ _ROUNDING = 1e-9
 
 def check_sums(cells: Layout, sums: Sums, generation: Generation, law: NoiseLaw | None) -> None:
     """Raise `Disagreement` if no rows of the members have these sums."""
-    if sums.n != generation.rows:
+    least = cells.columns.least
+    # Members that cannot fill every class with the least number of rows count none.
+    if sums.n != generation.rows and not (least > 1 and 0 <= sums.n < generation.rows):
         raise Disagreement(
             f"members have {generation.rows:,} rows by their list, but counted {sums.n:,.0f}"
         )
     if law is None:
-        _check_counts(cells, sums)
+        _check_counts(sums, least)
     else:
         _check_noisy_counts(cells, sums, law)
 
 
-def _check_counts(cells: Layout, sums: Sums) -> None:
-    if any((table < 0).any() for table in sums.tables):
+def _check_counts(sums: Sums, least: int) -> None:
+    if any((table.counts < 0).any() for table in sums.tables):
         raise Disagreement("a cell holds a negative number of rows")
-    for block, table in zip(cells.tables, sums.tables, strict=True):
-        if block.only is None and table.sum() != sums.n:
+    if any(((table.counts > 0) & (table.counts < least)).any() for table in sums.tables):
+        raise Disagreement(f"a block holds fewer than {least} rows, which nobody counts")
+    for table in sums.tables:
+        if table.n != sums.n:
             raise Disagreement(
-                f"the cells hold {table.sum():,.0f} rows, and members have {sums.n:,.0f}"
+                f"the cells hold {table.n:,.0f} rows, and members have {sums.n:,.0f}"
             )
-        if block.only is not None and (table > _whole_table(cells, sums, block)).any():
-            raise Disagreement("a cell holds more events than rows")
-    for first, second in _margins(cells, sums):
-        if (first.below != second.below).any():
+        if (_count_classes(table) != _count_classes(sums.tables[0])).any():
             raise Disagreement("one table holds other rows than another")
 
 
-def _whole_table(cells: Layout, sums: Sums, block: CountTable) -> FloatArray:
-    """Return the counts of all rows in the cells of a block that counts some rows only."""
-    return sums.tables[cells.tables.index(block._replace(only=None))]
-
-
-class _Margin(NamedTuple):
-    """The rows below some points of a column, by class, as one of several tables counts them."""
-
-    below: FloatArray
-    """How many rows there are, shape (points, classes)."""
-    size: int
-    """How many counts were added up at most."""
-
-
-def _margins(cells: Layout, sums: Sums) -> Iterator[tuple[_Margin, _Margin]]:
-    """Yield pairs of margins that are the same if tables are of the same rows.
-
-    They are those of the label, and of every column that is in two tables, at common edges.
-    """
-    whole = [
-        (block, table)
-        for block, table in zip(cells.tables, sums.tables, strict=True)
-        if block.only is None
-    ]
-    for (first, one), (second, other) in combinations(whole, 2):
-        for column in set(first.columns) & set(second.columns):
-            axes = [block.axes[block.columns.index(column)] for block in (first, second)]
-            points = _common_points(axes)
-            yield (
-                _margin(first, one, column, points),
-                _margin(second, other, column, points),
-            )
-
-
-def _common_points(axes: list[Axis]) -> FloatArray:
-    """Return points below which both axes know how many rows there are."""
-    grids = [axis.edges for axis in axes if isinstance(axis, Grid)]
-    inner = grids[0][np.isin(grids[0], grids[-1])][1:-1] if grids else axes[0].places
-    return np.append(inner, np.inf)
-
-
-def _margin(block: CountTable, table: FloatArray, column: int, points: FloatArray) -> _Margin:
-    """Count the rows of a table below points of a column, by class where the table has classes."""
-    at = block.columns.index(column)
-    axis = block.axes[at]
-    others = tuple(k for k in range(table.ndim) if k not in (at, block.classes))
-    margin = np.moveaxis(table.sum(axis=others, keepdims=True), at, 0).reshape(axis.bins, -1)
-    if isinstance(axis, Labels):
-        is_below = axis.values < points[:, None]
-    else:
-        is_below = axis.edges[1:] <= points[:, None]
-    return _Margin(is_below.astype(np.float64) @ margin, table.size)
+def _count_classes(table: Blocks) -> FloatArray:
+    return np.asarray(table.by_class.sum(axis=-1))
 
 
 def _refuse_beyond(values: FloatArray, counts: IntArray, slack: float, name: str) -> None:
@@ -129,16 +78,14 @@ def _check_noisy_counts(cells: Layout, sums: Sums, law: NoiseLaw) -> None:
     def reach(counts: int) -> float:
         return law.reach(counts, _CHANCE / checks)
 
-    for block, table in zip(cells.tables, sums.tables, strict=True):
-        _refuse_beyond_noise(table, reach(1), reach(table.size))
-        _refuse_beyond_noise(sums.n - table, reach(1), math.inf)
-        if block.only is not None:
-            others = _whole_table(cells, sums, block) - table
-            _refuse_beyond_noise(others, reach(2), reach(2 * table.size))
-        elif abs(float(table.sum()) - sums.n) > reach(table.size):
+    for table in sums.tables:
+        counts = table.spread()
+        _refuse_beyond_noise(counts, reach(1), reach(counts.size))
+        _refuse_beyond_noise(sums.n - counts, reach(1), math.inf)
+        if abs(table.n - sums.n) > reach(counts.size):
             raise Disagreement("counts do not add up to the rows, by more than noise")
-    for first, second in _margins(cells, sums):
-        if (np.abs(first.below - second.below) > reach(first.size + second.size)).any():
+        apart = np.abs(_count_classes(table) - _count_classes(sums.tables[0]))
+        if (apart > reach(2 * counts.size)).any():
             raise Disagreement("one table holds other rows than another, by more than noise")
 
 

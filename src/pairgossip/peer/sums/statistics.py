@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 _MOST_LABELS = 64
 """Values of a label that sums count; more are refused."""
-_COLUMN_CELLS, _TABLE_CELLS = 64, 16
-"""Cells of a column by itself or by class, and of each of two columns that are counted together."""
+_CELLS, _NOISY_CELLS = (256, 32), (32, 8)
+"""Cells of a column by itself or by class, and of each of two columns that are counted together.
+With noise few: it adds up over cells."""
 
 
 _SLOPES_AT_ONCE = 256
@@ -190,13 +191,15 @@ def columns_of(spec: Spec) -> Columns:
         )
     label = None if spec.label is None else Labels(label_values(spec))
     # The kernel and the label alone decide on cells: counts of fine cells are the rows, rounded.
-    is_table = (len(spec.columns) > 1 and label is None) or grades > 2
+    is_table = len(spec.columns) > 1 and label is None
+    default = (_CELLS if spec.noise is None else _NOISY_CELLS)[is_table]
     return Columns(
         ranges=tuple(spec.ranges[name] for name in spec.columns),
         whole=tuple(name in (spec.whole or ()) for name in spec.columns),
         label=label,
-        bins=spec.algorithm.bins or (_TABLE_CELLS if is_table else _COLUMN_CELLS),
+        bins=spec.algorithm.bins or default,
         target=spec.target,
+        least=spec.algorithm.least_cell or 1,
     )
 
 
