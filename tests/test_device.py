@@ -139,6 +139,7 @@ def find(measure, rows, label):
     names = ["x", "l"][: len(rows[0])]
     ranges = "".join(f"{name} = [0, 1]\\n" for name in names)
     text = f'{measure}\\ncolumns = ["x"]\\n{label}\\n[ranges]\\n{ranges}[algorithm]\\nname = "sums"'
+    text += "\\nleast_cell = 1" if "kernel" in measure else ""
     program = program_for(parse_spec(text), rows, {"a": len(rows)})
     while (ask := program.ask()) is not None:
         program.take(ask, program.contribute(ask) if ask.words else None)

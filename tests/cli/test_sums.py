@@ -21,6 +21,7 @@ score = [0, 1]
 sick = [0, 1]
 [algorithm]
 name = "sums"
+least_cell = 1
 """
 LOSS = """
 loss = "auc-logistic"
@@ -70,7 +71,7 @@ def test_an_estimate_is_that_of_all_rows(cli: CommandLine, rows: np.ndarray) -> 
 def test_a_test_by_ranks_tells_what_cells_leave_open(cli: CommandLine, rows: np.ndarray) -> None:
     text = AUC.replace('"auc"', '"mann-whitney"')
     Path("test.toml").write_text(text)
-    Path("wide.toml").write_text(text.replace("score = [0, 1]", "score = [0, 100]"))
+    Path("wide.toml").write_text(text.replace("score = [0, 1]", "score = [0, 1e4]"))
     exact = pg.test(rows[:, 0], "mann-whitney", labels=rows[:, 2])
     found = json.loads(cli("estimate", *FILES, "--spec", "test.toml", "--json").out)
     assert found["p_bracket"][0] <= exact.p <= found["p_bracket"][1] < 0.05
@@ -82,7 +83,7 @@ def test_a_test_by_ranks_tells_what_cells_leave_open(cli: CommandLine, rows: np.
 
 
 def test_noise_is_not_called_the_same(cli: CommandLine, rows: np.ndarray) -> None:
-    Path("noisy.toml").write_text(AUC + "[privacy]\nepsilon = 5.0\n")
+    Path("noisy.toml").write_text(AUC.replace("least_cell = 1", "") + "[privacy]\nepsilon = 5.0\n")
     assert "draw noise of their own" in cli("estimate", *FILES, "--spec", "noisy.toml").out
 
 

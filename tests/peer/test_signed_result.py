@@ -147,7 +147,8 @@ def test_the_page_tells_what_left_each_site(tmp_path: Path, signed: SignedResult
 def test_a_crowded_cell_is_told_with_the_result_of_a_test(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = AUC.replace('"auc"', '"mann-whitney"').replace("score = [0, 1]", "score = [0, 100]")
+    text = AUC.replace('"auc"', '"mann-whitney"').replace("score = [0, 1]", "score = [0, 1e4]")
+    text += "least_cell = 1\n"
     signed = sign_result_of(tmp_path, text, draw_rows(3, 1))
     warning = "100 % of all rows share one cell of 'score', so that their order is not known"
     words = read_page(signed, tmp_path).replace("&#x27;", "'")

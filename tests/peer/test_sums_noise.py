@@ -33,7 +33,7 @@ from tests.peer.test_sums_service import (
 from tests.peer.test_sums_service import make_homes as make_homes_with
 from tests.peer.zenoh_people import until
 
-NOISY = f"{SUMS}bins = 8\n[privacy]\nepsilon = 4\n"
+NOISY = f"{SUMS.replace('least_cell = 1', 'bins = 8')}\n[privacy]\nepsilon = 4\n"
 ROWS = [np.linspace(1 + k, 90, 60).round(3).tolist() for k in range(4)]
 MEMBERS = {"a": 2, "b": 3}
 

@@ -44,6 +44,7 @@ columns = ["income"]
 income = [0, 100]
 [algorithm]
 name = "sums"
+least_cell = 1
 """
 ROWS = ([3.25, 8.5, 41.0, 77.125], [12.0, 93.5], [5.0, 66.0625, 20.0])
 PLANTED = "61.73205080756887"

@@ -150,7 +150,7 @@ class _ScoresLayout(PairLayout):
 
         Two tables do not tell how the scores go together: the error is at most the sum of both.
         """
-        if len(self.axes) == 1:
+        if len(self.axes) == 1 or not sums.n > 0:
             return super().find(sums, noise, level)
         one, other = (
             _ScoresLayout(self.columns.choose(at), auc()).find(Sums(sums.n, (part,)), level=level)

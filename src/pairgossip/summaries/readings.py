@@ -223,7 +223,7 @@ def _are_values_known(blocks: Sequence[Blocks]) -> bool:
 
 def _fullest_cells(blocks: Blocks) -> tuple[float, ...]:
     """Return the largest share of rows in one cell of each column; 0 if a cell is one value."""
-    cells = blocks.by_class[:, blocks.tree.cells].sum(axis=0).reshape(blocks.tree.shape)
+    cells = blocks.spread().reshape(-1, *blocks.tree.shape).sum(axis=0)
     others = [tuple(k for k in range(cells.ndim) if k != at) for at in range(cells.ndim)]
     return tuple(
         0.0 if axis.ties_known else float(cells.sum(axis=along).max()) / blocks.n

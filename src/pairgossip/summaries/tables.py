@@ -225,6 +225,8 @@ class Layout(ABC):
 
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error."""
+        if not sums.n > 0:
+            return Estimate(math.nan, math.nan)
         return self.reading(sums.n).find(self.spread(sums.shares), noise, sums.clip(), level)
 
     def spread(self, shares: FloatArray) -> FloatArray:

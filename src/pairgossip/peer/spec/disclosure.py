@@ -74,7 +74,7 @@ def _describe_cells(spec: Spec) -> list[str]:
     if (least := spec.algorithm.least_cell or 1) > 1:
         sentences.insert(
             1,
-            f"Your rows are counted in blocks of these cells, {least} rows or more in each or none; "
+            f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
             f"a member without {least} rows of every class counts none.",
         )
     if spec.noise is None:

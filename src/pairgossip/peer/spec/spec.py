@@ -287,6 +287,10 @@ def parse_unchecked(text: str) -> Spec:
 def parse_spec(text: str) -> Spec:
     """Make a specification of TOML text."""
     spec = parse_unchecked(text)
+    if spec.is_sums and spec.kernel is not None and spec.noise is None:
+        least = spec.algorithm.least_cell
+        least = _LEAST_CELL if least is None else least  # version 0.2 counted cells as they are
+        spec = replace(spec, algorithm=replace(spec.algorithm, least_cell=least))
     check_meaning(spec)
     if spec.is_sums:
         from pairgossip.peer.spec.sums_checks import check_sums
@@ -351,10 +355,7 @@ def _canonical_algorithm(spec: Spec) -> Algorithm:
     algorithm = replace(spec.algorithm, name=canonical(spec.algorithm.name))
     if algorithm.name == SUMS:
         rounds = algorithm.rounds or (_DEFAULT_ROUNDS if spec.loss is not None else None)
-        least = algorithm.least_cell
-        if least is None and spec.kernel is not None and spec.noise is None:
-            least = _LEAST_CELL
-        return replace(algorithm, rounds=rounds, least_cell=least)
+        return replace(algorithm, rounds=rounds)
     if spec.loss is None and algorithm.mixing is None:
         return replace(algorithm, mixing="weighted")
     return algorithm
