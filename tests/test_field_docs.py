@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.cli import main
+from pairgossip.peer.spec.promise import PROMISE
 from pairgossip.peer.spec.spec import parse_spec
 
 from .hosts import NAMES, typed_lines
@@ -173,3 +174,9 @@ def test_three_machines(
         typed += 1
     assert typed == 13
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", [ROOT / "SECURITY.md", FIELD / "sums.md"])
+def test_the_promise_is_word_for_word_that_of_peer_init(page: Path) -> None:
+    said = " ".join(page.read_text(encoding="utf-8").replace("\n> ", " ").split())
+    assert PROMISE in said

@@ -211,11 +211,11 @@ class NamedRows:
 @contextlib.contextmanager
 def hold_registers(places: Sequence[Path]) -> Iterator[dict[Path, Register]]:
     """Hold registers, in an order that is the same for all; give those that are there."""
+    reached = [place for place in places if os.path.isdir(place.parent)]
     with contextlib.ExitStack() as stack:
-        for folder, place in sorted({place.parent: place for place in places}.items()):
-            if folder.is_dir():
-                stack.enter_context(_FILES.hold(place))
-        loaded = {place: _FILES.load(place) for place in places}
+        for _, place in sorted({place.parent: place for place in reached}.items()):
+            stack.enter_context(_FILES.hold(place))
+        loaded = {place: _FILES.load(place) for place in reached}
         yield {place: one for place, one in loaded.items() if one is not None}
 
 

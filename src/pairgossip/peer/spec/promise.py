@@ -1,0 +1,18 @@
+"""The promise about tables of counts, word for word as SECURITY.md and the field guide have it."""
+
+from __future__ import annotations
+
+PROMISE = (
+    "For each frozen snapshot a site releases once per column how many of its rows, never fewer "
+    "than k per class and group, are counted in the blocks of a public tree, and members see only "
+    "the sum over sites. Where a half of a block holds fewer than k rows, none included, k rows or "
+    "all are counted at the block, so it is not told whether that half is empty. No set of cells "
+    "is ever known for certain to hold between one and k - 1 of a site's rows. Likely is another "
+    "matter: who knows the density from other sites can guess well where few rows are, who knows "
+    "k - 1 people of a block learns about the k-th, and where many rows have one value, most are "
+    "known to have it. This is not anonymity: all other members together see this site's blocks. "
+    "Rows erased later, and the rows of members that leave, stay in tables that are kept. Columns "
+    "that are functions of one another count as one column. Members of two studies with the same "
+    "rows can subtract. Only the noise option bounds what is learned about one person."
+)
+"""k is ``algorithm.least_cell`` of the agreed text."""
