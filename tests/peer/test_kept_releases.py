@@ -231,9 +231,35 @@ def test_the_commands_say_what_is_noted(
     assert "and knows them by 'patient'." in said
     assert Home(tmp_path / "two").read_settings().row_id == "patient"
     shutil.copy(tmp_path / "a.csv", tmp_path / "b.csv")
-    assert "others can subtract" in cli.error("peer", "add", "one", "--data", "b.csv")
+    answer = cli("peer", "add", "one", "--data", "b.csv")
+    assert answer.code == 2 and "others can subtract" in answer.err
+    assert "few large batches leave less open than many small ones" in answer.err
     for option in (("--visible",), ("--register", "r"), ("--id", "patient"), ("--same", "a,b")):
         refused = cli.error(*given, "--spec", "exchange.toml", "--name", "x", *option)
         assert refused == (
             f"{option[0]} is for tables of counts, and this specification has none: leave it out."
         )
+
+
+def test_a_text_that_counts_fewer_rows_than_a_site_allows_is_refused(
+    tmp_path: Path, members: list[Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, spec = write(tmp_path / "a.csv", RNG.random(60)), tmp_path / "r.toml"
+    sentence = r"algorithm.least_cell is 3, and this site asks for 5 or more: agree on that, or .*"
+    spec.write_text(AUC)
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        create_home(tmp_path / "x", "x", spec, data, least_cell=5)
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_CELL", "5")
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        create_home(tmp_path / "x", "x", spec, data)
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        assemble(members[0])
+    assert not data.with_name("a.csv.releases").exists()
+    spec.write_text(f"{AUC}[algorithm]\nleast_cell = 5\n")
+    create_home(tmp_path / "five", "five", spec, data)
+    for text in (NOISY, EXCHANGE):  # which have another rule, or none
+        spec.write_text(text)
+        create_home(tmp_path / f"x{len(text)}", "x", spec, write(tmp_path / f"{len(text)}.csv"))
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_CELL", "0")
+    with pytest.raises(InputError, match="least_cell is 0: give 1 or more"):
+        create_home(tmp_path / "y", "y", spec, data)

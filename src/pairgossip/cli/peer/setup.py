@@ -34,6 +34,7 @@ def init_command(
     ledger: Path | None = None,
     budget: float | None = None,
     least_rows: Whole | None = None,
+    least_cell: Whole | None = None,
     allow: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),
     id_: Annotated[str | None, Parameter(name="--id")] = None,
     same: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),
@@ -85,6 +86,9 @@ def init_command(
         Where sums are computed, the least number of this peer's rows (of one class, if there are
         classes) that a total may be about, and of rows that all members but the largest have
         together; by default 10.
+    least_cell
+        Where counts are released, the least number of rows that this site lets be counted: a
+        specification with less is refused; by default 1.
     allow
         Where sums are computed, a kernel or loss whose sums can locate single rows, and which is
         refused unless it is named here, such as distance; repeat it, or separate names by commas.
@@ -118,6 +122,7 @@ def init_command(
         power_safe=False if fast else None,
         metrics=metrics,
         least_rows=least_rows,
+        least_cell=least_cell,
         allow=_allowed(allow) or None,
         row_id=id_,
         same=tuple(tuple(one.split(",")) for one in same) or None,

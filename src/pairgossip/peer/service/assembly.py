@@ -21,7 +21,7 @@ from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
 from pairgossip.peer.spec.checks import check_link_names, link_name
 from pairgossip.peer.spec.spec import Spec
-from pairgossip.peer.storage.folder import Home, OperatorSettings
+from pairgossip.peer.storage.folder import Home, OperatorSettings, check_least_cell
 from pairgossip.peer.storage.home import noise_ledger, rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
@@ -95,6 +95,7 @@ def assemble(home: Home) -> Assembly:
             "right, join again from a new folder."
         )
     spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
+    check_least_cell(spec, settings)
     _check_members(home, identity, members)
     journal = SqliteJournal(home.state, settings.power_safe, create=False)
     try:

@@ -38,7 +38,10 @@ HOME_VARIABLE = "PAIRGOSSIP_HOME"
 REGISTER_VARIABLE = "PAIRGOSSIP_RELEASES"
 """Names the register of a user's releases, where it is not in the usual folder."""
 _PREFIX = "PAIRGOSSIP_"
-_BY_ENVIRONMENT = ("listen", "metrics", "power_safe", "least_members", "least_rows", "budget")
+_BY_ENVIRONMENT = (
+    *("listen", "metrics", "power_safe"),
+    *("least_members", "least_rows", "least_cell", "budget"),
+)
 """Settings that variables may change; a peer's name stands in its certificate."""
 
 
@@ -56,6 +59,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least_rows: int = LEAST_ROWS
     """Where sums are computed: the least rows of this site and class behind a total, and of all
     members but the largest together."""
+    least_cell: int = 1
+    """Where tables of counts are released: refuse texts that count fewer rows than this."""
     allow: tuple[str, ...] = ()
     """Where sums are computed: kernels and losses allowed though their sums can locate a row."""
     row_id: str | None = None
@@ -187,12 +192,24 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
             )
     if settings.budget is not None and not 0 < settings.budget < math.inf:
         raise InputError(f"budget is {settings.budget}: give a finite number > 0.")
+    if settings.least_cell < 1:
+        raise InputError(f"least_cell is {settings.least_cell}: give 1 or more.")
     if settings.least_members < 2 or settings.least_rows < 0:
         raise InputError(
             "least_members must be 2 or more and least_rows 0 or more: with fewer there is nothing "
             "to hide among."
         )
     return settings
+
+
+def check_least_cell(spec: Spec, settings: OperatorSettings) -> None:
+    """Refuse an agreed text that counts fewer rows than this operator allows."""
+    agreed = spec.algorithm.least_cell
+    if agreed is not None and agreed < settings.least_cell:
+        raise InputError(
+            f"algorithm.least_cell is {agreed}, and this site asks for {settings.least_cell} or "
+            "more: agree on that, or change least_cell in peer.toml (peer init --least-cell)."
+        )
 
 
 def read_variables(environment: Mapping[str, str]) -> dict[str, str]:

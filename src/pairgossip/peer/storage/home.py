@@ -50,6 +50,7 @@ from pairgossip.peer.storage.folder import (
     Home,
     OperatorSettings,
     change_by_environment,
+    check_least_cell,
     check_settings,
 )
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -190,6 +191,7 @@ def make_folder(
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
     in_force = change_by_environment(settings, os.environ)
+    check_least_cell(spec, in_force)
 
     plan = partial(_plan_release, spec, data_path, release, in_force)
 
