@@ -106,17 +106,14 @@ def add_command(
     """
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.home import request_growth
-    from pairgossip.peer.storage.kept_releases import ReleaseOptions, releases_tables
+    from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
     place = find_home(home)
     shown = _describe_difference(read_snapshot(place))
     if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
         return EXIT_FAILED
-    spec = place.read_spec()
-    if releases_tables(spec) and spec.noise is None:
-        tell(_BATCHES)
     release = ReleaseOptions(register, visible)
-    asked = request_growth(place, data, ledger, budget, release, _tell_all)
+    asked = request_growth(place, data, ledger, budget, release, _tell_release)
     what = format_count(asked.added, "row")
     if not place.is_running():
         tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")
@@ -131,8 +128,9 @@ def add_command(
     return 0
 
 
-def _tell_all(sentences: list[str]) -> None:
-    for sentence in sentences:
+def _tell_release(sentences: list[str]) -> None:
+    """Say what is noted of added rows, and what a table of their own costs."""
+    for sentence in [*sentences, *([_BATCHES] if sentences else [])]:
         tell(sentence)
 
 

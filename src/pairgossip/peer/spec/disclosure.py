@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pairgossip.peer.spec.promise import PROMISE
 from pairgossip.summaries.axes import Labels
 from pairgossip.text import format_count, join_names
 
@@ -77,6 +78,8 @@ def _describe_cells(spec: Spec) -> list[str]:
             f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
             f"a member without {least} rows of every class counts none.",
         )
+    if spec.noise is None and least > 1:
+        return [*sentences, f"The promise, with k = {least}: {PROMISE}"]
     if spec.noise is None:
         return [*sentences, _TWO_RUNS]
     sentences += [
