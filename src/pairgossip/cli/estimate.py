@@ -94,11 +94,13 @@ def estimate_command(
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, str(how.law), learns=False)
         if specified.spec.is_sums:
+            from pairgossip.cli.rehearsal import try_rules
             from pairgossip.cli.sums import print_result, try_sums
 
             options = (statistic, rows, network, parameters, groups, privacy, how, sketch, outputs)
-            result, _ = try_sums(specified, files, options)
-            print_result(result, json=outputs.json)
+            result, read = try_sums(specified, files, options)
+            rules = try_rules(specified.spec, read, result)
+            print_result(result, rules, json=outputs.json)
             return 0
         statistic, how = _apply_spec(specified, statistic, how)
     arguments = arguments_among(EstimateArguments, statistic, groups, how)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import format_value, write_json, write_line, write_rows
+from pairgossip.cli.rehearsal import advise, print_rules
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from pairgossip.cli.data.specified import Specified
+    from pairgossip.cli.rehearsal import Tried
+    from pairgossip.peer.protocol.messages import Rows
     from pairgossip.peer.sums.results import Result
 
 
@@ -23,8 +26,8 @@ def try_sums(
     files: Sequence[Path],
     options: Sequence[DataclassInstance],
     used: Collection[str] = ("spec", "json"),
-) -> tuple[Result, list[float]]:
-    """Let every file be a member, and return what they find together, and all their labels.
+) -> tuple[Result, dict[str, Rows]]:
+    """Let every file be a member, and return what they find together, and their rows.
 
     A sum depends on no network and has no course, so every option but those ``used`` is refused.
     """
@@ -42,20 +45,22 @@ def try_sums(
     rows = {file.stem: read_rows(file, specified.spec) for file in files}
     if len(rows) < len(files):
         raise InputError("Two files have the same name, which is that of a member: rename one.")
-    labels = sorted({row[-1] for own in rows.values() for row in own})
-    return run_programs(start_programs(specified.spec, rows)), labels
+    return run_programs(start_programs(specified.spec, rows), is_read_once=True), rows
 
 
-def print_result(result: Result, *, json: bool) -> None:
-    """Print what members have found, and what real ones would."""
+def print_result(result: Result, rules: Sequence[Tried] = (), *, json: bool) -> None:
+    """Print what members have found, what other rules would cost, and what real peers do."""
     from pairgossip.peer.identity.members import LEAST_MEMBERS
 
     if json:
         import msgspec
 
-        write_json(msgspec.to_builtins(result))
+        more = {"rules": [one.to_json() for one in rules], "advice": advise(rules)}
+        write_json(msgspec.to_builtins(result) | (more if rules else {}))
         return
     write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
+    if rules:
+        print_rules(rules)
     if len(result.members) < LEAST_MEMBERS:
         write_line(
             f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only, unless "

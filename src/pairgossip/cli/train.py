@@ -184,10 +184,11 @@ def _train_on_sums(
     from pairgossip.cli.sums import print_result, try_sums
 
     used = ("spec", "json", "model")
-    result, labels = try_sums(specified, files, options, used)
+    result, rows = try_sums(specified, files, options, used)
     if result.model is None:
         raise InputError("The sums tell no model: see that the rows have several classes.")
     settings = {"members": len(result.members), "rounds": result.rounds}
+    labels = sorted({row[-1] for own in rows.values() for row in own})
     write_model(specified_model(specified.spec, result.model, labels, settings), outputs.model)
     print_result(result, json=outputs.json)
     tell(f"Wrote {outputs.model}")

@@ -37,9 +37,15 @@ def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
 
 
 def run_programs(
-    programs: Sequence[SumsProgram], contributions: list[list[Words]] | None = None
+    programs: Sequence[SumsProgram],
+    contributions: list[list[Words]] | None = None,
+    *,
+    is_read_once: bool = False,
 ) -> Result:
-    """Let members add up contributions until they state a result; the list gets those of rounds."""
+    """Let members add up contributions until they state a result; the list gets those of rounds.
+
+    All read the same of a single sum, so the first may do it for everybody (``is_read_once``).
+    """
     asks = [program.ask() for program in programs]
     while asks[0] is not None:
         ask = asks[0]
@@ -52,9 +58,10 @@ def run_programs(
             total = np.sum(parts, axis=0, dtype=np.uint64)
             if contributions is not None:
                 contributions.append(parts)
-        for program in programs:
+        readers = programs[:1] if is_read_once and programs[0].most_sums == 1 else programs
+        for program in readers:
             program.take(ask, total)
-        asks = [program.ask() for program in programs]
+        asks = [program.ask() for program in readers]
     result = programs[0].result
     assert result is not None
     return result

@@ -1,0 +1,169 @@
+"""What it costs a study to hide its rows: in blocks of k rows or more, or with noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.cli.console import format_value, write_line, write_rows
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.peer.protocol.messages import Rows
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.sums.results import Result
+
+_LEAST = (1, 3, 5, 10)
+"""Least numbers of rows that are counted, to choose from."""
+_EPSILON = 1.0
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A rule that hides rows, and what members would find by it."""
+
+    least: int | None
+    """None with noise."""
+    epsilon: float | None
+    is_chosen: bool
+    result: Result
+
+    @property
+    def name(self) -> str:
+        """Name the rule."""
+        return f"k = {self.least}" if self.epsilon is None else f"epsilon = {self.epsilon:g}"
+
+    @property
+    def opened(self) -> float:
+        """How much blocks leave open for certain."""
+        return _width(self.result.bracket)
+
+    @property
+    def error(self) -> float | None:
+        """The standard error by noise."""
+        return None if self.result.noise is None else self.result.noise.error
+
+    @property
+    def is_bracket_read(self) -> bool:
+        """Whether blocks leave more open than the rows do, so that the value says little."""
+        sampling = self.result.sampling_error
+        return sampling is not None and self.opened / 2 > sampling
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all figures by name."""
+        names = ("rows", "value", "bracket", "sampling_error", "interval", "p", "p_bracket")
+        return {
+            "least_cell": self.least,
+            "epsilon": self.epsilon,
+            "is_chosen": self.is_chosen,
+            **{name: getattr(self.result, name) for name in names},
+            "noise_error": self.error,
+            "read": "bracket" if self.is_bracket_read else "value",
+        }
+
+
+def _width(ends: tuple[float, float] | None) -> float:
+    return math.nan if ends is None else ends[1] - ends[0]
+
+
+def try_rules(spec: Spec, rows: Mapping[str, Rows], own: Result) -> list[Tried]:
+    """Find the same by each rule; what the specification itself asks for is known."""
+    from pairgossip.peer.sums.simulation import run_programs, start_programs
+
+    tried = []
+    for rule, is_chosen in _list_rules(spec):
+        least, noise = rule.algorithm.least_cell, rule.noise
+        found = own
+        if not is_chosen:
+            try:
+                found = run_programs(start_programs(rule, rows), is_read_once=True)
+            except InputError:  # not every statistic has every rule
+                continue
+        tried.append(Tried(least, None if noise is None else noise.epsilon, is_chosen, found))
+    return tried
+
+
+def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
+    """Yield specifications that differ in the rule alone, and whether it is the file's own."""
+    import msgspec
+
+    from pairgossip.peer.spec.spec import SumsNoise
+
+    replace = msgspec.structs.replace
+    own = spec.algorithm.least_cell if spec.noise is None else None
+    for least in sorted({*_LEAST, *([] if own is None else [own])}):
+        algorithm = replace(spec.algorithm, least_cell=least)
+        yield replace(spec, algorithm=algorithm, noise=None), least == own
+    given = None if spec.noise is None else spec.noise.epsilon
+    honest = None if spec.noise is None else spec.noise.honest
+    for epsilon in sorted({_EPSILON, *([] if given is None else [given])}):
+        algorithm, noise = replace(spec.algorithm, least_cell=None), SumsNoise(epsilon, honest)
+        yield replace(spec, algorithm=algorithm, noise=noise), epsilon == given
+
+
+def print_rules(tried: Sequence[Tried]) -> None:
+    """Print a line for every rule, and what follows from them."""
+    columns = ("rows hidden by", "rows", "value", "bracket", "sampling", "noise", "95 %")
+    lines = []
+    for one in tried:
+        found = one.result
+        numbers = (one.opened, found.sampling_error, one.error, _width(found.interval))
+        shown = [_show(number) for number in numbers]
+        value = "no table" if found.value is None else format_value(found.value, 4)
+        mark = " (chosen)" if one.is_chosen else ""
+        lines.append((one.name + mark, format_value(found.rows), value, *shown))
+    write_rows(columns, lines, "What it costs to hide rows: widths and standard errors")
+    for sentence in advise(tried):
+        write_line(sentence)
+
+
+def _show(number: float | None) -> str:
+    return "" if number is None or math.isnan(number) else format_value(number, 2)
+
+
+def advise(tried: Sequence[Tried]) -> list[str]:
+    """Say which of blocks and noise costs less, and from when on the bracket is to be read."""
+    blocks = [one for one in tried if one.epsilon is None]
+    noisy = [one for one in tried if one.epsilon is not None]
+    return [*_advise_reading(blocks), *_advise_rule(blocks, noisy)]
+
+
+def _advise_reading(blocks: Sequence[Tried]) -> Iterator[str]:
+    """Say from which k on blocks leave more open than rows do."""
+    known = [one for one in blocks if one.result.value is not None]
+    if not any(one.result.sampling_error is not None for one in known):
+        return
+    wide = [one for one in known if one.is_bracket_read]
+    if not wide:
+        yield (
+            f"Up to {known[-1].name} half the bracket is less than the sampling error: read the "
+            "value."
+        )
+    else:
+        yield (
+            f"From {wide[0].name} on half the bracket is more than the sampling error: read the "
+            "bracket, not the value, or let sites have more rows."
+        )
+
+
+def _advise_rule(blocks: Sequence[Tried], noisy: Sequence[Tried]) -> Iterator[str]:
+    """Compare the blocks and the noise that are asked for, or the usual ones."""
+    if not blocks or not noisy:
+        return
+    block = next((one for one in blocks if one.is_chosen), blocks[min(1, len(blocks) - 1)])
+    noise = next((one for one in noisy if one.is_chosen), noisy[-1])
+    widths = [_width(one.result.interval) for one in (block, noise)]
+    if block.result.p is not None:
+        yield f"Blocks cost less: with {noise.name} a test has no p."
+    if block.result.value is None or math.isnan(widths[0]):
+        return
+    if math.isnan(widths[1]):
+        yield f"Blocks cost less: with {noise.name} there is no interval."
+        return
+    less = "Blocks cost" if widths[0] <= widths[1] else "Noise costs"
+    yield (
+        f"{less} less: the 95 % interval is {_show(widths[0])} wide with {block.name}, "
+        f"{_show(widths[1])} with {noise.name}. Only noise bounds what is learned about one person."
+    )

@@ -1,0 +1,158 @@
+"""What a contribution tells, for every statistic on sums: in which cells rows are, never of few."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels import CATALOG, as_kernel
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.summaries.axes import Axis, Labels
+from pairgossip.summaries.layouts import find_layout
+from tests.sums.specs import kernel_spec
+
+OF_CLASSES = ("label", "cluster")
+ORDER = ("median", "quantile-0.9", "trimmed-mean-0.1", "winsorized-mean-0.1", "hodges-lehmann")
+TESTS = (
+    "mann-whitney",
+    "mann-whitney-continuity",
+    "wilcoxon-rank-sum",
+    "brunner-munzel",
+    "kolmogorov-smirnov",
+)
+
+
+class Case(NamedTuple):
+    """A statistic, and the columns that it takes."""
+
+    name: str
+    columns: tuple[str, ...]
+    has_label: bool = False
+    has_events: bool = False
+
+    def spec(self, more: str = "") -> Spec:
+        """Return a specification."""
+        return kernel_spec(self.name, self.columns, "l" if self.has_label else None, algorithm=more)
+
+    def draw(self, random: np.random.Generator, rows: int) -> FloatArray:
+        """Draw rows that are spread evenly, in tails or on few values."""
+        laws = (
+            random.random(rows),
+            np.exp(-random.exponential(3.0, rows)),
+            random.choice(random.random(3), rows),
+            np.clip(random.normal(0.5, 0.002, rows), 0, 1),
+        )
+        drawn = [laws[random.integers(len(laws))] for _ in self.columns]
+        if self.has_events:
+            drawn[-1] = random.integers(0, 2, rows).astype(float)
+        if self.has_label:
+            drawn.append((random.random(rows) < random.choice([0.05, 0.5])).astype(float))
+        return np.column_stack(drawn)
+
+
+def list_cases() -> list[Case]:
+    """List all kernels that are read from cells, statistics of order and tests."""
+    cases = [Case(name, ("a",)) for name in ORDER]
+    cases += [Case(name, ("a",), has_label=True) for name in (*TESTS, "shift")]
+    cases.append(Case("spearman", ("a", "b")))
+    cases.append(Case("within-cluster-scatter", ("a", "b"), has_label=True))
+    for name in sorted(CATALOG):
+        kernel = as_kernel(name)
+        if find_layout(kernel) is None:
+            continue
+        takes = [one.rstrip(".") for one in kernel.columns or ("any",)]
+        if takes[-1] in OF_CLASSES:
+            columns = ("a", "b") if len(takes) == 3 else ("a",)
+            cases.append(Case(name, columns, has_label=True))
+        elif name == "distance":  # several columns are projected, and refused without noise
+            cases.append(Case(name, ("a",)))
+        elif takes[-1] == "event?":
+            cases += [Case(name, ("a", "b")), Case(name, ("a", "b", "e"), has_events=True)]
+        else:
+            cases.append(Case(name, ("a", "b")[: len(takes)]))
+    return cases
+
+
+CASES = list_cases()
+
+
+def move(random: np.random.Generator, axis: Axis, column: FloatArray) -> FloatArray:
+    """Put every number anywhere in its cell, some at its lower end."""
+    if isinstance(axis, Labels):
+        return column
+    places = axis.find_bins(column)
+    low, high = axis.edges[places], axis.edges[places + 1]
+    share = random.choice([0.0, 1e-9, 0.5, 1 - 1e-9], len(column)) * (random.random() < 0.7)
+    moved = np.where(share > 0, low + share * (high - low), low)
+    return np.where(axis.find_bins(moved) == places, moved, column)
+
+
+def test_all_statistics_on_cells_are_here() -> None:
+    names = {case.name for case in CASES}
+    assert {"auc", "auc-difference", "concordance", "gini", "kendall-b", "variance"} <= names
+    assert len(CASES) >= 24
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{len(case.columns)}")
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rows=st.integers(0, 120),
+    least=st.sampled_from([1, 3, 5, 10]),
+    bins=st.sampled_from([2, 16, 32]),
+)
+@settings(max_examples=15, deadline=None)
+def test_a_value_can_be_anywhere_in_its_cell(
+    case: Case, seed: int, rows: int, least: int, bins: int
+) -> None:
+    random = np.random.default_rng(seed)
+    layout = cells_of(case.spec(f"least_cell = {least}\nbins = {bins}"))
+    own = case.draw(random, rows)
+    moved = own.copy()
+    for at, axis in enumerate(layout.column_axes or layout.axes):
+        moved[:, at] = move(random, axis, own[:, at])
+    assert rows == 0 or case.has_events or (moved != own).any()
+    assert layout.add_up(moved).tobytes() == layout.add_up(own).tobytes()
+    assert layout.is_filled(moved) == layout.is_filled(own)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{len(case.columns)}")
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rows=st.integers(0, 300),
+    least=st.sampled_from([3, 4, 5, 10]),
+    bins=st.sampled_from([2, 8, 32]),
+)
+@settings(max_examples=20, deadline=None)
+def test_no_number_is_of_few_rows(case: Case, seed: int, rows: int, least: int, bins: int) -> None:
+    random = np.random.default_rng(seed)
+    layout = cells_of(case.spec(f"least_cell = {least}\nbins = {bins}"))
+    own = case.draw(random, rows)
+    told = layout.add_up(own)
+    assert ((told == 0) | (told >= least)).all()
+    assert told[0] == (rows if layout.is_filled(own) else 0)
+    assert told[1:].sum() == told[0] * len(layout.tables)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), rows=st.integers(4, 80), least=st.sampled_from([1, 3, 5, 10])
+)
+@settings(max_examples=40, deadline=None)
+def test_a_summary_tells_no_more(seed: int, rows: int, least: int) -> None:
+    """What the lab keeps of rows is the same, in the same bytes."""
+    random, cells = np.random.default_rng(seed), pg.cells.Even(0, 1, 32)
+    labels = np.arange(rows) % 3
+    column = random.random(rows) ** random.choice([1, 3])
+    kept = [
+        pg.summarize(one, "kendall", labels=labels, cells=cells, least_cell=least)
+        for one in (column, move(random, cells.lay(), column))
+    ]
+    assert kept[0].to_bytes() == kept[1].to_bytes()
+    counts = np.asarray(kept[0].counts)
+    assert ((counts == 0) | (counts >= least)).all()
