@@ -48,10 +48,14 @@ def start(values: FloatArray, relaxation: float = 0.5) -> Averages:
 
 def exchange(state: Averages, i: int, j: int) -> None:
     """One exchange: the two nodes of the edge take their mean, or go past it."""
-    for c in range(state.z.shape[1]):
-        move = state.relaxation[0] * (state.z[j, c] - state.z[i, c])
-        state.z[i, c] += move
-        state.z[j, c] -= move
+    z, relaxation = state.z, state.relaxation[0]
+    for c in range(z.shape[1]):
+        if relaxation == 0.5:
+            z[i, c] = z[j, c] = (z[i, c] + z[j, c]) / 2
+        else:
+            move = relaxation * (z[j, c] - z[i, c])
+            z[i, c] += move
+            z[j, c] -= move
 
 
 # Continuized acceleration (Even et al. 2021): a second register, mixed in as time goes by.

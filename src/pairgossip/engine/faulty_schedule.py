@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.arrays import BoolArray, PairArray
+from pairgossip.arrays import IntArray, PairArray
 from pairgossip.engine.exchanges.spoil import Spoil
 from pairgossip.engine.schedule import TRIAL_FAULTS, Rings, Schedule, child, stream
 from pairgossip.errors import needed_for_speed
@@ -50,66 +50,75 @@ class FaultySchedule(Schedule):
         self._schedule, self._keeps_iterations = schedule, keeps_iterations
         faults = network.faults
         self._losses = Gaps(faults.loss, stream(seed, _LOSS))
-        self._has_sites = network.site_of is not None
-        self._looks_at_nodes = bool(
-            self._has_sites or faults.churn is not None or faults.delay or faults.crashed
-        )
         self._presence = presence.start_presence(network, stream(seed, _START))
         self._churn = stream(seed, _CHURN)
         self._gaps = np.empty(0)
-        self._loops: Any = presence
+        self._find_lost: Any = presence.find_lost
         if compiled:
             with needed_for_speed():
                 from pairgossip.engine import presence_loops
-            self._loops = presence_loops
+            self._find_lost = presence_loops.find_lost
         self._rung = 0
         self._block = Rings((), ())
 
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return those of the next exchanges that take place."""
         walks = self._schedule.draw(iterations)
-        lost = self._mark_lost(walks)
-        self._rung += len(walks[0])
-        self._block = Rings(walks, lost)
-        return tuple(map(self._leave_out, walks, lost))
-
-    def _leave_out(self, exchanges: PairArray, lost: BoolArray) -> PairArray:
-        """Return the exchanges that take place, and those in which a node meets itself."""
-        left = np.empty_like(exchanges)
-        return left[: self._loops.leave_out(exchanges, lost, self._keeps_iterations, left)]
-
-    def _mark_lost(self, walks: tuple[PairArray, ...]) -> tuple[BoolArray, ...]:
-        """Return which of the next exchanges do not take place."""
         count = len(walks)
-        lost = np.zeros(count * len(walks[0]), dtype=np.bool_)
-        lost[self._losses.take(len(lost))] = True
-        if self._looks_at_nodes:
-            exchanges = walks[0] if count == 1 else np.stack(walks, axis=1).reshape(-1, 2)
-            at, first = 0, self._rung + 1
-            while at < len(exchanges):
-                known = exchanges, count, first, at, lost, self._presence, self._gaps
-                at, used = self._loops.find_lost(*known)
-                self._gaps = self._gaps[used:]
-                if at < len(exchanges):
-                    more = self._churn.standard_exponential(_GAPS_AT_ONCE)
-                    self._gaps = np.concatenate([self._gaps, more])
-        return tuple(lost[walk::count] for walk in range(count))
+        lost, left = self._leave_out(
+            walks[0] if count == 1 else np.stack(walks, axis=1).reshape(-1, 2),
+            None if count == 1 else count,
+        )
+        self._rung += len(walks[0])
+        places = (lost,)
+        if count > 1:
+            places = tuple(lost[lost % count == walk] // count for walk in range(count))
+        self._block = Rings(walks, places)
+        return tuple(map(_meet_oneself, walks, places)) if self._keeps_iterations else (left,)
+
+    def _leave_out(
+        self, exchanges: PairArray, per_iteration: int | None
+    ) -> tuple[IntArray, PairArray]:
+        """Return the places of exchanges that do not take place, and those that do."""
+        rung = len(exchanges)
+        lost, left = np.empty(rung, dtype=np.int64), np.empty_like(exchanges)
+        messages_lost = np.append(self._losses.take(rung), rung)
+        at = gone = 0
+        while at < rung:
+            at, used, gone = self._find_lost(
+                exchanges, per_iteration, self._rung + 1, *self._presence, self._gaps,
+                messages_lost, at, gone, lost, left,
+            )  # fmt: skip
+            self._gaps = self._gaps[used:]
+            if at < rung:
+                messages_lost = messages_lost[messages_lost >= at]
+                more = self._churn.standard_exponential(_GAPS_AT_ONCE)
+                self._gaps = np.concatenate([self._gaps, more])
+        return lost[:gone], left[: rung - gone]
 
     def account(self, exchanges: tuple[PairArray, ...], made: int | None = None) -> Rings:
         """Return the exchanges that rang, and add up those that did not take place."""
         walks, lost = self._block
         if made is not None:
             end = made
-            if not self._keeps_iterations and made:
-                end = int(np.flatnonzero(~lost[0])[made - 1]) + 1
+            if not self._keeps_iterations:
+                made_before = lost[0] - np.arange(len(lost[0]))
+                end += int(np.searchsorted(made_before, made))
             walks = tuple(walk[:end] for walk in walks)
-            lost = tuple(gone[:end] for gone in lost)
-        self.lost += sum(int(np.count_nonzero(gone)) for gone in lost)
+            lost = tuple(places[: np.searchsorted(places, end)] for places in lost)
+        self.lost += sum(map(len, lost))
         return Rings(walks, lost)
 
     def time_of(self, exchange: int) -> float:
         """Return the time at which the exchange with this number rang on Poisson clocks."""
         return self._schedule.time_of(exchange)
+
+
+def _meet_oneself(exchanges: PairArray, lost: IntArray) -> PairArray:
+    """Let a node meet itself in the exchanges at these places."""
+    exchanges = exchanges.copy()
+    exchanges[lost, 1] = exchanges[lost, 0]
+    return exchanges
 
 
 def with_faults(

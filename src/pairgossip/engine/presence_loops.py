@@ -1,6 +1,6 @@
-"""Compiled loops over exchanges of which some do not take place."""
+"""The compiled loop over exchanges of which some do not take place."""
 
 from pairgossip.engine.loops import loop
 from pairgossip.faults import presence
 
-find_lost, leave_out = loop(presence.find_lost), loop(presence.leave_out)
+find_lost = loop(presence.find_lost)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
-from pairgossip.arrays import BoolArray, FloatArray, PairArray
+from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
 from pairgossip.graphs import Changing, Graph, edge_law
@@ -99,10 +99,10 @@ class _PoissonClock:
 
 
 class Rings(NamedTuple):
-    """The exchanges of a block, and which of them did not take place, if any did not."""
+    """The exchanges of a block, and the places of those that did not take place, if any did not."""
 
     exchanges: tuple[PairArray, ...]
-    lost: tuple[BoolArray, ...] = ()
+    lost: tuple[IntArray, ...] = ()
 
 
 class Schedule:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.algorithms.steps import own_observations
-from pairgossip.arrays import BoolArray, IntArray, PairArray
+from pairgossip.arrays import IntArray, PairArray
 from pairgossip.engine.exchanges.spoil import Spoil
 from pairgossip.engine.schedule import Schedule, child
 from pairgossip.errors import needed_for, needed_for_speed
@@ -80,12 +80,12 @@ class Meter:
                 from pairgossip.engine.estimation import loops
             self._loops = loops
 
-    def count(self, exchanges: tuple[PairArray, ...], lost: tuple[BoolArray, ...] = ()) -> None:
+    def count(self, exchanges: tuple[PairArray, ...], lost: tuple[IntArray, ...] = ()) -> None:
         """Add the exchanges of a block; a lone node makes none.
 
-        Of one that is lost a single message was sent.
+        Of one at the places that are lost a single message was sent.
         """
-        gone = failed = sum(map(int, map(np.count_nonzero, lost)))
+        gone = failed = sum(map(len, lost))
         if not self._all_cross:
             failed = sum(map(self._crossing, map(operator.getitem, exchanges, lost)))
         crossing = sum(map(self._crossing, exchanges)) - failed
@@ -112,14 +112,16 @@ class Meter:
         here, there = self._sites.take(exchanges).T
         return int(np.count_nonzero(here != there))
 
-    def _follow(self, held: IntArray, exchanges: PairArray, lost: BoolArray | None) -> int:
+    def _follow(self, held: IntArray, exchanges: PairArray, lost: IntArray | None) -> int:
         """Swap sets along the exchanges; return how many observations were sent.
 
         Of an exchange that is lost the first node has sent the set that it holds.
         """
         sizes = self._payload.set_sizes
         assert sizes is not None
-        once = np.zeros(len(exchanges), dtype=np.bool_) if lost is None else lost
+        once = np.zeros(len(exchanges), dtype=np.bool_)
+        if lost is not None:
+            once[lost] = True
         if sizes.min() == sizes.max():
             return (2 * len(exchanges) - int(np.count_nonzero(once))) * int(sizes[0])
         exchanges = np.where(once[:, None], exchanges[:, :1], exchanges)
@@ -135,8 +137,10 @@ class Meter:
         return total
 
 
-BLOCK = 1 << 13
-"""Iterations per block: small enough for the cache and for a quick Ctrl-C."""
+BLOCK = 1 << 15
+"""Iterations per block: few enough for the cache, and enough that compiled loops are most of it."""
+SHORT_BLOCK = 1 << 13
+"""The same where an iteration takes long, for a quick Ctrl-C."""
 
 _OnProgress = Callable[[int], None]
 _OnBlock = Callable[[int, tuple[PairArray, ...]], None]
@@ -165,6 +169,8 @@ class Trial(ABC, Generic[R]):
 
     _spoil: Spoil | None = None
     """What goes wrong on one side of exchanges."""
+    _block = SHORT_BLOCK
+    """How many iterations are made at once."""
 
     def __init__(
         self, checkpoints: IntArray, schedule: Schedule, meter: Meter, record: R, *, timed: bool
@@ -185,7 +191,7 @@ class Trial(ABC, Generic[R]):
         """Make this many iterations, or as many as are left, and write the record on the way."""
         last = min(self.done + iterations, int(self._checkpoints[-1]))
         while self.done < last:
-            block = min(BLOCK, self._next_stop() - self.done, last - self.done)
+            block = min(self._block, self._next_stop() - self.done, last - self.done)
             exchanges = self._schedule.draw(block)
             ended = self._exchange(exchanges)
             self._meter.count(*self._schedule.account(exchanges, ended))

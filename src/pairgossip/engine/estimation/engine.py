@@ -39,6 +39,8 @@ class Engine:
 
     has_undefined = False
     """Whether nodes may have no estimate yet, which is NaN then."""
+    is_compiled = True
+    """Whether compiled code carries out the exchanges."""
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
         """Carry out a block of iterations; return after how many of them the run ended by itself.
@@ -72,6 +74,8 @@ class LoneNode(Engine):
 
 class PlainEngine(Engine):
     """Steps the algorithm of a method as written, one iteration at a time."""
+
+    is_compiled = False
 
     def __init__(self, problem: Problem, how: Procedure) -> None:
         self._method = how.method
@@ -125,7 +129,7 @@ class Flooding(Engine):
         self.exchanges = 0
         """How many were made for it."""
         self._engine, self._numbers = engine, numbers
-        self.has_undefined = engine.has_undefined
+        self.has_undefined, self.is_compiled = engine.has_undefined, engine.is_compiled
         self._spread, self._needed = spread, needed
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:

@@ -25,7 +25,15 @@ from pairgossip.engine.schedule import (
     child,
 )
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
-from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
+from pairgossip.engine.trials import (
+    BLOCK,
+    BYTES_PER_NUMBER,
+    SHORT_BLOCK,
+    Meter,
+    Payload,
+    Record,
+    Trial,
+)
 from pairgossip.errors import InputError, needed_for_speed
 from pairgossip.faults import Faults
 from pairgossip.faults.network import FaultyNetwork
@@ -225,6 +233,7 @@ class EstimationTrial(Trial[TrialRecord]):
         self._setup, self._spoil = setup, setup.spoil(seed)
         self._problem = problem
         self._engine = build_engine(setup.engine, problem, setup.procedure, self._spoil)
+        self._block = BLOCK if self._engine.is_compiled else SHORT_BLOCK
         self._seen = SeenErrors()
         self._visitors: Visitors | None = None
         self._rows: RowErrors | None = None

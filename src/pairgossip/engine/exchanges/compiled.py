@@ -11,7 +11,7 @@ import dis
 import re
 import threading
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -120,6 +120,7 @@ def explain(refused: Exception, code: CodeType) -> str:
     return f"line {line} of {name} ({why[:120]})"
 
 
+@cache
 def _read_names(code: CodeType) -> set[str]:
     """Return the names that a function, or one inside it, reads from its module."""
     inner = [const for const in code.co_consts if isinstance(const, CodeType)]

@@ -15,6 +15,7 @@ from pairgossip.engine.exchanges.spoil import (
     Spoil,
     check_liars,
     choose_actions,
+    choose_attack,
     network_of,
     rows_of,
     spare_of,
@@ -37,6 +38,7 @@ class ExchangeEngine(Engine):
         self._name, self._form = method.name, form
         self._shape, self._is_counted = (problem.n, problem.components), problem.is_counted
         self._code: Any = written
+        self.is_compiled = compiled
         if compiled:
             with needed_for_speed():
                 from pairgossip.engine.exchanges import compiled as code
@@ -58,12 +60,11 @@ class ExchangeEngine(Engine):
     def _bind_spoiled(self, spoil: Spoil, exchange: Any, number: int, state: Any, h: Any) -> Any:
         """Return what carries out blocks of exchanges with faults, of one state."""
         form, faulty = self._form, spoil.faulty
-        attack = None
+        attack, prepare, is_counted = None, self._code.prepare, self._is_counted
         if faulty.network.is_liar.any():
             check_liars(self._name, form, state)
-            attack = faulty.attack
+            attack = choose_attack(form, faulty, prepare, is_counted=is_counted)
             self._may_lie_nan = not isinstance(faulty.faults.attack, str)
-        prepare, is_counted = self._code.prepare, self._is_counted
         actions = choose_actions(form, exchange, faulty, prepare, is_counted=is_counted)
         rows = rows_of(state, self._shape[0])
         network = network_of(faulty, number, len(self.states), vectors=form.vectors)

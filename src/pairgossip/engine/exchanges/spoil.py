@@ -85,6 +85,8 @@ def choose_actions(
     forge: Callable[..., None] = _forge_values
     if form.vectors:
         forge = _forge_sums if is_counted else _forge_vectors
+    if _lies_by_column(form, faulty):
+        forge = _never
     return Actions(
         exchange,
         prepare(lie_to_partner),
@@ -92,6 +94,22 @@ def choose_actions(
         prepare(clip),
         prepare(forge if form.forge is None else _as_forge(prepare(form.forge))),
     )
+
+
+def choose_attack(
+    form: InPlace, faulty: FaultyNetwork, prepare: Callable[..., Any], *, is_counted: bool
+) -> Callable[..., Any]:
+    """Return what liars send; of built-in attacks on vectors, what lets them hold that, too."""
+    attack = faulty.attack
+    if not _lies_by_column(form, faulty):
+        return attack
+    return _as_columns(prepare(attack), 1 if is_counted else 0)
+
+
+def _lies_by_column(form: InPlace, faulty: FaultyNetwork) -> bool:
+    """Whether an attack on vectors is one on each value apart, which needs no memory for them."""
+    holds_values = form.forge is None and form.read is InPlace._field_defaults["read"]
+    return form.vectors and holds_values and faulty.attack in ATTACKS.values()
 
 
 def network_of(faulty: FaultyNetwork, component: int, components: int, *, vectors: bool) -> Network:
@@ -154,6 +172,15 @@ def _forge_vectors(state: Any, k: int, values: Any) -> None:
 def _forge_sums(state: Any, k: int, values: Any) -> None:
     for c in range(len(values) - 1):  # a mean is a sum over the last: lies about both cancel
         state.z[k, c] = cut_lie(values[c])
+
+
+def _as_columns(attack: Any, left_out: int) -> Callable[..., None]:
+    def lie_by_column(z, liar, partner, clip, network):  # type: ignore[no-untyped-def]
+        for c in range(z.shape[1] - left_out):
+            known = Network(network.is_liar, network.indptr, network.indices, network.lie[c])
+            z[liar, c] = cut_lie(attack(z[:, c], liar, partner, clip[c], known))
+
+    return lie_by_column
 
 
 def _as_forge(forge: Any) -> Callable[..., None]:
