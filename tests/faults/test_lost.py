@@ -47,10 +47,10 @@ def draw(
     for block in blocks:
         exchanges = schedule.draw(block)
         drawn.append(np.stack(exchanges, axis=1) if keeps else exchanges[0])
-        flags = np.zeros((block, walks), dtype=bool)
+        is_lost = np.zeros((block, walks), dtype=bool)
         for walk, places in enumerate(schedule.account(exchanges).lost):
-            flags[places, walk] = True
-        lost.append(flags.ravel())
+            is_lost[places, walk] = True
+        lost.append(is_lost.ravel())
     flags = np.concatenate(lost)
     assert schedule.lost == flags.sum()
     return np.concatenate(drawn), flags.tolist()

@@ -41,14 +41,18 @@ class Averages(NamedTuple):
     relaxation: FloatArray
 
 
-def start(values: FloatArray, relaxation: float = 0.5) -> Averages:
+_HALF = (0.5,)
+
+
+def start(values: FloatArray, relaxation: float = 0.5) -> State | Averages:
     """Every node starts from its own values, shape (n, r)."""
-    return Averages(values, np.array([relaxation]))
+    return State(values) if relaxation == 0.5 else Averages(values, np.array([relaxation]))
 
 
-def exchange(state: Averages, i: int, j: int) -> None:
+def exchange(state: State | Averages, i: int, j: int) -> None:
     """One exchange: the two nodes of the edge take their mean, or go past it."""
-    z, relaxation = state.z, state.relaxation[0]
+    # Compiled for a state without relaxation this is a constant, which takes half the time.
+    z, relaxation = state.z, getattr(state, "relaxation", _HALF)[0]
     for c in range(z.shape[1]):
         if relaxation == 0.5:
             z[i, c] = z[j, c] = (z[i, c] + z[j, c]) / 2

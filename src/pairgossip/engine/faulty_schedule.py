@@ -82,7 +82,8 @@ class FaultySchedule(Schedule):
         """Return the places of exchanges that do not take place, and those that do."""
         rung = len(exchanges)
         lost, left = np.empty(rung, dtype=np.int64), np.empty_like(exchanges)
-        messages_lost = np.append(self._losses.take(rung), rung)
+        hits = self._losses.take(rung)
+        messages_lost = np.append(hits, rung) if len(hits) else np.array([rung])
         at = gone = 0
         while at < rung:
             at, used, gone = self._find_lost(

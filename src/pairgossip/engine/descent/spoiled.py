@@ -37,7 +37,7 @@ class SpoiledDescent:
         """Carry out a block of exchanges."""
         places, sides = self._half_losses.take(exchanges)
         faults.run_spoiled(
-            faults.Tools(_run, _first_lie, _copy_row),
+            faults.Tools(_run, _meet, _first_lie, _copy_row),
             faults.Actions(None, faults.lie_to_partner, _see, _find_clip, _forge),
             self._faulty.attack, self._engine, None, self._engine, self._spare,
             self._faulty.network, exchanges, places, sides,
@@ -54,6 +54,10 @@ def _run(
     exchange: None, engine: RowsEngine, h: None, block: PairArray, start: int, stop: int
 ) -> None:
     engine.advance(block[start:stop])
+
+
+def _meet(exchange: None, engine: RowsEngine, h: None, block: PairArray, s: int) -> None:
+    engine.advance(block[s : s + 1])
 
 
 def _first_lie(is_liar: BoolArray, block: PairArray, start: int, stop: int) -> int:

@@ -187,17 +187,23 @@ def _is_users(function: FunctionType) -> bool:
     return (function.__module__ or "").partition(".")[0] not in ("numpy", "numba")
 
 
+@_inlined
+def _meet(exchange, state, h, block, s):  # type: ignore[no-untyped-def]
+    """Carry out one exchange."""
+    # Numbers of nodes need no test for negative ones, and users may calculate with them.
+    i = np.intp(np.uint32(block[np.uint64(s), 0]))
+    j = np.intp(np.uint32(block[np.uint64(s), 1]))
+    exchange(state, i, j, h)
+
+
 @_called
 def _run(exchange, state, h, block, start, stop):  # type: ignore[no-untyped-def]
     """Carry out a part of a block of exchanges."""
     for s in range(start, stop):
-        # Numbers of nodes need no test for negative ones, and users may calculate with them.
-        i = np.intp(np.uint32(block[s, 0]))
-        j = np.intp(np.uint32(block[s, 1]))
-        exchange(state, i, j, h)
+        _meet(exchange, state, h, block, s)
 
 
-_TOOLS = spoil.Tools(_run, _inner(spoil.first_lie), _inlined(spoil.copy_row))
+_TOOLS = spoil.Tools(_run, _meet, _inner(spoil.first_lie), _inlined(spoil.copy_row))
 _run_spoiled = _called(spoil.run_spoiled)
 _BLOCK, _PLACES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 

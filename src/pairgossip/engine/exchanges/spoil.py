@@ -45,6 +45,8 @@ class Tools(NamedTuple):
 
     run: Any
     """``run(exchange, state, h, block, start, stop)`` carries out a part of a block."""
+    meet: Any
+    """``meet(exchange, state, h, block, s)`` carries out one exchange."""
     first_lie: Any
     copy_row: Any
 
@@ -218,22 +220,23 @@ def lie_to_partner(
 ) -> None:  # fmt: skip
     """Make an exchange in which the node of one side lies; spare rows hold those before it."""
     liar, partner = np.intp(block[s, side]), np.intp(block[s, 1 - side])
-    tools.run(actions.exchange, state, h, block, s, s + 1)
+    tools.meet(actions.exchange, state, h, block, s)
     tools.copy_row(rows, liar, spare, 2)
     tools.copy_row(spare, side, rows, liar)
     tools.copy_row(spare, 1 - side, rows, partner)
     z = actions.see(state)
     clip = actions.clip(state, z, partner, liar, network)
     actions.forge(state, liar, attack(z, liar, partner, clip, network))
-    tools.run(actions.exchange, state, h, block, s, s + 1)
+    tools.meet(actions.exchange, state, h, block, s)
     tools.copy_row(spare, 2, rows, liar)
 
 
 def first_lie(is_liar: Any, block: PairArray, start: int, stop: int) -> int:
     """Return the first exchange from ``start`` on in which one of two lies, or ``stop``."""
-    for s in range(start, stop):
+    for at in range(start, stop):
+        s = np.uint64(at)
         if is_liar[np.uint32(block[s, 0])] != is_liar[np.uint32(block[s, 1])]:
-            return s
+            return at
     return stop
 
 
@@ -255,7 +258,7 @@ def run_spoiled(
         tools.copy_row(rows, i, spare, 0)
         tools.copy_row(rows, j, spare, 1)
         if is_liar[i] == is_liar[j]:
-            tools.run(actions.exchange, state, h, block, fault, start)
+            tools.meet(actions.exchange, state, h, block, fault)
         else:
             side = 0 if is_liar[i] else 1
             actions.lie(tools, actions, attack, state, h, block, fault, side, rows, spare, network)

@@ -51,7 +51,11 @@ def _run(exchange: Any, state: Any, h: Any, block: PairArray, start: int, stop: 
         exchange(state, i, j, h)
 
 
-_TOOLS = spoil.Tools(_run, spoil.first_lie, spoil.copy_row)
+def _meet(exchange: Any, state: Any, h: Any, block: PairArray, s: int) -> None:
+    exchange(state, *block[s].tolist(), h)
+
+
+_TOOLS = spoil.Tools(_run, _meet, spoil.first_lie, spoil.copy_row)
 
 
 def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
