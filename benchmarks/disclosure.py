@@ -42,7 +42,9 @@ import numpy as np
 import pairgossip as pg
 from benchmarks.knowledge import (
     Knowledge,
+    chance_of_some,
     compare_by_force,
+    count,
     find_table,
     likely,
     likely_before,
@@ -60,6 +62,7 @@ from benchmarks.questions import (
     Question,
     Site,
     ask_register,
+    draw_scores,
 )
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.spec.spec import parse_spec
@@ -326,6 +329,26 @@ def print_erased(sizes: Mapping[int, int]) -> None:
         print(shown)
 
 
+def print_outlier() -> None:
+    """Print whether a report tells that one row lies far from all others."""
+    print("\nA row far above the other 139, lognormal: how probable it is to others that a row is")
+    print("above the middle of the range, if one is; if none is (in parentheses: without reports)")
+    random, shown, rows = np.random.default_rng(5), "", 140
+    law = count(EVEN, draw_scores(random, "lognormal", np.zeros(100_000, dtype=bool)))
+    rates = rows * (0.99 * law / law.sum() + 0.01 / len(law))
+    plain = np.minimum(draw_scores(random, "lognormal", np.zeros(rows, dtype=bool)), 0.3)
+    for least in LEAST:
+        found = []
+        for values in (np.append(plain[1:], 0.9), plain):
+            known = Knowledge(EVEN, rows)
+            known.hear(EVEN, report(EVEN, values, least), least)
+            known.close()
+            found.append(chance_of_some(known, rates, 128))
+        shown += f"  k = {least}: {found[0]:.2f}, {found[1]:.2f}"
+    before = 1.0 - (1.0 - rates[128:].sum() / rates.sum()) ** rows
+    print(f"{shown}  ({before:.2f})")
+
+
 def draw_rows(random: np.random.Generator, rows: int) -> FloatArray:
     """Draw even scores of one class, and higher ones of another: the AUC is 0.77."""
     died = random.random(rows) < 0.5
@@ -338,10 +361,10 @@ def print_blocks(draws: Mapping[int, int]) -> int:
     print("\nAUC of even scores in 256 cells, five sites: root mean square error; mean bracket")
     print(f"{'rows':>6} {'sampling':>9}  " + "".join(f"{'k = ' + str(k):>18}" for k in LEAST))
     cells, missed = pg.cells.Even(0.0, 1.0, 256), 0
-    for rows, count in draws.items():
+    for rows, times in draws.items():
         random = np.random.default_rng(rows)
-        off, sampling = np.zeros((2, len(LEAST), count)), []
-        for draw in range(count):
+        off, sampling = np.zeros((2, len(LEAST), times)), []
+        for draw in range(times):
             parts = [draw_rows(random, rows) for _ in range(SITES)]
             exact = pg.exact(np.concatenate(parts), "auc", interval=0.95)
             sampling.append(exact.error)
@@ -376,9 +399,9 @@ def print_noise(draws: Mapping[int, int]) -> None:
     """Print how far the AUC from few noisy cells is off."""
     print("\nAUC from noisy counts, five sites, four honest: root mean square error from the rows")
     print(f"{'rows':>6}  " + "".join(f"{f'epsilon {e:g}: 16 / 32 / 64':>30}" for e in EPSILONS))
-    for rows, count in draws.items():
+    for rows, times in draws.items():
         random, shown = np.random.default_rng(rows), f"{rows:6,}  "
-        studies = [[draw_rows(random, rows) for _ in range(SITES)] for _ in range(count)]
+        studies = [[draw_rows(random, rows) for _ in range(SITES)] for _ in range(times)]
         for epsilon in EPSILONS:
             errors = [_noisy_error(studies, cells, epsilon) for cells in NOISE_CELLS]
             shown += f"{' / '.join(f'{error:.4f}' for error in errors):>30}"
@@ -411,6 +434,7 @@ def main() -> int:
     sizes = {140: 1} if is_quick else SIZES
     holds = print_shares(sizes, LAWS[:1] if is_quick else LAWS)
     print_erased(sizes)
+    print_outlier()
     missed = print_blocks({140: 2} if is_quick else ERROR_DRAWS)
     print_noise({140: 1} if is_quick else NOISE_DRAWS)
     print("\nQuestions after the first: " + "; ".join(one.name for one in MORE))

@@ -226,6 +226,14 @@ def likely(known: Knowledge, rates: FloatArray, most: int, level: float = 0.95) 
     return np.cumsum(marks)[:-1] > 0
 
 
+def chance_of_some(known: Knowledge, rates: FloatArray, edge: int) -> float:
+    """Return how probable it is that a row lies above an edge, given all that is known."""
+    law = np.ones(1)
+    for step in _find_steps(known, rates)[:edge]:
+        law = law @ step
+    return float(1.0 - law[np.arange(known.low[edge], known.high[edge] + 1) == known.rows].sum())
+
+
 def _find_steps(known: Knowledge, rates: FloatArray) -> list[FloatArray]:
     """Return how probable every number below an edge is, given the number below the one before."""
     steps, ahead = [], np.ones(1)

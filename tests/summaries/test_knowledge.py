@@ -7,9 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks.disclosure import Observer
 from benchmarks.knowledge import (
     Knowledge,
     add_up,
+    chance_of_some,
     compare_by_force,
     count,
     find_table,
@@ -17,6 +19,7 @@ from benchmarks.knowledge import (
     likely_before,
     report,
 )
+from benchmarks.questions import BATCH, FIRST, MORE, RECOMPUTED, Site, ask_register
 from pairgossip.summaries.tree import lay_tree
 
 ONE = tuple(range(7))
@@ -113,6 +116,8 @@ def test_what_is_likely_by_going_through_all_tables() -> None:
         known.hear(edges, reports[chosen], least)
         known.close()
         alike = (reports == reports[chosen]).all(axis=1)
+        above = weights[alike & (tables[:, 2:].sum(axis=1) > 0)].sum() / weights[alike].sum()
+        assert chance_of_some(known, rates, 2) == pytest.approx(above)
         for found, which in (
             (likely(known, rates, 2, level), alike),
             (likely_before(rates, rows, 2, level), np.ones(len(tables), dtype=bool)),
@@ -125,3 +130,18 @@ def test_what_is_likely_by_going_through_all_tables() -> None:
             assert (found == expected).all()
             marked += found.sum()
     assert marked > 10
+
+
+def test_registers_refuse_all_but_new_rows_and_what_they_cannot_know() -> None:
+    sites = [Site.draw(np.random.default_rng(seed), "logistic", 140) for seed in range(2)]
+    for site in sites:
+        careful, plain = (
+            {one.name for one in ask_register(site, is_careful=careful)}
+            for careful in (True, False)
+        )
+        assert careful == {FIRST.name, BATCH}
+        assert plain == {FIRST.name, BATCH, RECOMPUTED}
+    batch = next(one for one in MORE if one.name == BATCH)
+    assert Observer(sites[:1], [FIRST, batch], 3).place() == 0.0
+    assert Observer(sites, [FIRST, batch], 3).place() == 0.0
+    assert Observer(sites[:1], [FIRST, *MORE], 3).place() > 0.2
