@@ -136,6 +136,8 @@ def test_advice_on_blocks_and_noise() -> None:
     assert "Only noise bounds what is learned about one person" in noise
     (_, blocked) = advise([*blocks[:1], tried(3, 0.05, NARROW), tried(None, interval=WIDE)])
     assert blocked.startswith("Blocks cost less: the 95 % interval is 0.2 wide with k = 3, 1 with")
+    (_, same) = advise([*blocks, tried(None, interval=(0.0, 0.95))])
+    assert same.startswith("Blocks and noise cost about the same: the 95 % interval is 1 wide")
     (_, nothing) = advise([*blocks, tried(None)])
     assert nothing == "Blocks cost less: with epsilon = 1 there is no interval."
     (_, tested) = advise([tried(3, 0.01, p=0.04), tried(None)])

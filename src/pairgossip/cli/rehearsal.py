@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LEAST = (1, 3, 5, 10)
 """Least numbers of rows that are counted, to choose from."""
 _EPSILON = 1.0
+_ALIKE = 1.1
+"""Ratio of widths up to which two rules cost about the same."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,11 @@ def _advise_rule(blocks: Sequence[Tried], noisy: Sequence[Tried]) -> Iterator[st
     if math.isnan(widths[1]):
         yield f"Blocks cost less: with {noise.name} there is no interval."
         return
-    less = "Blocks cost" if widths[0] <= widths[1] else "Noise costs"
+    if max(widths) <= _ALIKE * min(widths):  # noise is drawn anew each time
+        less = "Blocks and noise cost about the same"
+    else:
+        less = "Blocks cost less" if widths[0] < widths[1] else "Noise costs less"
     yield (
-        f"{less} less: the 95 % interval is {_show(widths[0])} wide with {block.name}, "
+        f"{less}: the 95 % interval is {_show(widths[0])} wide with {block.name}, "
         f"{_show(widths[1])} with {noise.name}. Only noise bounds what is learned about one person."
     )
