@@ -216,7 +216,8 @@ def bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
     """
     given = (*arguments, *others)
     kinds = tuple(one.kind if isinstance(one, Pointer) else typeof(one) for one in given)
-    function.compile(kinds)
+    if kinds not in function.overloads:  # numba would look for it for longer
+        function.compile(kinds)
     first = (one.function if isinstance(one, Pointer) else one for one in arguments)
     compiled: Any = function.overloads[kinds]
     return partial(compiled.entry_point, *first)
