@@ -16,7 +16,6 @@ from pairgossip.errors import InputError
 from pairgossip.peer.storage.folder import REGISTER_VARIABLE
 from pairgossip.peer.storage.releases import (
     Snapshot,
-    layout_text,
     prepare_release,
     registers_of,
     tell_release,
@@ -214,13 +213,9 @@ def ask_register(site: Site, *, is_careful: bool) -> list[Question]:
                 ids=[f"row {row}" for row in rows] if is_careful else None,
                 same=(("risk", question.column),) if is_careful else (),
             )
-            # No decision depends on k, which is a part of the layout's text alone.
-            layout = layout_text(cells=question.edges.tolist(), least_cell=3)
             places = registers_of(source)
             try:
-                key = prepare_release(
-                    places, snapshot, layout, question.name, table=Path(name) / "tables"
-                )
+                key = prepare_release(places, snapshot, question.name, table=Path(name) / "tables")
                 tell_release(places, key, "bit")
             except InputError:
                 continue

@@ -78,7 +78,7 @@ def test_what_was_told_is_not_released_again(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError) as refused:
         make(tmp_path, "again", copy, text)
     kept, study = (tmp_path / "first" / "tables").resolve(), first.read_spec().hash[:12]
-    assert "column 'risk' of 55 rows went out on 2" in str(refused.value)
+    assert "Column 'risk' of 55 of these rows went out on 2" in str(refused.value)
     assert f"to study {study} as a table" in str(refused.value)
     assert f"read the kept table {kept} (peer result --reading), or give" in str(refused.value)
     assert not (tmp_path / "again").exists()
@@ -103,7 +103,7 @@ def test_ids_find_rows_that_were_computed_anew(tmp_path: Path) -> None:
 
     tell_releases(make_with_id("first", write(tmp_path / "a.csv")))
     again = write(tmp_path / "b.csv", np.sqrt(RISK))
-    with pytest.raises(InputError, match="column 'risk' of 60 rows went out"):
+    with pytest.raises(InputError, match="Column 'risk' of 60 of these rows went out"):
         make_with_id("again", again)
     make(tmp_path, "by-values", again)
     make_with_id("others", write(tmp_path / "c.csv", np.sqrt(RISK), "Q"))
@@ -116,6 +116,9 @@ def test_functions_of_one_another_are_two_tables_of_one_column(tmp_path: Path) -
     spec.write_text(DIFFERENCE)
     with pytest.raises(InputError, match=r"correlation of 1\.000.* with --same risk,logit$"):
         create_home(tmp_path / "a", "a", spec, data)
+    for wrong in (("risk",), ("risk", "risk"), ("age", "years")):
+        with pytest.raises(InputError, match=r"must name two columns or more.*\(risk, logit, died"):
+            create_home(tmp_path / "a", "a", spec, data, same=(wrong,))
     create_home(tmp_path / "a", "a", spec, data, same=(("risk", "logit"),))
     spec.write_text(DIFFERENCE.replace("auc-difference", "kendall").replace('label = "died"', ""))
     spec.write_text(spec.read_text().replace("died = [0, 1]", ""))
@@ -126,7 +129,7 @@ def test_added_rows_are_a_release_of_their_own(tmp_path: Path) -> None:
     home = make(tmp_path, "first", write(tmp_path / "a.csv"))
     tell_releases(home)
     old = write(tmp_path / "more.csv", np.append(RISK[:10], RNG.random(10)))
-    with pytest.raises(InputError, match="column 'risk' of 10 rows went out"):
+    with pytest.raises(InputError, match="Column 'risk' of 10 of these rows went out"):
         request_growth(home, old)
     assert not home.next_data.exists()
     new, said = write(tmp_path / "new.csv", RNG.random(20)), list[str]()
@@ -140,7 +143,7 @@ def test_added_rows_are_a_release_of_their_own(tmp_path: Path) -> None:
         (users,) = [one for one in registers.values() if len(one.releases) == 2]
     assert [old.outcome for old in users.releases] == ["prepared", "table"]
     tell_releases(home)
-    with pytest.raises(InputError, match="column 'risk' of 20 rows went out"):
+    with pytest.raises(InputError, match="Column 'risk' of 20 of these rows went out"):
         make(tmp_path, "again", new)
 
 

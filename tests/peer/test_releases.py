@@ -20,7 +20,6 @@ from pairgossip.peer.storage.releases import (
     Snapshot,
     check_release,
     find_releases,
-    layout_text,
     prepare_release,
     refuse_functions,
     registers_of,
@@ -28,9 +27,6 @@ from pairgossip.peer.storage.releases import (
 )
 
 ROWS = 140
-BLOCKS = layout_text(cells="even 0 1 256", classes=[0, 1], groups=[], least_cell=3)
-FINER = layout_text(cells="even 0 1 512", classes=[0, 1], groups=[], least_cell=3)
-NOISE = layout_text(cells="even 0 1 32", classes=[0, 1], groups=[], epsilon=1.0)
 RNG = np.random.default_rng(8)
 RISK, DIED = RNG.random(ROWS), (RNG.random(ROWS) < 0.3).astype(float)
 OTHERS = RNG.random(ROWS)
@@ -48,22 +44,17 @@ def snapshot(data: Path, risk: FloatArray = RISK, name: str = "risk", **more: ob
     return Snapshot(data, {name: risk}, {"died": DIED[: len(risk)]}, **more)  # type: ignore[arg-type]
 
 
-def prepare(
-    given: Snapshot, study: str = "first", layout: str = BLOCKS, *, is_visible: bool = False
-) -> str:
-    places, table = registers_of(given.source), "/peer/tables/1"
-    return prepare_release(places, given, layout, study, table=table, is_visible=is_visible)
+def prepare(given: Snapshot, study: str = "first", **rule: bool) -> str:
+    return prepare_release(registers_of(given.source), given, study, table="/peer/tables/1", **rule)
 
 
 def note(
     given: Snapshot,
     study: str = "first",
-    layout: str = BLOCKS,
     outcome: Outcome = "bit",
-    *,
-    is_visible: bool = False,
+    **rule: bool,
 ) -> str:
-    key = prepare(given, study, layout, is_visible=is_visible)
+    key = prepare(given, study, **rule)
     each: tuple[Outcome, ...] = ("bit", outcome)
     for one in each:
         tell_release(registers_of(given.source), key, one)
@@ -175,8 +166,8 @@ def test_columns_of_few_values_count_by_source_and_name(data: Path) -> None:
     note(Snapshot(data, {"age": age}))
     (found,) = find_releases(registers_of(data), Snapshot(data, {"age": other}))
     assert (found.columns, found.rows) == (("age",), None)
-    assert "rows of this file" in found.refusal()
-    assert "name a column of ids" in found.refusal()
+    assert found.refusal().startswith("Column 'age' of these rows went out on")
+    assert "--id" not in found.refusal()  # which tells nothing apart that was noted without
     elsewhere = data.with_name("b.csv")
     assert count(Snapshot(elsewhere, {"years": age[::-1]})) == [1000]  # a whole copy
     assert count(Snapshot(elsewhere, {"age": age[1:]})) == []
@@ -198,6 +189,21 @@ def test_a_few_rows_that_values_cannot_tell_count_by_source_and_name(data: Path)
     note(Snapshot(data, {"risk": old}))
     assert count(Snapshot(data, {"risk": old[:10]})) == [None]
     assert count(Snapshot(data, {"risk": new})) == []
+
+
+def test_standard_input_is_not_always_one_file(data: Path) -> None:
+    old, new = np.random.default_rng(1).integers(20, 90, (2, 1000)).astype(float)
+    note(Snapshot(Path("-"), {"age": old}))
+    assert count(Snapshot(Path("-"), {"age": new})) == []
+    assert count(Snapshot(Path("-"), {"age": old[::-1]})) == [1000]
+
+
+def test_ids_are_advised_where_they_help(data: Path) -> None:
+    age = np.random.default_rng(1).integers(20, 90, 1000).astype(float)
+    note(Snapshot(data, {"age": age}, ids=[f"P{k}" for k in range(1000)]))
+    (found,) = find_releases(registers_of(data), Snapshot(data, {"age": age[1:]}))
+    assert found.rows is None and "or --id if they are other rows" in found.refusal()
+    assert count(Snapshot(data, {"age": age[1:]}, ids=[f"Q{k}" for k in range(999)])) == []
 
 
 def test_what_many_rows_have_says_nothing_of_a_row(data: Path) -> None:
@@ -222,7 +228,7 @@ def test_a_class_of_other_columns_is_no_release_of_it(data: Path) -> None:
 def test_the_smallest_and_the_largest(data: Path, values: list[float]) -> None:
     given = Snapshot(data, {"x": np.array(values), "y": np.arange(float(len(values)))})
     refuse_functions(given)
-    assert check_release(registers_of(data), given, BLOCKS) == []
+    assert check_release(registers_of(data), given) == []
     assert len(note(given)) == 32
 
 
@@ -241,35 +247,31 @@ def test_the_same_release_again_is_fine(data: Path) -> None:
     assert (found.release.outcome, found.release.key) == ("table", key)
 
 
-@pytest.mark.parametrize(
-    ("study", "layout", "rows"),
-    [("second", BLOCKS, RISK), ("first", FINER, RISK), ("first", BLOCKS, RISK[1:])],
-    ids=["study", "layout", "rows"],
-)
+@pytest.mark.parametrize(("study", "rows"), [("second", RISK), ("first", RISK[1:])])
 def test_another_release_is_refused_or_accepted_in_words(
-    data: Path, study: str, layout: str, rows: FloatArray
+    data: Path, study: str, rows: FloatArray
 ) -> None:
     key, given, places = note(snapshot(data)), snapshot(data, rows), registers_of(data)
     sentence = (
-        rf"In this data column 'risk' of {len(rows)} rows went out on \d{{4}}-\d\d-\d\d to study "
+        rf"Column 'risk' of {len(rows)} of these rows went out on \d{{4}}-\d\d-\d\d to study "
         r"first as a table, unless only the first bit of it was told, and with a second release "
         r"others can subtract: read the kept table /peer/tables/1 \(peer result --reading\), or "
         r"give --visible\."
     )
     with pytest.raises(InputError, match=f"^{sentence}$"):
-        prepare(given, study, layout)
+        prepare(given, study)
     with pytest.raises(InputError, match=f"^{sentence}$"):
-        check_release(places, given, layout)
-    (said,) = check_release(places, given, layout, is_visible=True)
+        check_release(places, given)
+    (said,) = check_release(places, given, is_visible=True)
     assert said.endswith("members of both studies can subtract.")
-    second = note(given, study, layout, is_visible=True)
+    second = note(given, study, is_visible=True)
     assert len(find_releases(places, snapshot(data))) == 2
     # Either goes on after a restart, and no third one comes in.
     for one in (key, second):
         tell_release(places, one)
     assert len(find_releases(places, snapshot(data))) == 2
     with pytest.raises(InputError, match="others can subtract"):
-        prepare(given, "third", layout)
+        prepare(given, "third")
 
 
 def test_of_two_that_are_prepared_one_is_told(data: Path) -> None:
@@ -301,21 +303,23 @@ def test_whatever_came_of_it_was_a_release(data: Path, outcome: Outcome) -> None
     assert ("read the kept table" in str(refused.value)) == (outcome == "bit")
 
 
-@pytest.mark.parametrize(("first", "second"), [(BLOCKS, NOISE), (NOISE, BLOCKS)])
-def test_noise_and_exact_counts_exclude_each_other(data: Path, first: str, second: str) -> None:
-    note(snapshot(data), layout=first)
-    with pytest.raises(InputError, match="noise bounds nothing beside exact counts"):
-        note(snapshot(data), "second", second, is_visible=True)
+@pytest.mark.parametrize("had_noise", [False, True])
+def test_noise_and_exact_counts_exclude_each_other(data: Path, had_noise: bool) -> None:
+    note(snapshot(data), has_noise=had_noise)
+    with pytest.raises(
+        InputError, match="noise bounds nothing beside exact counts: read the kept table /peer"
+    ):
+        note(snapshot(data), "second", has_noise=not had_noise, is_visible=True)
     # Noise after noise costs epsilon, which the ledger adds up; counts after counts are refused.
-    if first == NOISE:
-        note(snapshot(data), "second", first)
+    if had_noise:
+        note(snapshot(data), "second", has_noise=True)
     else:
         with pytest.raises(InputError, match="others can subtract"):
-            note(snapshot(data), "second", first)
+            note(snapshot(data), "second")
 
 
 def test_a_check_notes_nothing(data: Path) -> None:
-    assert check_release(registers_of(data), snapshot(data), BLOCKS) == []
+    assert check_release(registers_of(data), snapshot(data)) == []
     assert not any(place.exists() for place in registers_of(data))
 
 
@@ -376,12 +380,12 @@ def test_a_missing_register_is_refused(data: Path) -> None:
     places = beside, own = registers_of(data)
     prepare(snapshot(data))
     beside.unlink()
-    assert check_release(places, snapshot(data, OTHERS), BLOCKS) == []  # nothing was told yet
+    assert check_release(places, snapshot(data, OTHERS)) == []  # nothing was told yet
     key = note(snapshot(data))
     tell_release((beside, own.with_name("away")), key, "table")  # one of them is enough
     beside.unlink()
     with pytest.raises(InputError, match=rf"no register of releases {beside} any more"):
-        check_release(places, snapshot(data, OTHERS), BLOCKS)
+        check_release(places, snapshot(data, OTHERS))
     own.unlink()
     with pytest.raises(InputError, match=rf"knows this peer's rows is not there \({beside} and"):
         tell_release(places, key)

@@ -125,7 +125,7 @@ def init_command(
         least_cell=least_cell,
         allow=_allowed(allow) or None,
         row_id=id_,
-        same=tuple(tuple(one.split(",")) for one in same) or None,
+        same=tuple(tuple(map(str.strip, one.split(","))) for one in same) or None,
     )
     leaves: list[str] = []
     made = make_folder(

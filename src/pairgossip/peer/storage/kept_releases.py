@@ -21,7 +21,6 @@ from pairgossip.peer.storage.releases import (
     Outcome,
     Snapshot,
     check_release,
-    layout_text,
     prepare_release,
     refuse_functions,
     registers_of,
@@ -69,11 +68,13 @@ class PlannedRelease:
         if not releases_tables(self.spec):
             self._refuse_options()
             return []
+        self._check_same()
         snapshot = self._snapshot
         if self._has_several_tables:
             refuse_functions(snapshot)
-        layout, is_visible = _layout_of(self.spec), self.options.is_visible
-        accepted = check_release(self._places, snapshot, layout, is_visible=is_visible)
+        accepted = check_release(
+            self._places, snapshot, has_noise=self._has_noise, is_visible=self.options.is_visible
+        )
         name = self.settings.row_id
         by = "their values only (--id names a column of ids)" if name is None else f"'{name}'"
         noted = f"{self._places[0]} notes what is released of these rows, and knows them by {by}."
@@ -89,13 +90,22 @@ class PlannedRelease:
         key = prepare_release(
             self._places,
             self._snapshot,
-            _layout_of(self.spec),
             self.spec.hash,
             table=folder / "tables",
+            has_noise=self._has_noise,
             is_visible=self.options.is_visible,
         )
         kept = _Kept(key, tuple(map(str, self._places)))
         files.write_json_file(home.releases, msgspec.to_builtins(_List((*_read_kept(home), kept))))
+
+    def _check_same(self) -> None:
+        for names in self.settings.same:
+            if len(set(names)) < 2 or not set(names) & set(self.spec.observed):
+                raise InputError(
+                    f"--same {','.join(names)} must name two columns or more that are functions of "
+                    f"one another, one of them in the specification ("
+                    f"{', '.join(self.spec.observed)})."
+                )
 
     def _refuse_options(self) -> None:
         settings, options = self.settings, self.options
@@ -110,6 +120,10 @@ class PlannedRelease:
                     f"{option} is for tables of counts, and this specification has none: leave it "
                     "out."
                 )
+
+    @property
+    def _has_noise(self) -> bool:
+        return self.spec.noise is not None
 
     @property
     def _places(self) -> tuple[Path, ...]:
@@ -134,12 +148,6 @@ class PlannedRelease:
 def releases_tables(spec: Spec) -> bool:
     """Return whether a run releases tables of counts."""
     return spec.is_sums and spec.kernel is not None
-
-
-def _layout_of(spec: Spec) -> str:
-    parts = msgspec.to_builtins(spec)
-    told = {name: parts[name] for name in ("kernel", "columns", "ranges", "label", "algorithm")}
-    return layout_text(**told, **({} if spec.noise is None else {"epsilon": spec.noise.epsilon}))
 
 
 def _read_ids(data: Path, column: str) -> list[str]:

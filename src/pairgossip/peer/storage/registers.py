@@ -27,7 +27,7 @@ from pairgossip.peer.storage.row_names import (
 )
 from pairgossip.peer.storage.sealed import SealedFiles, sync_file
 from pairgossip.tables import STANDARD_INPUT
-from pairgossip.text import format_count, join_names
+from pairgossip.text import join_names
 
 Outcome = Literal["prepared", "bit", "zeros", "no table", "table"]
 """What came of a release: nothing was told yet; only its first bit, as far as is known; ..."""
@@ -46,7 +46,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """By which the folder of a peer knows it."""
     columns: tuple[str, ...]
     """Those that were counted in cells."""
-    layout: str
+    has_noise: bool
     study: str
     when: str
     outcome: Outcome
@@ -55,7 +55,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     is_visible: bool
     """Whether the operator accepts that others can subtract."""
     source: str
-    """The file's path, as a keyed hash."""
+    """The file's path, as a keyed hash; empty for standard input."""
     ids: bytes
     values: dict[str, ColumnNames]
     """Of all columns, with labels, groups and strata."""
@@ -130,26 +130,29 @@ class Overlap(NamedTuple):
 
     def sentence(self) -> str:
         """Say what was released."""
-        noun = "column" if len(self.columns) == 1 else "columns"
+        noun = "Column" if len(self.columns) == 1 else "Columns"
         names = join_names([f"'{name}'" for name in self.columns])
-        rows = "rows of this file" if self.rows is None else format_count(self.rows, "row")
+        rows = "these rows" if self.rows is None else f"{self.rows:,} of these rows"
         old = self.release
         return (
-            f"In this data {noun} {names} of {rows} went out on {old.when[:10]} to study "
-            f"{old.study[:12]} as {_OUTCOMES[old.outcome]}"
+            f"{noun} {names} of {rows} went out on {old.when[:10]} to study {old.study[:12]} as "
+            f"{_OUTCOMES[old.outcome]}"
         )
+
+    @property
+    def remedy(self) -> str:
+        """What to do instead of a second release."""
+        if self.release.outcome in ("table", "bit"):
+            return f"read the kept table {self.release.table} (peer result --reading)"
+        return "take rows that were not asked for before"
 
     def refusal(self) -> str:
         """Say why not again, and what to do instead."""
-        way = (
-            f"read the kept table {self.release.table} (peer result --reading)"
-            if self.release.outcome in ("table", "bit")
-            else "take rows that were not asked for before"
-        )
-        unsure = "" if self.rows is not None else ", or name a column of ids (--id) if not the same"
+        is_unsure = self.rows is None and self.release.ids
+        by_ids = ", or --id if they are other rows: then they are known by ids" if is_unsure else ""
         return (
-            f"{self.sentence()}, and with a second release others can subtract: {way}, or give "
-            f"--visible{unsure}."
+            f"{self.sentence()}, and with a second release others can subtract: {self.remedy}, or "
+            f"give --visible{by_ids}."
         )
 
 
@@ -167,12 +170,15 @@ class NamedRows:
         """Name the rows of a snapshot."""
         every = {**snapshot.columns, **snapshot.classes}
         ids = {one.strip().encode() for one in snapshot.ids or ()} - {b""}
-        path = os.fsencode(snapshot.source.resolve())
+        source = ""
+        if snapshot.source != STANDARD_INPUT:
+            path = os.fsencode(snapshot.source.resolve())
+            source = hashlib.blake2b(path, key=secret, digest_size=16).hexdigest()
         return cls(
             snapshot,
             {name: name_column(secret, values) for name, values in every.items()},
             np.sort(hash_names(secret, ids)),
-            hashlib.blake2b(path, key=secret, digest_size=16).hexdigest(),
+            source,
         )
 
     def find(self, register: Register) -> list[Overlap]:
@@ -198,7 +204,7 @@ class NamedRows:
         is_told_apart = (len(self.ids) > 0 and len(ids) > 0) or any(
             count is not None for (name, other), count in shared.items() if name == other
         )
-        is_near = rows > 0 or (old.source == self.source and not is_told_apart)
+        is_near = rows > 0 or (old.source == self.source != "" and not is_told_apart)
         columns = (
             name
             for (name, other), count in shared.items()
@@ -229,14 +235,14 @@ def name_rows(
             by_secret[one.secret] = NamedRows.of(one.secret, snapshot)
     named = {place: by_secret[one.secret] for place, one in registers.items()}
     is_known = any(
-        old.source == named[place].source and old.is_told
+        old.source == named[place].source != "" and old.is_told
         for place, one in registers.items()
         for old in one.releases
     )
-    if is_known and places[0] not in registers and snapshot.source != STANDARD_INPUT:
+    if is_known and places[0] not in registers:
         raise InputError(
             f"There is no register of releases {places[0]} any more, and what was told would be "
-            f"told again: put it back."
+            f"told again: put it back, or give --register as before."
         )
     return named
 

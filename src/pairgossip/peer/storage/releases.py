@@ -13,13 +13,11 @@ written with fewer digits, nor some of the rows by columns of few different valu
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import secrets
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -48,7 +46,6 @@ __all__ = [
     "Snapshot",
     "check_release",
     "find_releases",
-    "layout_text",
     "prepare_release",
     "refuse_functions",
     "registers_of",
@@ -59,18 +56,6 @@ _ALIKE = 0.99
 """Rank correlation from which one column tells the other."""
 _FEWEST = 10
 """Rows of which that can be said."""
-
-
-def layout_text(**parts: Any) -> str:
-    """Write a layout so that equal ones are equal texts: cells, classes, groups, and k or epsilon.
-
-    With noise there is a part called ``epsilon``.
-    """
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _has_noise(layout: str) -> bool:
-    return "epsilon" in json.loads(layout)
 
 
 def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
@@ -112,27 +97,29 @@ def find_releases(places: Sequence[Path], snapshot: Snapshot) -> list[Overlap]:
 
 
 def check_release(
-    places: Sequence[Path], snapshot: Snapshot, layout: str, *, is_visible: bool = False
+    places: Sequence[Path], snapshot: Snapshot, *, has_noise: bool = False, is_visible: bool = False
 ) -> list[str]:
     """Refuse rows that may not be released, and note nothing; return what the operator accepts.
 
     Parameters
     ----------
-    places, snapshot, layout
-        The registers, the rows, and how they would be counted, by `layout_text`.
+    places, snapshot
+        The registers, and the rows.
+    has_noise
+        Whether noise would be added to their counts.
     is_visible
         Whether the operator accepts that others can subtract.
     """
-    return _permit(find_releases(places, snapshot), layout, is_visible)
+    return _permit(find_releases(places, snapshot), has_noise, is_visible)
 
 
 def prepare_release(
     places: Sequence[Path],
     snapshot: Snapshot,
-    layout: str,
     study: str,
     *,
     table: Path | str,
+    has_noise: bool = False,
     is_visible: bool = False,
 ) -> str:
     """Note what a new peer will release, and return the key by which it is told then.
@@ -146,12 +133,12 @@ def prepare_release(
         begin_registers(places, registers)
         named = name_rows(places, registers, snapshot)
         found = {place: named[place].find(registers[place]) for place in places}
-        _permit(_told(one for some in found.values() for one in some), layout, is_visible)
+        _permit(_told(one for some in found.values() for one in some), has_noise, is_visible)
         for place, rows in named.items():
             release = Release(
                 key=key,
                 columns=tuple(snapshot.columns),
-                layout=layout,
+                has_noise=has_noise,
                 study=study,
                 when=_now(),
                 outcome="prepared",
@@ -189,7 +176,7 @@ def tell_release(places: Sequence[Path], key: str, outcome: Outcome = "bit") -> 
         for place, one in mine.items():
             told = one
             if outcome == "bit" and not one.is_told:
-                _permit(_told_meanwhile(registers[place], one), one.layout, one.is_visible)
+                _permit(_told_meanwhile(registers[place], one), one.has_noise, one.is_visible)
                 told = msgspec.structs.replace(one, outcome="bit", when=_now())
             elif one.outcome == "bit":
                 told = msgspec.structs.replace(one, outcome=outcome)
@@ -229,20 +216,19 @@ def _told_meanwhile(register: Register, mine: Release) -> list[Overlap]:
     )
 
 
-def _permit(overlaps: Iterable[Overlap], layout: str, is_visible: bool) -> list[str]:
+def _permit(overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool) -> list[str]:
     """Refuse releases after others, unless the operator accepts it; return what is accepted.
 
     Noise after noise is a matter of the ledger, which adds up what rows have spent.
     """
     accepted = []
     for one in overlaps:
-        had_noise = _has_noise(one.release.layout)
-        if had_noise != _has_noise(layout):
+        if one.release.has_noise != has_noise:
             raise InputError(
                 f"{one.sentence()} by the other rule, and noise bounds nothing beside exact "
-                f"counts: read the kept table {one.release.table} (peer result --reading)."
+                f"counts: {one.remedy}."
             )
-        if had_noise:
+        if has_noise:
             continue
         if not is_visible:
             raise InputError(one.refusal())
