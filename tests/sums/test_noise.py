@@ -5,10 +5,9 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from pairgossip.peer.sums import noise, statistics
+from pairgossip.peer.sums import noise
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.statistics import noise_law
-from tests.sums.running import start_programs
 from tests.sums.specs import kernel_spec
 
 DRAWS = 100_000
@@ -81,20 +80,3 @@ def test_a_member_that_knows_its_own_noise_learns_no_more_than_epsilon() -> None
     polya = np.exp(np.append(0.0, falls))
     left = np.convolve(polya, polya[::-1])[250:-250]
     assert 2 * np.abs(np.diff(np.log(left))).max() < 1 + 1e-6
-
-
-def test_slopes_along_few_counts_at_a_time_are_those_along_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Features of all counts moved at once would fill memory: 1.2 GB for 64 x 64 cells."""
-    spec = kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1")
-    (program,) = start_programs(spec, [SCORED])
-    assert isinstance(program, statistics.StatisticsProgram)
-    cells = program._cells
-    sums = cells.read_sums(cells.add_up(SCORED))
-    slopes = []
-    for at_once in (1000, 50):
-        monkeypatch.setattr(statistics, "_SLOPES_AT_ONCE", at_once)
-        slopes.append(program._slopes(cells.reading(sums.n), sums.shares, 1e-3))
-    assert slopes[0].shape == (cells.counts,) and np.abs(slopes[0]).max() > 0.1
-    assert slopes[0] == pytest.approx(slopes[1], abs=1e-9)

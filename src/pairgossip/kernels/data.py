@@ -247,7 +247,7 @@ def format_label(label: Any) -> str:
 
 def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
     """Return what the user holds as an array; ``objects`` keeps what is missing beside text."""
-    if isinstance(given, np.ma.MaskedArray):
+    if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):
         is_number = given.dtype.kind in "fiub"
         given = np.ma.filled(given.astype(np.float64 if is_number else object), np.nan)
     try:

@@ -9,7 +9,7 @@ from pairgossip.sketches.moments import Moments
 from pairgossip.sketches.sketch import BracketingSketch, Recipe
 from pairgossip.sketches.smooth import Chebyshev, Directions
 from pairgossip.summaries.features.sketch import Sketch
-from pairgossip.summaries.layouts import find_layout
+from pairgossip.summaries.layouts import find_kind
 
 __all__ = [
     "Bins",
@@ -35,11 +35,11 @@ _DEFAULTS: dict[str, Recipe] = {
 
 def default_sketch(kernel: AnyKernel) -> Recipe:
     """Return the sketch of a built-in kernel, or raise `InputError` naming the alternatives."""
-    layout = find_layout(kernel)
-    if layout is None:
+    kind = find_kind(kernel)
+    if kind is None:
         raise InputError(
             f"Kernel '{kernel.name}' has no sketch: use method 'tracking' (any kernel, messages as "
             "long as GoSta's) or 'collect' (exact, all rows to all nodes), or in Python give "
             "sketch= a sketch of your own, such as pg.sketches.Chebyshev(12) for a smooth kernel."
         )
-    return _DEFAULTS[layout.kind]
+    return _DEFAULTS[kind]

@@ -12,6 +12,7 @@ vanish in unlucky samples would hold the true value less often than they say in 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -19,21 +20,24 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.statistics import Quantile
 from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.bounds import Ends
-from pairgossip.summaries.features.samples import SampleReadout
+from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, level_of_ends
-from pairgossip.summaries.readings import Estimate, OrderReading, PairReading, SpreadReading
-from pairgossip.summaries.tables import CountTable, Layout, Sums, expand
+from pairgossip.summaries.layouts import OrderLayout, PairLayout, bound_kernel
+from pairgossip.summaries.readings import Estimate, read_kernel
+from pairgossip.summaries.tables import CountTable, Layout, Sums
 
 MOST_NOISE, MOST_UNFOLLOWED = 0.125, 0.005
 """Standard deviation of the noise of all counts together, as a part of the rows, up to which there
 are intervals: where noise is followed through the statistic, and where it is not. Both are by
 benchmarks/noisy_intervals.py."""
+_EVEN_POWERS = np.array([1.0, 0.0, 1 / 12])
+"""Mean powers of the offset of numbers that are spread evenly over a cell."""
 _ANY_ROWS = 1000.0
 """A number of rows by which nothing is decided."""
 _MOST_POINTS = 2048
@@ -72,19 +76,30 @@ def rows_for_interval(layout: Layout, variance: float) -> int:
         even[0] = _ANY_ROWS
         if math.isnan(layout.find(layout.read_sums(even)).low):
             return 0  # nor is there an interval without noise
-    return math.ceil(math.sqrt(layout.counts * variance) / most)
+    return math.ceil(math.sqrt(_count_cells(layout) * variance) / most)
+
+
+def check_noisy(layout: Layout) -> None:
+    """Raise `InputError` if it is not known what noise does to a kernel's statistic."""
+    if isinstance(layout, PairLayout) and not _is_followed(layout):
+        raise InputError(
+            f"Noise is followed through tables of up to {_MOST_POINTS:,} cells, and averages of up "
+            f"to {_MOST_KERNELS} kernels, but this one has {_count_cells(layout):,} cells: lower "
+            "algorithm.bins, or remove [privacy]."
+        )
+
+
+def _count_cells(layout: Layout) -> int:
+    """Return how many cells the largest table has."""
+    return max(math.prod(table.shape) for table in layout.tables)
 
 
 def _is_followed(layout: Layout) -> bool:
     """Return whether it is known what noise in the counts does to the statistic."""
-    reading = layout.reading(_ANY_ROWS)
-    if isinstance(reading, SpreadReading) and reading.of_classes is not None:
-        return False
-    if isinstance(reading, PairReading):
-        is_small = len(reading.kernel.components) <= _MOST_KERNELS
-        return is_small and len(layout.tables) == 1 and layout.counts <= _MOST_POINTS
-    part = reading.part if isinstance(reading, OrderReading) else None
-    return isinstance(part, SampleReadout) and isinstance(part.statistic, Quantile)
+    if isinstance(layout, PairLayout):
+        are_few = all(len(kernel.components) <= _MOST_KERNELS for _, kernel in layout.parts())
+        return are_few and _count_cells(layout) <= _MOST_POINTS
+    return isinstance(layout, OrderLayout) and isinstance(layout.statistic, Quantile)
 
 
 class Noisy(NamedTuple):
@@ -95,18 +110,53 @@ class Noisy(NamedTuple):
     """The standard error of the value that comes from noise."""
 
 
-def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy | None:
-    """Return what counts tell whose noise has this variance; None if noise is not followed."""
+def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy:
+    """Return what counts tell whose noise has this variance."""
     if not _is_followed(layout):
-        return None
-    reading, of_share = layout.reading(sums.n), variance / sums.n**2
-    shares = sums.shares - (sums.shares.sum() - 1) / layout.counts
-    if isinstance(reading, PairReading):
-        return _NoisyPairs(reading, layout, shares, of_share).find()
-    assert isinstance(reading, OrderReading) and isinstance(reading.part, SampleReadout)
-    assert isinstance(reading.part.statistic, Quantile)
-    level, axis = reading.part.statistic.share, reading.part.axis
-    return _NoisyQuantile(level, axis, shares, sums.n, of_share).find()
+        assert isinstance(layout, OrderLayout)
+        return _follow_slopes(layout, sums, variance)
+    of_share = variance / sums.n**2
+    if isinstance(layout, PairLayout):
+        parts = zip(layout.parts(), layout.tables, sums.tables, strict=True)
+        found = [
+            _NoisyPairs(
+                kernel, table, layout.columns.target, sums.n, _find_shares(one, sums.n), of_share
+            ).find()
+            for (_, kernel), table, one in parts
+        ]
+        return found[0] if len(found) == 1 else _join(layout, found)
+    assert isinstance(layout, OrderLayout) and isinstance(layout.statistic, Quantile)
+    shares = _find_shares(sums.tables[0], sums.n)
+    return _NoisyQuantile(layout.statistic.share, layout.axes[0], shares, sums.n, of_share).find()
+
+
+def _find_shares(blocks: Blocks, n: float) -> FloatArray:
+    """Return the share of rows in every cell of a table; together they are 1."""
+    shares = blocks.spread().ravel() / n
+    return shares - (shares.sum() - 1) / len(shares)
+
+
+def _join(layout: PairLayout, found: Sequence[Noisy]) -> Noisy:
+    """Return a statistic that several tables tell; how they go together is not known."""
+    factors = np.array([factor for factor, _ in layout.parts()])
+    numbers = np.array([(*one.estimate[:4], one.noise) for one in found])
+    value, error = float(factors @ numbers[:, 0]), float(np.abs(factors) @ numbers[:, 1])
+    arms = np.abs(numbers[:, 2:4] - numbers[:, :1])
+    arms = np.where(factors[:, None] < 0, arms[:, ::-1], arms)
+    below, above = (np.abs(factors) @ arms).tolist()
+    noise = math.sqrt(float(((factors * numbers[:, 4]) ** 2).sum()))
+    return Noisy(Estimate(value, error, value - below, value + above), noise)
+
+
+def _follow_slopes(layout: OrderLayout, sums: Sums, variance: float) -> Noisy:
+    """Return what noise does to the value by the delta method: slopes along every count."""
+    reading, step = layout.reading(sums.n), max(1.0, math.sqrt(variance)) / sums.n
+    moved = step * np.eye(layout.counts)
+    above, below = (reading.readout(layout.spread(sums.shares + one)) for one in (moved, -moved))
+    slopes = (above - below) / (2 * step) / sums.n
+    # Where a value is at the end of what it can be, slopes say nothing.
+    error = math.sqrt(variance * float(slopes @ slopes)) or math.nan
+    return Noisy(layout.find(sums, error), error)
 
 
 class Forms(NamedTuple):
@@ -156,13 +206,13 @@ def _axis_points(axis: Axis, table: CountTable) -> _AxisPoints:
     if isinstance(axis, Labels):
         return _AxisPoints(axis.values, np.zeros(axis.bins), np.eye(axis.bins))
     grids = sum(isinstance(one, Grid) for one in table.axes)
-    powers = 1 if grids > 1 else axis.powers
+    powers = 1 if grids > 1 else 2
     if math.prod(table.shape) * (powers + 1) ** grids > _MOST_POINTS:
         return _AxisPoints(axis.middles, _SHIFT * axis.widths, np.eye(axis.bins))
     grid = Grid(axis.edges, powers)
     shifts = _SHIFT * np.repeat(grid.widths, powers + 1)
     ratios = grid.widths[1:] / grid.widths[:-1]
-    form = expand(grid, is_sloped=bool((ratios <= _MOST_RATIO).all()))
+    form = _expand(grid, is_sloped=bool((ratios <= _MOST_RATIO).all()))
     return _AxisPoints(grid.points, shifts, form @ grid.point_inverse)
 
 
@@ -183,15 +233,17 @@ def _evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArr
 class _NoisyPairs:
     """A statistic of pairs, from shares of rows of which some are negative."""
 
-    reading: PairReading
-    layout: Layout
+    kernel: Kernel | Combination
+    table: CountTable
+    target: str
+    n: float
     shares: FloatArray
     variance: float
     """Variance of the noise of a share."""
 
     def find(self) -> Noisy:
         """Return the value without the bias of noise, and an interval."""
-        kernel, forms = self.reading.kernel, find_forms(self.layout.tables[0], self.reading.kernel)
+        kernel, forms = self.kernel, find_forms(self.table, self.kernel)
         averages = self._average(forms, self.shares, self.variance)
         value, slopes = float(kernel.combine(averages)), kernel.slopes(averages)
         rates = 2 * forms.pairs @ self.shares  # of averages with shares, (kernels, cells)
@@ -206,17 +258,17 @@ class _NoisyPairs:
 
     def _average(self, forms: Forms, shares: FloatArray, variance: float) -> FloatArray:
         """Return the averages over pairs, less what noise of this variance adds to them."""
-        pairs, n = forms.pairs, self.reading.n
+        pairs, n = forms.pairs, self.n
         squares = np.trace(pairs, axis1=1, axis2=2) - pairs.mean(axis=2).sum(axis=1)
         averages = pairs @ shares @ shares - variance * squares
-        if self.reading.target == "v":
+        if self.target == "v":
             return np.asarray(averages)
         return np.asarray((n * averages - forms.own @ shares) / (n - 1))
 
     def _sampling(self, rates: FloatArray) -> FloatArray:
         """Return the covariances of averages over samples; of what noise hides, nothing is left."""
         about = rates - (rates @ self.shares)[:, None]
-        sizes, turned = np.linalg.eigh((self.shares * about) @ about.T / self.reading.n)
+        sizes, turned = np.linalg.eigh((self.shares * about) @ about.T / self.n)
         return np.asarray((turned * np.maximum(sizes, 0.0)) @ turned.T)
 
     def _interval(
@@ -231,12 +283,14 @@ class _NoisyPairs:
 
         A ratio is not cut off where its errors are large (Fieller 1954).
         """
-        kernel = self.reading.kernel
+        kernel = self.kernel
         value, limits = float(kernel.combine(averages)), POSSIBLE[kernel.interval_scale]
         if not math.isfinite(value):
             return limits
         shares = nearest_shares(self.shares)
-        likely = self.layout.find(self.layout.read_sums(self.reading.n * np.append(1.0, shares)))
+        blocks = self.table.as_blocks((self.n * shares).reshape(self.table.shape))
+        bounds = bound_kernel(kernel, blocks, self.target)
+        likely = read_kernel(kernel, blocks, self.target, bounds)
         middle, opened = float(kernel.combine(self._average(forms, shares, 0.0))), np.zeros(2)
         if not math.isnan(likely.bracket[0]) and math.isfinite(middle):
             opened = np.maximum(np.subtract(likely.bracket, middle) * (-1, 1), 0.0)
@@ -354,3 +408,16 @@ class _NoisyQuantile:
             width = places[cell + 1] - places[cell]
             ends.append(float(places[cell] + np.clip(part, 0.0, 1.0) * width))
         return ends[0], ends[1]
+
+
+def _expand(axis: Grid, *, is_sloped: bool) -> FloatArray:
+    """Return the mean features of all cells, by the number of rows in each.
+
+    The density of rows in a cell is straight, with the slope that the cells beside it suggest, or
+    even.
+    """
+    form = np.kron(np.eye(axis.bins), _EVEN_POWERS[: axis.powers + 1])
+    if is_sloped and axis.bins > 1:
+        slopes = np.gradient(np.diag(1 / axis.widths), axis.middles, axis=1)
+        form[:, 1 :: axis.powers + 1] = slopes * axis.widths**2 / 12
+    return form

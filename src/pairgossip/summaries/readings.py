@@ -1,37 +1,37 @@
-"""The statistic that means of features tell, with its errors."""
+"""The statistic that counts tell, with its errors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import Law
-from pairgossip.kernels import Combination, Kernel
+from pairgossip.inference.projection import project
+from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.summaries.axes import Axis
+from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
 from pairgossip.summaries.features.samples import RankTable, SampleReadout
-from pairgossip.summaries.features.sampling import find_points, sampling_errors, sampling_law
-from pairgossip.summaries.features.sketch import Sketch
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
 from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
-_MANY_ROWS = 100_000
-"""Rows from which on the bias of a statistic is nothing beside its error, and mostly rounding, in
-which members differ."""
+_MOST_POINTS = 16
+"""Places in a cell: of more rows, several share one."""
+_TURNS = ((0.6180339887498949,), (0.7548776662466927, 0.5698402909980532))
+"""Steps from one row's place in its cell to the next row's, which fill cells of one and of two axes
+evenly (Roberts 2018)."""
 
 
 class Estimate(NamedTuple):
-    """A statistic as read from means of features; NaN where a number is unknown."""
+    """A statistic as read from counts; NaN where a number is unknown."""
 
     value: float
     error: float
@@ -48,104 +48,57 @@ class Estimate(NamedTuple):
     """For a test, the largest share of rows in one cell of each column."""
 
 
-@dataclass(frozen=True)
-class PairReading:
-    """The statistic of a kernel, from its sketch."""
+def read_kernel(
+    kernel: Kernel | Combination, blocks: Blocks, target: str, bounds: Ends, level: float = LEVEL
+) -> Estimate:
+    """Read a kernel's statistic, by rows that are spread evenly over their cells.
 
-    sketch: Sketch
-    kernel: Kernel | Combination
-    target: str
-    n: float
-    bound: Callable[[Sequence[Blocks]], Ends]
-    """Bounds the statistic, wherever in their blocks the rows are."""
-    classes: BoolArray | None
-    """Which features count the rows of each of two classes, shape (2, r)."""
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features, shape (..., r)."""
-        return self.sketch.readout(mean)
-
-    def find(
-        self, mean: FloatArray, noise: float, blocks: Sequence[Blocks], level: float = LEVEL
-    ) -> Estimate:
-        """Return the statistic of rows in blocks, with its errors; noise has a standard error."""
-        value, error = float(self.readout(mean)), self._error(mean)
-        is_noisy, scale = noise != 0, self.kernel.interval_scale
-        bracket = self._bracket(value, blocks)
-        if not is_noisy:  # noise knows no limits
-            bracket = _clip(bracket[0], POSSIBLE[scale]), _clip(bracket[1], POSSIBLE[scale])
-            value = _clip(value, bracket)  # rows spread over cells may lie beyond
-        # Cells of noisy counts do not tell to which side the statistic leans.
-        is_plain = is_noisy or not error > 0
-        law = Law(self._freedom(mean)) if is_plain else self._law(mean, error)
-        ends = interval_about(bracket, value, math.hypot(error, noise), scale, law, level)
-        # A bracket of noisy counts holds nothing for certain.
-        return Estimate(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
-
-    def _bracket(self, value: float, blocks: Sequence[Blocks]) -> Ends:
-        return (value, value) if _are_values_known(blocks) else self.bound(blocks)
-
-    def _error(self, mean: FloatArray) -> float:
-        try:
-            find_points(self.sketch, self.kernel)
-        except InputError:
-            return math.nan
-        errors = sampling_errors(self.sketch, self.kernel, self.target, mean[None], self.n)
-        return float(errors[0])
-
-    def _law(self, mean: FloatArray, error: float) -> Law:
-        """Return the law of the statistic over its error."""
-        freedom = self._freedom(mean)
-        law = sampling_law(self.sketch, self.kernel, self.target, mean, self.n, freedom)
-        return law if self.n < _MANY_ROWS else law._replace(shift=0.0)
-
-    def _freedom(self, mean: FloatArray) -> float:
-        """Return the degrees of freedom of the error: those of the smallest class."""
-        if self.classes is None:
-            return self.n - 1
-        return max(float((self.classes @ mean).min() * self.n) - 1, 1.0)
+    ``bounds`` are the ends between which it lies, wherever in their blocks the rows are.
+    """
+    rows, times = place_points(blocks)
+    limits = POSSIBLE[kernel.interval_scale]
+    try:
+        pairs = Pairs(rows, kernel, target, weights=times)
+        projected = project(pairs)
+    except InputError:  # no pair counts
+        return Estimate(math.nan, math.nan)
+    if _are_values_known([blocks]):  # but for rounding, which rows themselves have too
+        bounds = widen(projected.value, projected.value)
+    bracket = _clip(bounds[0], limits), _clip(bounds[1], limits)
+    value = _clip(projected.value, bracket)
+    if pairs.freedom < 1 or projected.is_degenerate:
+        return Estimate(value, math.nan, bracket=bracket)
+    error, law = projected.error(), projected.law()
+    ends = interval_about(bracket, value, error, kernel.interval_scale, law, level)
+    return Estimate(value, error, *ends, bracket=bracket)
 
 
-@dataclass(frozen=True)
-class SpreadReading(PairReading):
-    """A variance, or the scatter within classes: moments of points that stand for the rows."""
+def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
+    """Return rows that have these counts, and how often each counts.
 
-    columns: tuple[tuple[Axis, float], ...] = ()
-    """The cells of every column, and the number that moments are about."""
-    of_classes: int | None = None
-    """How many classes are apart; None for the variance of one column."""
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features, shape (..., r)."""
-        return self.sketch.readout(self._moments(mean))
-
-    def _moments(self, mean: FloatArray) -> FloatArray:
-        """Return the mean powers that the sketch asks for."""
-        classes, parts = self.of_classes or 1, []
-        sizes = np.cumsum([classes * axis.size for axis, _ in self.columns])[:-1]
-        for (axis, middle), part in zip(self.columns, np.split(mean, sizes, axis=-1), strict=True):
-            tables = part.reshape(*mean.shape[:-1], classes, axis.size)
-            powers = (axis.points - middle)[:, None] ** np.arange(5)
-            parts.append(tables @ axis.point_inverse @ powers)
-        if self.of_classes is None:
-            return np.asarray(parts[0][..., 0, 1:])
-        shares, sums = parts[0][..., :1], [one[..., 1:2] for one in parts]
-        squares = np.sum([one[..., 2:3] for one in parts], axis=0)
-        return np.concatenate([shares, *sums, squares], axis=-1).reshape(*mean.shape[:-1], -1)
-
-    def _bracket(self, value: float, blocks: Sequence[Blocks]) -> Ends:
-        return self.bound(blocks)  # of known values too: powers lose digits
-
-    def _error(self, mean: FloatArray) -> float:
-        return math.nan if self.of_classes else super()._error(self._moments(mean))
-
-    def _law(self, mean: FloatArray, error: float) -> Law:
-        ((axis, middle),) = self.columns
-        shares = mean @ axis.point_inverse
-        away = (axis.points - middle - shares @ (axis.points - middle)) ** 2
-        variance = float(shares @ away)
-        shift = -variance / (self.n * error) if self.target == "v" else 0.0
-        return Law.of(away - variance, self.n * shares, self.n - 1, shift)
+    Rows of larger blocks are in the cells where others suggest; in its cell every row has a place
+    of its own, up to a number, so that none are tied whose values may differ.
+    """
+    cells = blocks.spread()
+    # Whole numbers that add up to the same.
+    counts = np.diff(np.rint(np.cumsum(cells)), prepend=0.0).reshape(cells.shape)
+    where = np.nonzero(counts)
+    held = counts[where].astype(np.intp)
+    points = np.minimum(held, _MOST_POINTS)
+    of = np.repeat(np.arange(len(held)), points)
+    number = np.arange(len(of)) - (np.cumsum(points) - points)[of]
+    times = held[of] // points[of] + (number < held[of] % points[of])
+    columns, leading = list[FloatArray](), cells.ndim - len(blocks.tree.shape)
+    turns = _TURNS[len(blocks.tree.shape) - 1]
+    for axis, at, turn in zip(blocks.axes, where[leading:], turns, strict=False):
+        if isinstance(axis, Grid):
+            place = (np.arange(len(of)) + 0.5) * turn % 1.0
+            columns.append(axis.edges[at][of] + place * axis.widths[at][of])
+        else:
+            columns.append(axis.places[at][of])
+    classes = zip(blocks.axes[len(blocks.tree.shape) :], where[:leading], strict=True)
+    columns += [axis.places[at][of] for axis, at in classes]
+    return np.column_stack(columns), times.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -206,10 +159,6 @@ class OrderReading:
         value = float(self.part.statistic.value(moved))
         sampling = self.part.statistic.sampling(moved, level)
         return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
-
-
-Reading = PairReading | OrderReading
-"""Reads a statistic from means of features over a given number of rows."""
 
 
 def _are_values_known(blocks: Sequence[Blocks]) -> bool:

@@ -20,7 +20,7 @@ from pairgossip.summaries.cells import KINDS, Cells
 from pairgossip.summaries.layouts import (
     OrderQuestion,
     check_name,
-    find_layout,
+    find_kind,
     find_order_question,
     lay_out,
 )
@@ -308,10 +308,10 @@ def find_measure(name: Any) -> Measure:
         return question
     check_name(name)
     kernel = as_kernel(canonical(name))
-    kind = find_layout(kernel)
-    if kind is None or kind.kind == "distance":
+    kind = find_kind(kernel)
+    if kind is None or kind == "distance":
         known = (one for one in sorted(CATALOG) if one != "distance")
-        others = [one for one in known if find_layout(as_kernel(one)) is not None]
+        others = [one for one in known if find_kind(as_kernel(one)) is not None]
         raise InputError(
             f"'{kernel.name}' is not read from counts: use exact, or one of {join_names(others)}."
         )

@@ -10,23 +10,16 @@ from typing import Any, Self
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer
-from pairgossip.inference.projection import project
-from pairgossip.kernels import Pairs
-from pairgossip.kernels.kernel import Scale
 from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends
-from pairgossip.summaries.cells import with_powers
-from pairgossip.summaries.intervals import POSSIBLE, interval_about
-from pairgossip.summaries.layouts import PairLayout
+from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.tables import MOST_CELLS, Columns, CountTable, Layout, Sums
+from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums
 from pairgossip.summaries.tree import Tree, lay_tree
 from pairgossip.text import format_alike
 
-_FINE, _FINE_TABLE = 256, 4096
-"""With more cells of a column, or of two, rows are taken to be at the middles of their cells."""
+_FINE = 256
+"""Of more cells, those beyond all rows are left out."""
 _OPEN = 0.25
 """An answer says that cells leave much open above this part of the standard error."""
 
@@ -88,15 +81,9 @@ class LaidColumns(Columns):
         known = tuple(axis.ties_known for axis in laid)
         return cls(ranges, known, label, 0, target, laid=tuple(laid))
 
-    def axes(
-        self, powers: int, bins: int | None = None, most: int = MOST_CELLS
-    ) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[Axis, ...]:
         """Return the cells as they were laid."""
-        return tuple(with_powers(axis, powers) for axis in self.laid)
-
-    def choose(self, at: int) -> LaidColumns:
-        """Return one of the columns."""
-        return LaidColumns.of(self.laid[at : at + 1], self.label, self.target)
+        return self.laid
 
 
 @dataclass(frozen=True)
@@ -163,15 +150,6 @@ class BlockCounts:
         counts[..., tree.cells] = cells.reshape(*leading, -1)
         return cls(axes, classes, tree, counts)
 
-    def spread(self) -> FloatArray:
-        """Return the number of rows per cell, estimated where blocks are larger; classes last."""
-        if self.is_known:
-            cells = self.counts[..., self.tree.cells]
-            cells = cells.reshape(*cells.shape[:-1], *self.tree.shape)
-        else:
-            cells = self.tree.spread(self.counts)
-        return cells if self.classes is None else np.moveaxis(cells, 0, -1)
-
     def bound(self, table: CountTable) -> Blocks:
         """Return the blocks of one table of a layout."""
         at = [column for column in table.columns if column < len(self.axes)]
@@ -184,59 +162,4 @@ class BlockCounts:
 
 def read(layout: Layout, rows: BlockCounts, level: float) -> Estimate:
     """Read the statistic of a layout from blocks of its columns."""
-    blocks = tuple(rows.bound(table) for table in layout.tables)
-    many = _FINE if len(rows.axes) == 1 else _FINE_TABLE
-    is_fine = math.prod(rows.tree.shape) > many
-    if is_fine and isinstance(layout, PairLayout):
-        return _read_points(layout, rows, rows.spread(), blocks, level)
-    sums = Sums(rows.n, blocks)
-    if not (is_fine and len(rows.axes) == 1):
-        return layout.find(sums, level=level)
-    return layout.reading(rows.n).find(_spread_evenly(layout, sums), 0.0, blocks, level)
-
-
-def _spread_evenly(layout: Layout, sums: Sums) -> FloatArray:
-    """Return mean features of rows that are spread evenly over many cells of one column."""
-    features = sums.shares[:, None]
-    if isinstance(layout.axes[0], Grid):
-        features = np.concatenate([features, np.zeros_like(features)], axis=-1)
-    return features.ravel()
-
-
-def _read_points(
-    layout: PairLayout, rows: BlockCounts, cells: FloatArray, blocks: Sequence[Blocks], level: float
-) -> Estimate:
-    """Read a kernel from rows at the middles of their cells, counted as often as they are there."""
-    # Whole numbers that add up to the same.
-    counts = np.diff(np.rint(np.cumsum(cells)), prepend=0.0).reshape(cells.shape)
-    where = np.nonzero(counts)
-    axes = (*rows.axes, *(() if rows.classes is None else (rows.classes,)))
-    points = [
-        (axis.middles if isinstance(axis, Grid) else axis.places)[at]
-        for axis, at in zip(axes, where, strict=True)
-    ]
-    pairs = Pairs(
-        np.column_stack(points), layout.kernel, layout.columns.target, weights=counts[where]
-    )
-    scale = layout.kernel.interval_scale
-    try:
-        projected = project(pairs)
-    except InputError:  # no pair counts
-        return Estimate(math.nan, math.nan)
-    known = all(axis.ties_known for axis in rows.axes) and rows.is_known
-    bracket = (projected.value,) * 2 if known else _clip(layout.bound(blocks), scale)
-    value = projected.value
-    if not math.isnan(bracket[0]):
-        value = min(max(value, bracket[0]), bracket[1])
-    if pairs.freedom < 1 or projected.is_degenerate:
-        return Estimate(value, math.nan, bracket=bracket)
-    error, law = projected.error(), projected.law()
-    ends = interval_about(bracket, value, error, scale, law, level)
-    return Estimate(value, error, *ends, bracket=bracket)
-
-
-def _clip(ends: Ends, scale: Scale) -> Ends:
-    least, most = POSSIBLE[scale]
-    if math.isnan(ends[0]):
-        return UNKNOWN
-    return min(max(ends[0], least), most), min(max(ends[1], least), most)
+    return layout.find(Sums(rows.n, tuple(map(rows.bound, layout.tables))), level=level)

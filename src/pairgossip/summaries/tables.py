@@ -19,19 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.summaries.axes import Axis, Grid, Labels, Range
+from pairgossip.summaries.axes import Axis, Labels, Range
 from pairgossip.summaries.bounds import Blocks
 from pairgossip.summaries.cells import choose_cells
 from pairgossip.summaries.intervals import LEVEL
-from pairgossip.summaries.readings import Estimate, Reading
+from pairgossip.summaries.readings import Estimate
 from pairgossip.summaries.tree import Tree, lay_tree
 
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
-_EVEN_POWERS = np.array([1.0, 0.0, 1 / 12])
-"""Mean powers of the offset of numbers that are spread evenly over a cell."""
-_MOST_POWERS = np.array([1.0, 1 / 6, 1 / 12])
-"""The most they are if the density is straight."""
 
 
 @dataclass(frozen=True)
@@ -49,36 +45,14 @@ class Columns:
     least: int = 1
     """The least number of rows that is counted: 1 for cells as they are, else blocks of them."""
 
-    def scale(self, n: float) -> float:
-        """Return the factor of the target's kind; NaN if there is no pair of different rows."""
-        if self.target == "v":
-            return 1.0
-        return n / (n - 1) if n > 1 else math.nan
-
-    def choose(self, at: int) -> Columns:
-        """Return one of the columns."""
-        return replace(self, ranges=self.ranges[at : at + 1], whole=self.whole[at : at + 1])
-
-    def axes(
-        self, powers: int, bins: int | None = None, most: int = MOST_CELLS
-    ) -> tuple[Axis, ...]:
-        """Return the cells of every column; up to ``most`` whole numbers have one each."""
+    def axes(self) -> tuple[Axis, ...]:
+        """Return the cells of every column; whole numbers have one each, if they are not many."""
         return tuple(
             Labels(np.arange(low, high + 1.0))
-            if is_whole and high - low < most
-            else lay_cells((low, high), bins or self.bins, powers)
+            if is_whole and high - low < MOST_CELLS
+            else choose_cells(low, high, self.bins).lay()
             for (low, high), is_whole in zip(self.ranges, self.whole, strict=True)
         )
-
-
-def lay_cells(declared: Range, count: int, powers: int) -> Grid:
-    """Lay cells over a range, the same on every machine.
-
-    They are equally wide, or of equal ratio where the range is positive and spans much.
-    """
-    grid = choose_cells(*declared, count).lay()
-    assert isinstance(grid, Grid)
-    return replace(grid, powers=powers)
 
 
 @dataclass(frozen=True)
@@ -153,11 +127,6 @@ class Sums(NamedTuple):
 class Layout(ABC):
     """The tables of counts that members add up for one statistic."""
 
-    powers = 1
-    """The highest power of places in a cell that is read."""
-    classes_last = False
-    """Whether features of classes come after those of columns."""
-
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.axes = self.lay()
@@ -170,15 +139,11 @@ class Layout(ABC):
 
     def lay(self) -> tuple[Axis, ...]:
         """Return the cells of the columns."""
-        return self.columns.axes(self.powers)
+        return self.columns.axes()
 
     @abstractmethod
     def lay_tables(self) -> Sequence[CountTable]:
         """Return the tables of counts."""
-
-    @abstractmethod
-    def reading(self, n: float) -> Reading:
-        """Return what means of features of n rows tell."""
 
     def prepare(self, rows: FloatArray) -> FloatArray:
         """Return the numbers of every row that the tables count."""
@@ -223,64 +188,6 @@ class Layout(ABC):
         blocks = (table.as_blocks(part.reshape(shape)) for table, part, shape in found)
         return Sums(float(numbers[0]), tuple(blocks))
 
+    @abstractmethod
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error."""
-        if not sums.n > 0:
-            return Estimate(math.nan, math.nan)
-        return self.reading(sums.n).find(self.spread(sums.shares), noise, sums.clip(), level)
-
-    def spread(self, shares: FloatArray) -> FloatArray:
-        """Return mean features given the share of rows in every cell, shape (..., cells).
-
-        Rows are spread over their cell as the cells beside it suggest.
-        """
-        ends = np.cumsum([math.prod(table.shape) for table in self.tables])[:-1]
-        parts = zip(self.tables, np.split(shares, ends, axis=-1), strict=True)
-        return np.concatenate([self.spread_table(table, part) for table, part in parts], axis=-1)
-
-    def spread_table(self, table: CountTable, shares: FloatArray) -> FloatArray:
-        """Return mean features of one table, flat."""
-        tables, axes = shares.reshape(*shares.shape[:-1], *table.shape), table.axes
-        if table.classes is not None and self.classes_last:
-            at = shares.ndim - 1
-            tables, axes = np.moveaxis(tables, at, -1), (*axes, table.classes)
-        elif table.classes is not None:
-            axes = (table.classes, *axes)
-        return spread_rows(axes, tables)
-
-
-def spread_rows(axes: Sequence[Axis], tables: FloatArray) -> FloatArray:
-    """Return features of rows that are spread over their cells, no steeper than rows can be."""
-    even = _apply([_expand_alone(axis, _EVEN_POWERS) for axis in axes], tables)
-    sloped = _apply([expand(axis) for axis in axes], tables)
-    most = [_expand_alone(axis, _MOST_POWERS) for axis in axes]
-    limits = _apply(most, np.maximum(tables, 0.0))
-    spread = even + np.clip(sloped - even, -limits, limits)
-    return spread.reshape(*tables.shape[: tables.ndim - len(axes)], -1)
-
-
-def _apply(forms: Sequence[FloatArray], tables: FloatArray) -> FloatArray:
-    """Turn the last axes of tables by a matrix each."""
-    for at, form in enumerate(forms, tables.ndim - len(forms)):
-        tables = np.moveaxis(np.tensordot(tables, form, axes=(at, 0)), -1, at)
-    return tables
-
-
-def expand(axis: Axis, *, is_sloped: bool = True) -> FloatArray:
-    """Return the mean features of all cells, by the number of rows in each.
-
-    The density of rows in a cell is straight, with the slope that the cells beside it suggest, or
-    even.
-    """
-    form = _expand_alone(axis, _EVEN_POWERS)
-    if is_sloped and isinstance(axis, Grid) and axis.bins > 1:
-        slopes = np.gradient(np.diag(1 / axis.widths), axis.middles, axis=1)
-        form[:, 1 :: axis.powers + 1] = slopes * axis.widths**2 / 12
-    return form
-
-
-def _expand_alone(axis: Axis, powers: FloatArray) -> FloatArray:
-    """Return the features of all cells if each depends on its own rows only."""
-    if isinstance(axis, Labels):
-        return np.eye(axis.bins)
-    return np.asarray(np.kron(np.eye(axis.bins), powers[: axis.powers + 1]))

@@ -14,6 +14,7 @@ from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.layouts import check_kernel, find_order_question
+from pairgossip.summaries.noisy import check_noisy
 from pairgossip.summaries.tables import MOST_CELLS
 from pairgossip.text import join_names
 
@@ -83,6 +84,7 @@ def _check_statistic(spec: Spec) -> None:
         )
     if spec.noise is not None:
         _check_noise(spec.noise)
+        check_noisy(cells)
 
 
 def _check_least_cell(spec: Spec) -> None:

@@ -24,8 +24,8 @@ from pairgossip.peer.sums.results import (
 )
 from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.layouts import lay_out
-from pairgossip.summaries.noisy import Noisy, find_noisy, rows_for_interval
-from pairgossip.summaries.readings import Estimate, Reading
+from pairgossip.summaries.noisy import find_noisy, rows_for_interval
+from pairgossip.summaries.readings import Estimate
 from pairgossip.summaries.tables import Columns, Layout, Sums
 from pairgossip.text import format_count, join_names
 
@@ -37,10 +37,6 @@ _MOST_LABELS = 64
 _CELLS, _NOISY_CELLS = (256, 32), (32, 8)
 """Cells of a column by itself or by class, and of each of two columns that are counted together.
 With noise few: it adds up over cells."""
-
-
-_SLOPES_AT_ONCE = 256
-"""Cells along which the effect of noise is computed at a time."""
 
 
 class _Question(NamedTuple):
@@ -125,8 +121,7 @@ class StatisticsProgram(SumsProgram):
 
     def _find_noisy(self, sums: Sums, law: NoiseLaw) -> tuple[Estimate, AddedNoise]:
         """Return what noisy counts tell, and what noise does to it."""
-        followed = find_noisy(self._cells, sums, law.variance)
-        estimate, error = followed or self._follow_slopes(sums, law.variance)
+        estimate, error = find_noisy(self._cells, sums, law.variance)
         reason = explain_no_interval(self._cells, law, sums.n)
         if reason is not None:
             estimate = estimate._replace(low=math.nan, high=math.nan)
@@ -138,26 +133,6 @@ class StatisticsProgram(SumsProgram):
             without_interval=reason,
         )
         return estimate, noise
-
-    def _follow_slopes(self, sums: Sums, variance: float) -> Noisy:
-        """Return what noise does to the value by the delta method: slopes along every count."""
-        reading, step = self._cells.reading(sums.n), max(1.0, math.sqrt(variance)) / sums.n
-        slopes = self._slopes(reading, sums.shares, step) / sums.n
-        # Where a value is at the end of what it can be, slopes say nothing.
-        error = math.sqrt(variance * float(slopes @ slopes)) or math.nan
-        return Noisy(self._cells.find(sums, error), error)
-
-    def _slopes(self, reading: Reading, shares: FloatArray, step: float) -> FloatArray:
-        """Return how fast the value changes with the share of rows in each cell."""
-        slopes = np.empty(len(shares))
-        for at in range(0, len(shares), _SLOPES_AT_ONCE):
-            part = slice(at, at + _SLOPES_AT_ONCE)
-            moved = step * np.eye(len(slopes[part]), len(shares), at)
-            above, below = (
-                reading.readout(self._cells.spread(shares + side * moved)) for side in (1, -1)
-            )
-            slopes[part] = (above - below) / (2 * step)
-        return slopes
 
 
 def explain_no_interval(layout: Layout, law: NoiseLaw, rows: float) -> str | None:

@@ -184,13 +184,16 @@ class Projections:
         sizes = [3 * part.grid.bins for part in self.parts]
         pieces = np.split(mean, np.cumsum(sizes)[:-1], axis=-1)
         readings = [part.readout(piece) for part, piece in zip(self.parts, pieces, strict=True)]
-        d = self.axes.shape[1]
-        factor = sqrt(pi) * exp(lgamma((d + 1) / 2) - lgamma(d / 2))
-        return factor * np.mean(readings, axis=0)
+        return distance_factor(self.axes.shape[1]) * np.mean(readings, axis=0)
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the mean distance as often as wanted, shape (..., wanted)."""
         return np.stack([self.readout(mean)] * len(wanted), axis=-1)
+
+
+def distance_factor(columns: int) -> float:
+    """Return how many times the mean difference of projections the mean distance is."""
+    return sqrt(pi) * exp(lgamma((columns + 1) / 2) - lgamma(columns / 2))
 
 
 def sketch_variance(center: float, scale: float, *, errors: bool) -> Scatter:
