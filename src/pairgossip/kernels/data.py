@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.errors import InputError
 from pairgossip.text import MOST_NAMED, format_count, format_rows, join_first, join_names
 
@@ -135,7 +135,7 @@ def check_label_sizes(
 
 def check_several_classes(owner: str, data: FloatArray) -> int:
     """Raise `InputError` if all labels, the last column, are one; return how many there are."""
-    classes = np.unique(data[:, -1])
+    classes = distinct(data[:, -1])
     if len(classes) == 1:
         raise InputError(
             f"{owner} needs two classes, but the labels hold one class only ({classes[0]:g}): "
