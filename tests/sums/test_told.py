@@ -15,7 +15,7 @@ from pairgossip.kernels import CATALOG, as_kernel
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.summaries.axes import Axis, Labels
-from pairgossip.summaries.layouts import find_layout
+from pairgossip.summaries.layouts import find_kind
 from tests.sums.specs import kernel_spec
 
 OF_CLASSES = ("label", "cluster")
@@ -65,7 +65,7 @@ def list_cases() -> list[Case]:
     cases.append(Case("within-cluster-scatter", ("a", "b"), has_label=True))
     for name in sorted(CATALOG):
         kernel = as_kernel(name)
-        if find_layout(kernel) is None:
+        if find_kind(kernel) is None:
             continue
         takes = [one.rstrip(".") for one in kernel.columns or ("any",)]
         if takes[-1] in OF_CLASSES:
