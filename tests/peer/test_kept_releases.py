@@ -13,8 +13,8 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.home import create_home, request_growth
+from pairgossip.peer.storage.folder import Home, OperatorSettings
+from pairgossip.peer.storage.home import create_home, make_folder, request_growth
 from pairgossip.peer.storage.kept_releases import (
     ReleaseOptions,
     noted_registers,
@@ -145,6 +145,38 @@ def test_added_rows_are_a_release_of_their_own(tmp_path: Path) -> None:
     tell_releases(home)
     with pytest.raises(InputError, match="Column 'risk' of 20 of these rows went out"):
         make(tmp_path, "again", new)
+
+
+def test_rows_that_a_peer_has_are_not_added_again(tmp_path: Path) -> None:
+    home = make(tmp_path, "first", write(tmp_path / "a.csv"))
+    again = write(tmp_path / "more.csv", np.append(RISK[:10], RNG.random(10)))
+    with pytest.raises(InputError, match="of 10 of these rows will be told by this peer already"):
+        request_growth(home, again)
+    new = RNG.random(20)
+    request_growth(home, write(tmp_path / "new.csv", new))
+    with pytest.raises(InputError, match="of 19 of these rows will be told by this peer already"):
+        request_growth(home, write(tmp_path / "new.csv", new[1:]))
+    tell_releases(home)  # and its two tables do not refuse each other
+
+
+def test_other_kinds_of_runs_say_what_went_out_before(tmp_path: Path) -> None:
+    data, said = write(tmp_path / "a.csv"), list[str]()
+    tell_releases(make(tmp_path, "first", data))
+    (tmp_path / "e.toml").write_text(EXCHANGE)
+    settings = OperatorSettings("e")
+    make_folder(tmp_path / "e", settings, tmp_path / "e.toml", data, confirm=said.extend)
+    assert said[-1].startswith("Column 'risk' of 60 of these rows went out on ")
+    assert said[-1].endswith(": what this run tells comes on top of it.")
+
+
+def test_the_same_text_over_another_list_is_another_study(tmp_path: Path) -> None:
+    data = write(tmp_path / "a.csv")
+    first, second, third = (make(tmp_path, name, data) for name in ("first", "second", "third"))
+    introduce(second, first)
+    tell_releases(first)
+    tell_releases(second)  # the two are members of one study
+    with pytest.raises(InputError, match="others can subtract"):
+        tell_releases(third)
 
 
 def first_card(home: Home) -> tuple[Rounds, bool]:

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,15 +45,16 @@ def snapshot(data: Path, risk: FloatArray = RISK, name: str = "risk", **more: ob
     return Snapshot(data, {name: risk}, {"died": DIED[: len(risk)]}, **more)  # type: ignore[arg-type]
 
 
-def prepare(given: Snapshot, study: str = "first", **rule: bool) -> str:
-    return prepare_release(registers_of(given.source), given, study, table="/peer/tables/1", **rule)
+def prepare(given: Snapshot, study: str = "first", peer: str = "ann", **rule: Any) -> str:
+    places, table = registers_of(given.source), "/peer/tables/1"
+    return prepare_release(places, given, study, table=table, peer=peer, **rule)
 
 
 def note(
     given: Snapshot,
     study: str = "first",
     outcome: Outcome = "bit",
-    **rule: bool,
+    **rule: Any,
 ) -> str:
     key = prepare(given, study, **rule)
     each: tuple[Outcome, ...] = ("bit", outcome)
@@ -276,16 +278,22 @@ def test_another_release_is_refused_or_accepted_in_words(
 
 def test_of_two_that_are_prepared_one_is_told(data: Path) -> None:
     places = registers_of(data)
-    first, second, third = (prepare(snapshot(data), one) for one in ("one", "two", "two"))
+    studies = (("one", "ann"), ("two", "bob"), ("two", "cid"), ("two", "dan"))
+    first, second, third, fourth = (prepare(snapshot(data), *one) for one in studies)
     other = prepare(snapshot(data.with_name("b.csv"), OTHERS), "three")
     tell_release(places, first, "table")  # nothing comes of what is not told
     assert find_releases(places, snapshot(data)) == []
     tell_release(places, second)
-    tell_release(places, third)  # two members of one study, whose rows are in one table
+    # Two members of one study, whose rows are in one table; the same text over another list.
+    tell_release(places, third, members=["bob"])
+    with pytest.raises(InputError, match=r"to study two as a table.*others can subtract"):
+        tell_release(places, fourth, members=["bob", "eve"])
+    tell_release(places, fourth, own=[second], members=["cid"])
     tell_release(registers_of(data.with_name("b.csv")), other)
     with pytest.raises(InputError, match=r"to study two as a table.*others can subtract"):
         tell_release(places, first)
-    assert len(find_releases(places, snapshot(data))) == 2
+    assert len(find_releases(places, snapshot(data))) == 3
+    assert len(find_releases(places, snapshot(data), own=[first])) == 4
 
 
 def test_what_is_prepared_first_is_refused_too(data: Path) -> None:

@@ -320,7 +320,7 @@ def request_growth(
             # The sums before and after tell those over the added rows, by difference.
             for rows in (more, (*before, *more)):
                 check_contribution(spec, rows, home.read_settings())
-            confirm(plan(more).check())
+            confirm(plan(more).check(home))
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, _noted_ledgers(home), approve)

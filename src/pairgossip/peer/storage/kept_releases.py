@@ -14,6 +14,7 @@ import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
+from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
@@ -21,6 +22,7 @@ from pairgossip.peer.storage.releases import (
     Outcome,
     Snapshot,
     check_release,
+    find_releases,
     prepare_release,
     refuse_functions,
     registers_of,
@@ -63,17 +65,25 @@ class PlannedRelease:
     settings: OperatorSettings
     options: ReleaseOptions
 
-    def check(self) -> list[str]:
-        """Refuse rows that may not be released; return sentences for the operator."""
+    def check(self, home: Home | None = None) -> list[str]:
+        """Refuse rows that may not be released; return sentences for the operator.
+
+        Rows that are added to a peer in a folder are compared with its own, too.
+        """
         if not releases_tables(self.spec):
             self._refuse_options()
-            return []
+            told = find_releases(self._places, self._snapshot)
+            return [f"{one.sentence()}: what this run tells comes on top of it." for one in told]
         self._check_same()
         snapshot = self._snapshot
         if self._has_several_tables:
             refuse_functions(snapshot)
         accepted = check_release(
-            self._places, snapshot, has_noise=self._has_noise, is_visible=self.options.is_visible
+            self._places,
+            snapshot,
+            has_noise=self._has_noise,
+            is_visible=self.options.is_visible,
+            own=_own_keys(home),
         )
         name = self.settings.row_id
         by = "their values only (--id names a column of ids)" if name is None else f"'{name}'"
@@ -94,6 +104,8 @@ class PlannedRelease:
             table=folder / "tables",
             has_noise=self._has_noise,
             is_visible=self.options.is_visible,
+            peer=load_identity(home.folder).id,
+            own=_own_keys(home),
         )
         kept = _Kept(key, tuple(map(str, self._places)))
         files.write_json_file(home.releases, msgspec.to_builtins(_List((*_read_kept(home), kept))))
@@ -167,6 +179,10 @@ def _read_kept(home: Home) -> tuple[_Kept, ...]:
     return files.read_struct(home.releases, _LARGEST, _List, description).releases
 
 
+def _own_keys(home: Home | None) -> list[str]:
+    return [] if home is None else [one.key for one in _read_kept(home)]
+
+
 def noted_registers(home: Home) -> list[Path]:
     """Return the registers in which a peer's releases are noted."""
     return [Path(place) for one in _read_kept(home) for place in one.registers]
@@ -177,8 +193,9 @@ def tell_releases(home: Home) -> None:
     kept = _read_kept(home)
     if not kept:
         raise InputError(f"There is no {home.releases}, by which releases are noted: put it back.")
+    own, members = _own_keys(home), home.read_members().names()
     for one in kept:
-        tell_release(tuple(map(Path, one.registers)), one.key)
+        tell_release(tuple(map(Path, one.registers)), one.key, own=own, members=members)
 
 
 def settle_release(home: Home, outcome: Outcome) -> None:

@@ -48,6 +48,8 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Those that were counted in cells."""
     has_noise: bool
     study: str
+    peer: str
+    """The id of the peer that releases them."""
     when: str
     outcome: Outcome
     table: str
@@ -134,6 +136,8 @@ class Overlap(NamedTuple):
         names = join_names([f"'{name}'" for name in self.columns])
         rows = "these rows" if self.rows is None else f"{self.rows:,} of these rows"
         old = self.release
+        if not old.is_told:
+            return f"{noun} {names} of {rows} will be told by this peer already"
         return (
             f"{noun} {names} of {rows} went out on {old.when[:10]} to study {old.study[:12]} as "
             f"{_OUTCOMES[old.outcome]}"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -89,15 +89,23 @@ def _users_register() -> Path:
     return folder / "pairgossip" / "releases"
 
 
-def find_releases(places: Sequence[Path], snapshot: Snapshot) -> list[Overlap]:
-    """Return what was told before of these columns of these rows."""
+def find_releases(
+    places: Sequence[Path], snapshot: Snapshot, own: Collection[str] = ()
+) -> list[Overlap]:
+    """Return what was told before of these columns of these rows; own keys count as told."""
     with hold_registers(places) as registers:
         named = name_rows(places, registers, snapshot)
-        return _told(one for place in registers for one in named[place].find(registers[place]))
+        found = (one for place in registers for one in named[place].find(registers[place]))
+        return _told(found, own)
 
 
 def check_release(
-    places: Sequence[Path], snapshot: Snapshot, *, has_noise: bool = False, is_visible: bool = False
+    places: Sequence[Path],
+    snapshot: Snapshot,
+    *,
+    has_noise: bool = False,
+    is_visible: bool = False,
+    own: Collection[str] = (),
 ) -> list[str]:
     """Refuse rows that may not be released, and note nothing; return what the operator accepts.
 
@@ -109,8 +117,10 @@ def check_release(
         Whether noise would be added to their counts.
     is_visible
         Whether the operator accepts that others can subtract.
+    own
+        Keys of releases of the same peer, which will be told.
     """
-    return _permit(find_releases(places, snapshot), has_noise, is_visible)
+    return _permit(find_releases(places, snapshot, own), has_noise, is_visible)
 
 
 def prepare_release(
@@ -121,8 +131,10 @@ def prepare_release(
     table: Path | str,
     has_noise: bool = False,
     is_visible: bool = False,
+    peer: str = "",
+    own: Collection[str] = (),
 ) -> str:
-    """Note what a new peer will release, and return the key by which it is told then.
+    """Note what a peer will release, and return the key by which it is told then.
 
     What was told before is refused as by `check_release`. Another release of the same rows that is
     only prepared, by a peer that may never run, is remembered: only one of the two will be told.
@@ -133,13 +145,14 @@ def prepare_release(
         begin_registers(places, registers)
         named = name_rows(places, registers, snapshot)
         found = {place: named[place].find(registers[place]) for place in places}
-        _permit(_told(one for some in found.values() for one in some), has_noise, is_visible)
+        _permit(_told((one for some in found.values() for one in some), own), has_noise, is_visible)
         for place, rows in named.items():
             release = Release(
                 key=key,
                 columns=tuple(snapshot.columns),
                 has_noise=has_noise,
                 study=study,
+                peer=peer,
                 when=_now(),
                 outcome="prepared",
                 table=str(table),
@@ -153,12 +166,21 @@ def prepare_release(
     return key
 
 
-def tell_release(places: Sequence[Path], key: str, outcome: Outcome = "bit") -> None:
+def tell_release(
+    places: Sequence[Path],
+    key: str,
+    outcome: Outcome = "bit",
+    *,
+    own: Collection[str] = (),
+    members: Collection[str] = (),
+) -> None:
     """Note that a release is told, or what came of it: it is on the disk when this returns.
 
-    Once is enough, after a restart too. What another study was told meanwhile of the same rows is
-    refused. Nothing comes of a release that is not told, and what came of one stays. One of the
-    registers may be out of reach, such as that beside data on another disk.
+    Once is enough, after a restart too. What was told meanwhile of the same rows is refused, unless
+    by this peer itself, whose keys are ``own``, or by members of the same study, such as on one
+    machine: their rows are in one table. Nothing comes of a release that is not told, and what came
+    of one stays. One of the registers may be out of reach, such as that beside data on another
+    disk.
     """
     with hold_registers(places) as registers:
         mine = {
@@ -176,7 +198,8 @@ def tell_release(places: Sequence[Path], key: str, outcome: Outcome = "bit") -> 
         for place, one in mine.items():
             told = one
             if outcome == "bit" and not one.is_told:
-                _permit(_told_meanwhile(registers[place], one), one.has_noise, one.is_visible)
+                others = _told_meanwhile(registers[place], one, own, members)
+                _permit(others, one.has_noise, one.is_visible)
                 told = msgspec.structs.replace(one, outcome="bit", when=_now())
             elif one.outcome == "bit":
                 told = msgspec.structs.replace(one, outcome=outcome)
@@ -202,17 +225,22 @@ def refuse_functions(snapshot: Snapshot) -> None:
             )
 
 
-def _told(overlaps: Iterable[Overlap]) -> list[Overlap]:
-    """Return releases that were told, each once."""
-    return list({one.release.key: one for one in overlaps if one.release.is_told}.values())
+def _told(overlaps: Iterable[Overlap], own: Collection[str] = ()) -> list[Overlap]:
+    """Return releases that were told or will be, each once."""
+    by_key = {one.release.key: one for one in overlaps}
+    return [one for key, one in by_key.items() if one.release.is_told or key in own]
 
 
-def _told_meanwhile(register: Register, mine: Release) -> list[Overlap]:
-    """Return releases to other studies that were only prepared when this one was."""
+def _told_meanwhile(
+    register: Register, mine: Release, own: Collection[str], members: Collection[str]
+) -> list[Overlap]:
+    """Return releases of others that were only prepared when this one was."""
     return _told(
         Overlap(old, mine.columns, None)
         for old in register.releases
-        if old.study != mine.study and (old.key in mine.beside or mine.key in old.beside)
+        if (old.key in mine.beside or mine.key in old.beside)
+        and old.key not in own
+        and not (old.study == mine.study and old.peer in members)
     )
 
 
