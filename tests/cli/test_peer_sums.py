@@ -142,7 +142,8 @@ def test_adding_rows_after_a_sum_is_asked_about(
     monkeypatch.setattr(sys, "stdin", Terminal("y"))
     assert cli(*add).code == 0
     assert home.next_data.exists()
-    assert cli(*add, "--yes").code == 0
+    assert "this peer already" in cli.error(*add, "--yes")
+    assert cli(*add, "--yes", "--visible").code == 0
 
 
 def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
