@@ -114,7 +114,10 @@ def test_ids_find_rows_that_were_computed_anew(tmp_path: Path) -> None:
 def test_functions_of_one_another_are_two_tables_of_one_column(tmp_path: Path) -> None:
     data, spec = write(tmp_path / "a.csv"), tmp_path / "d.toml"
     spec.write_text(DIFFERENCE)
-    with pytest.raises(InputError, match=r"correlation of 1\.000.* with --same risk,logit$"):
+    with pytest.raises(
+        InputError,
+        match=r"correlation of 1\.000.* with --same risk,logit \(same in peer\.toml\)\.$",
+    ):
         create_home(tmp_path / "a", "a", spec, data)
     for wrong in (("risk",), ("risk", "risk"), ("age", "years")):
         with pytest.raises(InputError, match=r"must name two columns or more.*\(risk, logit, died"):

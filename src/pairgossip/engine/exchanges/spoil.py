@@ -78,8 +78,8 @@ def choose_actions(
     Of vectors that are counted liars leave the last entry, how many rows there are, as it is.
     """
     if not faulty.network.is_liar.any():
-        never = prepare(_never)
-        return Actions(exchange, never, never, never, never)
+        nothing = prepare(_do_nothing)
+        return Actions(exchange, nothing, nothing, nothing, nothing)
     reads_values = form.read is InPlace._field_defaults["read"]
     clip = _usual_clip if form.clip is None else _as_clip(prepare(form.clip))
     if faulty.attack in _WITHOUT_CLIP:
@@ -88,7 +88,7 @@ def choose_actions(
     if form.vectors:
         forge = _forge_sums if is_counted else _forge_vectors
     if _lies_by_column(form, faulty):
-        forge = _never
+        forge = _do_nothing  # the attack has done it
     return Actions(
         exchange,
         prepare(lie_to_partner),
@@ -148,8 +148,8 @@ def spare_of(rows: tuple[Any, ...]) -> tuple[Any, ...]:
 # What follows is compiled as well, so it is written for numba.
 
 
-def _never(*arguments: Any) -> None:
-    """Stand for what does not happen without liars."""
+def _do_nothing(*arguments: Any) -> None:
+    """Stand for what there is nothing to do about."""
 
 
 def _see_values(state: Any) -> Any:

@@ -65,14 +65,15 @@ def _describe_cells(spec: Spec) -> list[str]:
     from pairgossip.peer.sums.statistics import cells_of, noise_law
     from pairgossip.summaries.noisy import rows_for_interval
 
-    cells = cells_of(spec)
+    cells, least = cells_of(spec), spec.algorithm.least_cell or 1
+    are, each = ("lie", "in each of") if least == 1 else ("are counted", "in each block of")
     sentences = [
         f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
-        f"value that is read from it: how many rows of all members lie in each of "
-        f"{_describe_tables(cells, spec.observed)}.",
+        f"value that is read from it: how many rows of all members {are} "
+        f"{each} {f'; {each} '.join(_describe_tables(cells, spec.observed))}.",
         _MASKED,
     ]
-    if (least := spec.algorithm.least_cell or 1) > 1:
+    if least > 1:
         sentences.insert(
             1,
             f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
@@ -98,10 +99,10 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
 
 
-def _describe_tables(cells: Layout, names: Sequence[str]) -> str:
+def _describe_tables(cells: Layout, names: Sequence[str]) -> list[str]:
     """Name the cells of every table of counts."""
     if not cells.column_axes:
-        return f"{cells.tables[0].shape[0]} cells along each of {len(cells.tables)} directions"
+        return [f"{cells.tables[0].shape[0]} cells along each of {len(cells.tables)} directions"]
     described = []
     for table in cells.tables:
         parts = [
@@ -111,7 +112,7 @@ def _describe_tables(cells: Layout, names: Sequence[str]) -> str:
         if table.classes is not None:
             parts.append(f"{table.classes.bins} values of '{names[-1]}'")
         described.append(" by ".join(parts))
-    return "; in each of ".join(described)
+    return described
 
 
 def _describe_learning(spec: Spec) -> list[str]:

@@ -63,16 +63,16 @@ class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _BOOKS = SealedFiles(
-    _Book,
-    "the ledger",
-    "give --ledger with",
-    _FORMAT,
-    _VERSION,
-    _LARGEST_LEDGER,
-    "{} is not a privacy ledger, or what is left of one, and is left as it is: put the latest copy "
-    "of the ledger in its place, as with another one the rows would be reported anew.",
-    "The ledger {} is damaged or was edited, and nothing is drawn again: put back the copy that "
-    "was written last.",
+    kind=_Book,
+    what="the ledger",
+    elsewhere="give --ledger with",
+    format=_FORMAT,
+    version=_VERSION,
+    largest=_LARGEST_LEDGER,
+    foreign="{} is not a privacy ledger, or what is left of one, and is left as it is: put the "
+    "latest copy of the ledger in its place, as with another one the rows would be reported anew.",
+    damaged="The ledger {} is damaged or was edited, and nothing is drawn again: put back the copy "
+    "that was written last.",
 )
 
 

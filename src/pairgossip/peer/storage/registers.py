@@ -86,18 +86,18 @@ class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 _FILES = SealedFiles(
-    Register,
-    "the register of releases",
-    f"give --register, or {REGISTER_VARIABLE} for a user's own, with",
-    "pairgossip-releases",
-    1,
-    1 << 30,
-    "{} is not a register of releases, or what is left of one, and is left as it is: put the "
-    "latest copy of the register in its place, as another one does not know what was told.",
-    "The register of releases {} is damaged or was edited, and nothing is released: put back the "
-    "copy that was written last.",
-    msgspec.msgpack.encode,
-    msgspec.msgpack.decode,
+    kind=Register,
+    what="the register of releases",
+    elsewhere=f"give --register, or {REGISTER_VARIABLE} for a user's own, with",
+    format="pairgossip-releases",
+    version=1,
+    largest=1 << 30,
+    foreign="{} is not a register of releases, or what is left of one, and is left as it is: put "
+    "the latest copy of the register in its place, as another one does not know what was told.",
+    damaged="The register of releases {} is damaged or was edited, and nothing is released: put "
+    "back the copy that was written last.",
+    encode=msgspec.msgpack.encode,
+    decode=msgspec.msgpack.decode,
 )
 
 

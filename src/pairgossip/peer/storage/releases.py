@@ -221,7 +221,7 @@ def refuse_functions(snapshot: Snapshot) -> None:
             raise InputError(
                 f"Columns '{one}' and '{other}' have a rank correlation of "
                 f"{correlations[i, j]:.3f}, so their tables are two of one column: leave one out, "
-                f"or declare them with --same {one},{other}"
+                f"or declare them with --same {one},{other} (same in peer.toml)."
             )
 
 

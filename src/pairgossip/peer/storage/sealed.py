@@ -30,7 +30,7 @@ class _Head(msgspec.Struct, frozen=True):
     version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SealedFiles(Generic[_Book]):
     """How one kind of sealed files is read and written."""
 
@@ -43,10 +43,11 @@ class SealedFiles(Generic[_Book]):
     format: str
     version: int
     largest: int
-    """Bytes of a file; a longer one is none of ours."""
+    """Bytes of a file; a longer one is refused as foreign."""
     foreign: str
-    """Refuses another file in its place, of which {} is the path."""
+    """The refusal of another file in its place; {} stands for the path."""
     damaged: str
+    """The refusal of a file whose seal does not fit; {} stands for the path."""
     encode: Callable[[Any], bytes] = msgspec.json.encode
     decode: Callable[..., Any] = msgspec.json.decode
 

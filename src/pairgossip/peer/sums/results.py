@@ -119,16 +119,20 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"the sums were used up: {more}"
 
     def advise_bins(self) -> str | None:
-        """Say what to do if cells leave more open than rows do; None if they do not."""
+        """Say what to do if cells or blocks leave more open than rows do; None if they do not."""
+        what = "cells"
         advice = (
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
             "or of whole numbers on whole"
         )
         if crowded := self._list_crowded():
             return f"{join_names(crowded)}, so that their order is not known: {advice}"
+        if self._has_blocks():
+            what = "blocks of cells"
+            advice = "let sites have more rows, or agree on a smaller algorithm.least_cell"
         opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
         if self.sampling_error is None or (self.interval is None and self.p_bracket is None):
-            return f"cells are too wide to tell: {advice}" if opened > _TOLERANCE else None
+            return f"{what} are too wide to tell: {advice}" if opened > _TOLERANCE else None
         error = math.hypot(self.sampling_error, (self.noise and self.noise.error) or 0.0)
         # A test has no interval: one would be as wide as its bracket and four errors.
         width = opened + _WIDE / 2 * error
@@ -136,7 +140,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             width = self.interval[1] - self.interval[0]
         if width <= _WIDE * error:
             return None
-        return f"cells leave more of it open than rows do: {advice}"
+        return f"{what} leave more of it open than rows do: {advice}"
+
+    def _has_blocks(self) -> bool:
+        try:
+            least = json.loads(self.specification)["algorithm"].get("least_cell")
+        except (ValueError, LookupError):  # of another version
+            return False
+        return least is not None and least > 1
 
     def _list_crowded(self) -> list[str]:
         if self.crowded_cells is None:
