@@ -387,7 +387,9 @@ def print_blocks(draws: Mapping[int, int]) -> int:
 def sum_up(parts: Sequence[FloatArray], cells: pg.cells.Cells, least: int) -> pg.Summary:
     """Return the sum of what sites count."""
     first, *others = (
-        pg.summarize(part[:, 0], "auc", labels=part[:, 1], cells=cells, least_cell=least)
+        pg.summarize(
+            part[:, 0], "auc", labels=part[:, 1], cells=cells, least_cell=least, classes=[0, 1]
+        )
         for part in parts
     )
     for one in others:

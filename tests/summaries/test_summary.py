@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,7 +85,8 @@ def test_whole_numbers_give_what_exact_says(
 def test_a_bracket_holds_the_value_of_the_rows(
     kernel: str, labels: Array | None, count: int, k: int
 ) -> None:
-    summary = pg.summarize(X, kernel, labels=labels, cells=c.Even(-8, 8, count), least_cell=k)
+    given: dict[str, Any] = {} if labels is None else {"labels": labels, "classes": [0, 1]}
+    summary = pg.summarize(X, kernel, cells=c.Even(-8, 8, count), least_cell=k, **given)
     answer, exact = summary.answer(), pg.exact(X, kernel, labels=labels, interval=0.95)
     assert answer.bracket[0] <= exact.value <= answer.bracket[1]
     assert answer.bracket[0] <= answer.value <= answer.bracket[1]
@@ -219,13 +221,14 @@ def test_moves_within_cells_change_no_byte(
     rng, at = np.random.default_rng(seed), np.array(places)
     takes_two = kernel in ("kendall", "spearman")
     labels = np.arange(len(at)) % 2 if kernel == "auc" else None
+    more: dict[str, Any] = {"classes": [0, 1]} if kernel == "auc" else {}
     made, values = [], []
     for _ in range(2):
         rows = at + rng.random(at.shape) * 0.999
         rows = rows if takes_two else rows[:, 0]
         values.append(rows)
         made.append(
-            pg.summarize(rows, kernel, labels=labels, cells=c.Even(0, 16, 16), least_cell=k)
+            pg.summarize(rows, kernel, labels=labels, cells=c.Even(0, 16, 16), least_cell=k, **more)
         )
     assert made[0].to_bytes() == made[1].to_bytes()
     counts = made[0].counts
@@ -280,7 +283,70 @@ def test_a_rank_test_of_blocks_leaves_p_open() -> None:
     assert low < test.pvalue < high
 
 
+def test_classes_that_follow_from_labels_tell_about_them() -> None:
+    labels = np.append(np.zeros(len(X) - 1), 7.0)
+    with pytest.raises(pg.InputError, match="give classes=, all that there may be"):
+        pg.summarize(X, "kendall", labels=labels, cells=c.Even(-8, 8, 64), least_cell=3)
+
+
+def test_parts_with_some_of_the_classes_add_up() -> None:
+    cells, labels = c.Even(-8, 8, 16), np.arange(len(X)) % 3
+    first, second = (
+        pg.summarize(X[at], "kendall", labels=labels[at], cells=cells, classes=[0, 1, 2])
+        for at in (labels < 2, labels == 2)
+    )
+    assert (first + second).rows == len(X)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"least_cell": 2},
+        {"least_cell": 0},
+        {"kind": "x"},
+        {"counts": -1},
+        {"counts": 2},
+        {"counts": 1 << 62},
+        {"cells": [["Even", 0, 1, 4096], ["Even", 0, 1, 4096]]},
+    ],
+)
+def test_bytes_that_no_rows_have_are_refused(change: dict[str, Any]) -> None:
+    summary = pg.summarize(X, "gini", cells=c.Even(-8, 8, 16), least_cell=3)
+    table = msgspec.msgpack.decode(summary.to_bytes())
+    if "counts" in change:
+        counts = np.frombuffer(table["counts"], "<i8").copy()
+        counts[-1] = change["counts"]
+        change = {"counts": counts.tobytes()}
+    with pytest.raises(pg.InputError, match="do not fit its cells"):
+        pg.Summary.from_bytes(msgspec.msgpack.encode(table | change))
+
+
+def test_columns_that_are_counted_apart() -> None:
+    rows = np.column_stack([BOTH, LABEL])
+    both = pg.summarize(rows, "auc-difference", cells=c.Even(-16, 16, 64))
+    assert both.rows == len(X) and both.counts.shape == (256,)
+    assert pg.Summary.from_bytes(both.to_bytes()) == both
+    for at in (0, 1):
+        alone = pg.summarize(BOTH[:, at], "auc", labels=LABEL, cells=c.Even(-16, 16, 64))
+        assert both.answer(0.95, "auc", column=at).bracket == alone.bracket()
+        assert both.bracket("median", column=at) == alone.bracket("median")
+    with pytest.raises(pg.InputError, match="'auc-difference' counts every column by itself"):
+        both.answer(0.95, "kendall")
+    scatter = both.bracket("within-cluster-scatter")
+    assert scatter[0] <= pg.exact(rows, "within-cluster-scatter") <= scatter[1]
+
+
+def test_a_p_that_is_told_from_nothing_is_small() -> None:
+    rows, labels = np.arange(20_000.0), np.arange(20_000) >= 10_000
+    answer = pg.summarize(
+        rows, "mann-whitney", labels=labels.astype(float), cells=c.Even(0, 20_000, 64)
+    ).answer()
+    assert "p < 1e-300 (< 1e-300 to < 1e-300)" in str(answer)
+
+
 def test_an_answer_says_what_cells_leave_open() -> None:
+    blocks = pg.summarize(X, "gini", cells=c.Even(-8, 8, 256), least_cell=5).answer()
+    assert "because blocks of 5 rows or more leave" in str(blocks) and "finer" not in str(blocks)
     coarse, fine = (
         str(pg.summarize(X, "gini", cells=c.Even(-8, 8, n)).answer()) for n in (16, 4096)
     )

@@ -9,7 +9,7 @@ import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.results import Result
-from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of
 from pairgossip.summaries.bounds import Blocks
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
@@ -112,6 +112,25 @@ def test_the_bracket_holds_all_rows_that_have_these_counts(
         assert len(moved) == N
         value = exact(kernel, moved)
         assert np.isnan(value) or low - 1e-12 <= value <= high + 1e-12
+
+
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{len(case[2])}")
+def test_the_sum_is_a_summary_that_is_kept_and_read_again(
+    case: tuple[str, np.ndarray, list[str], str | None], least: int
+) -> None:
+    kernel, rows, columns, label = case
+    programs = start_programs(spec_for(kernel, columns, label, least, 16), deal(rows, 3))
+    result = run_programs(programs)
+    assert isinstance(programs[0], StatisticsProgram) and programs[0].summary is not None
+    kept = pg.Summary.from_bytes(programs[0].summary.to_bytes())
+    answer = kept.answer(0.95)
+    assert result.value == pytest.approx(answer.value, rel=1e-11)
+    assert result.bracket == pytest.approx(answer.bracket, rel=1e-10)
+    assert (result.p_bracket or (np.nan, np.nan)) == pytest.approx(answer.p_bracket, nan_ok=True)
+    assert kept.rows == N
+    low, high = kept.bracket("median", column=0)
+    assert low <= np.median(rows[:, 0]) <= high
 
 
 @pytest.mark.parametrize("least", [3, 10])

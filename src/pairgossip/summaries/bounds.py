@@ -17,13 +17,15 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.kernels import AnyKernel
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Statistic
-from pairgossip.summaries.axes import Axis
-from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree
+from pairgossip.summaries.axes import Axis, Grid
+from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree, lay_tree
 
 Ends = tuple[float, float]
 UNKNOWN: Ends = (math.nan, math.nan)
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Largest rounding error of an end, relative to the largest number that it is computed from."""
+_FINE = 256
+"""Of more cells, those beyond all rows are left out."""
 _ORDERS = (BEFORE, TIED, AFTER)
 _MOST_STEPS = 50
 """Steps toward the end of a quotient; it takes about five."""
@@ -68,6 +70,46 @@ class Blocks:
             return self.tree.spread(self.counts)
         cells = self.counts[..., self.tree.cells]
         return cells.reshape(*cells.shape[:-1], *self.tree.shape)
+
+    def drop_classes(self) -> Blocks:
+        """Return the counts of all classes together."""
+        axes = self.axes[: len(self.tree.shape)]
+        return Blocks(axes, self.tree, self.by_class.sum(axis=0))
+
+    def choose(self, column: int) -> Blocks:
+        """Return the counts of one of two columns, or of the only one."""
+        if len(self.tree.shape) == 1:
+            return self
+        counts = self.tree.table(self.counts).sum(axis=-1 if column == 0 else -2)
+        axes = (self.axes[column], *self.axes[2:])
+        return Blocks(axes, self.tree.axes[column], counts)
+
+    def trim(self) -> Blocks:
+        """Leave out cells beyond all rows, if the rows of every one of many cells are known.
+
+        Edges far away would cost digits.
+        """
+        if not self.is_known or math.prod(self.tree.shape) <= _FINE:
+            return self
+        cells, axes = self.spread(), list(self.axes)
+        leading = cells.ndim - len(self.tree.shape)
+        for at, axis in enumerate(self.axes[: len(self.tree.shape)]):
+            if isinstance(axis, Grid):
+                others = tuple(one for one in range(cells.ndim) if one != leading + at)
+                held = np.flatnonzero(cells.sum(axis=others))
+                first = int(held.min(initial=axis.bins - 1))
+                stop = max(int(held.max(initial=0)), first) + 1
+                cells = cells.take(range(first, stop), axis=leading + at)
+                axes[at] = Grid(axis.edges[first : stop + 1], axis.powers)
+        return Blocks.of_cells(tuple(axes), cells, leading)
+
+    @classmethod
+    def of_cells(cls, axes: tuple[Axis, ...], cells: FloatArray, leading: int) -> Blocks:
+        """Return counts of single cells; the first axes of the table are those of classes."""
+        tree = lay_tree(cells.shape[leading:])
+        counts = np.zeros((*cells.shape[:leading], tree.size))
+        counts[..., tree.cells] = cells.reshape(*cells.shape[:leading], -1)
+        return cls(axes, tree, counts)
 
     def pairs(self, target: str) -> float:
         """Return how many pairs are averaged: own pairs are left out of U-statistics."""
@@ -281,7 +323,7 @@ def _integrate(blocks: Blocks, side: float, cost: float) -> tuple[float, float]:
     largest) or plus twice the cost times the sum of all rows.
     """
     n = blocks.n
-    fewest, most, lengths = bound_distribution(_join_classes(blocks))
+    fewest, most, lengths = bound_distribution(blocks.drop_classes())
     best = (n + cost) / 2
     choices = [fewest, most]
     if side > 0:
@@ -291,10 +333,6 @@ def _integrate(blocks: Blocks, side: float, cost: float) -> tuple[float, float]:
     chosen = up_to[(side * gain).argmax(axis=0), np.arange(len(lengths))]
     low = float(blocks.cell_ends[0][0])
     return 2 * float(lengths @ (chosen * (n - chosen))), low + float(lengths @ (n - chosen)) / n
-
-
-def _join_classes(blocks: Blocks) -> Blocks:
-    return Blocks(blocks.axes, blocks.tree, blocks.by_class.sum(axis=0))
 
 
 def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
@@ -384,5 +422,5 @@ def bound_scatter(columns: Sequence[Blocks], target: str) -> Ends:
 
 def bound_variance(blocks: Blocks, target: str) -> Ends:
     """Bound the variance: half of the scatter of one class."""
-    low, high = bound_scatter([_join_classes(blocks)], target)
+    low, high = bound_scatter([blocks.drop_classes()], target)
     return low / 2, high / 2

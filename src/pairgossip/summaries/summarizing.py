@@ -11,7 +11,7 @@ import numpy as np
 
 from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.summarize import SummarizeArguments
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray
 from pairgossip.checks import REFUSE
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, check_data
@@ -20,16 +20,20 @@ from pairgossip.kernels.rows import check_classes, name_positive, prepare_rows
 from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.summaries.layouts import OrderQuestion
-from pairgossip.summaries.summary import EVENT, OF_CLASSES, Summary, find_measure, name_columns
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.summaries.summary import (
+    EVENT,
+    LEAST_BLOCK,
+    OF_CLASSES,
+    Summary,
+    find_measure,
+    name_columns,
+)
 from pairgossip.text import format_count
 
 _MOST_CLASSES = 64
 """Largest number of different labels; more are a column, which has cells."""
 _MOST_COLUMNS = 2
 """Largest number of columns that are counted together."""
-_NOT_FEW = 3
-"""The least number of rows in a block that hides any: 2 would tell each of two about the other."""
 
 
 def summarize(
@@ -94,10 +98,10 @@ class _SummarizeRequest(SummarizeArguments):
     def __post_init__(self) -> None:
         check_declared(self)
         self.measure = find_measure(self.kernel)
-        if 1 < self.least_cell < _NOT_FEW:
+        if 1 < self.least_cell < LEAST_BLOCK:
             raise InputError(
                 "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
-                f"or of {_NOT_FEW} or more.",
+                f"or of {LEAST_BLOCK} or more.",
                 "least_cell",
             )
 
@@ -115,22 +119,17 @@ class _SummarizeRequest(SummarizeArguments):
         else:  # a part of the rows need not hold all classes
             check_columns(f"'{model.name}'", names, table)
         named = name_positive(kernel, table, positive, has_labels=labels is not None)
-        if self.classes is not None and len(self.classes) == 2:
-            named = format_label(self.classes[1])
+        if self.classes is not None:  # whichever of them this part of the rows holds
+            named = format_label(self.classes[1]) if len(self.classes) == 2 else None
         table = table.reshape(len(table), -1)
         has_events = names[-1] == EVENT and table.shape[1] == len(names)
         has_classes = has_events or names[-1] in OF_CLASSES or labels is not None
         columns = table[:, :-1] if has_classes else table
         known = self._find_classes(table[:, -1], has_events) if has_classes else None
         cells = self._lay_cells(columns)
-        marks = None if known is None else np.searchsorted(known, table[:, -1])
-        counts = _count(columns, cells, marks, 0 if known is None else len(known))
-        if self.least_cell > 1:
-            counts = lay_tree(counts.shape[-len(cells) :]).report(counts, self.least_cell)
         values = None if known is None else tuple(known.tolist())
-        return Summary(
-            model.name, self.kind, cells, values, has_events, named, self.least_cell, counts
-        )
+        head = (model.name, self.kind, cells, values, has_events, named, self.least_cell)
+        return Summary.of_rows(head, table)
 
     def _find_classes(self, labels: FloatArray, has_events: bool) -> FloatArray:
         """Return the classes as numbers, from the lowest to the highest."""
@@ -138,6 +137,12 @@ class _SummarizeRequest(SummarizeArguments):
             return np.arange(2.0)
         if self.classes is not None:
             return np.arange(float(len(check_classes(self.classes))))
+        if self.least_cell > 1:
+            raise InputError(
+                "Classes that follow from the labels tell about them: give {argument}, all that "
+                "there may be.",
+                "classes",
+            )
         found = np.unique(labels)
         if len(found) > _MOST_CLASSES:
             raise InputError(
@@ -187,16 +192,3 @@ def _pad(column: FloatArray) -> Ends:
     """Return the range of values; of one value alone, a range about it."""
     low, high = float(column.min()), float(column.max())
     return (low, high) if low < high else (low, low + max(abs(low), 1.0))
-
-
-def _count(
-    columns: FloatArray, cells: Sequence[Cells], marks: IntArray | None, classes: int
-) -> IntArray:
-    """Return the number of rows by class and cell."""
-    axes = [one.lay() for one in cells]
-    places = [axis.find_bins(column) for axis, column in zip(axes, columns.T, strict=True)]
-    shape = tuple(axis.bins for axis in axes)
-    if marks is not None:
-        places, shape = [marks, *places], (classes, *shape)
-    flat = np.ravel_multi_index(tuple(places), shape)
-    return np.bincount(flat, minlength=math.prod(shape)).reshape(shape)

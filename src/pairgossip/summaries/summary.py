@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -10,13 +11,13 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
-from pairgossip.arrays import IntArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
 from pairgossip.summaries.axes import Labels
-from pairgossip.summaries.bounds import Ends
-from pairgossip.summaries.cells import KINDS, Cells
+from pairgossip.summaries.bounds import Blocks, Ends
+from pairgossip.summaries.cells import KINDS, MOST_CELLS, Cells
 from pairgossip.summaries.layouts import (
     OrderQuestion,
     check_name,
@@ -25,10 +26,14 @@ from pairgossip.summaries.layouts import (
     lay_out,
 )
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.summary_reading import BlockCounts, LaidColumns, SummaryAnswer, read
-from pairgossip.summaries.tree import Tree, lay_tree
+from pairgossip.summaries.summary_reading import SummaryAnswer
+from pairgossip.summaries.tables import Columns, Layout, Sums
 from pairgossip.text import format_count, join_names
 
+LEAST_BLOCK = 3
+"""The least number of rows in a block that hides any: 2 would tell each of two about the other."""
+_MOST_ROWS = 1 << 40
+"""Largest number of rows in a cell; sums of more could leave the whole numbers of 64 bits."""
 _VERSION = 1
 """Version of the bytes of a summary."""
 OF_CLASSES = ("label", "cluster")
@@ -60,7 +65,8 @@ class Summary:
     least_cell
         Every count is 0 or at least this number: rows are counted in blocks of cells.
     counts
-        Whole numbers, by class and cell; with a larger ``least_cell``, by class and block.
+        Whole numbers, by class and cell; with a larger ``least_cell``, by class and block. Columns
+        that are counted apart follow one another.
     """
 
     reading: str
@@ -75,11 +81,7 @@ class Summary:
     @property
     def rows(self) -> int:
         """How many rows are counted."""
-        return int(self.counts.sum())
-
-    @cached_property
-    def _tree(self) -> Tree:
-        return lay_tree(tuple(one.lay().bins for one in self.cells))
+        return int(self.counts.sum()) // len(self._layout.tables)
 
     def __add__(self, other: Summary) -> Self:
         """Return the summary of the rows of both."""
@@ -139,18 +141,42 @@ class Summary:
             )
         head = {name: getattr(whole, name) for name in _HEAD if name != "cells"}
         summary = cls(**head, cells=cells, counts=counts.astype(np.int64))
-        if counts.shape != summary._shape or (counts < 0).any():
-            raise InputError("The counts of this summary do not fit its cells: ask for it again.")
+        summary.check()
         return summary
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Summary.from_bytes, (self.to_bytes(),)
+    def check(self) -> None:
+        """Raise `InputError` if no rows have these counts."""
+        numbers, least = self.counts[self.counts != 0], self.least_cell
+        if not (
+            (least == 1 or least >= LEAST_BLOCK)
+            and self.kind in ("u", "v")
+            and math.prod(one.lay().bins for one in self.cells) <= MOST_CELLS
+            and self.counts.shape == self._shape
+            and ((numbers >= least) & (numbers < _MOST_ROWS)).all()
+            and len({one.by_class.sum(axis=1).tobytes() for one in self._tables}) == 1
+        ):
+            raise InputError("The counts of this summary do not fit its cells: ask for it again.")
+
+    @classmethod
+    def of_rows(cls, head: Sequence[Any], rows: FloatArray) -> Self:
+        """Count rows, the label last, in the cells of a summary with this head."""
+        empty = cls(*(*head, np.zeros(0, dtype=np.int64)))
+        return cls.of_counts(head, empty._layout.count(rows))
+
+    @classmethod
+    def of_counts(cls, head: Sequence[Any], counts: IntArray) -> Self:
+        """Return the summary with this head and these counts of all tables, flat."""
+        empty = cls(*(*head, counts))
+        return replace(empty, counts=counts.reshape(empty._shape))
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        leading = () if self.classes is None else (len(self.classes),)
-        shape = self._tree.shape if self.least_cell == 1 else (self._tree.size,)
-        return (*leading, *shape)
+        """The shape of the only table; several tables lie one after the other."""
+        first, *others = self._layout.tables
+        return (self._layout.counts,) if others else first.shape_of(self.least_cell)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Summary.from_bytes, (self.to_bytes(),)
 
     def answer(
         self,
@@ -187,7 +213,7 @@ class Summary:
         found, positive = self._read(measure, column, kind or self.kind, level)
         kernel = measure if isinstance(measure, Kernel | Combination) else None
         scale = "plain" if kernel is None else kernel.interval_scale
-        ends = (found.bracket, found.p, found.p_bracket)
+        ends = (found.bracket, found.p, found.p_bracket, self.least_cell)
         return SummaryAnswer(
             found.value, found.error, found.low, found.high, level, scale, positive, *ends
         )
@@ -202,56 +228,67 @@ class Summary:
         self, measure: Measure, column: int | None, kind: str, level: float
     ) -> tuple[Estimate, str | None]:
         """Return a statistic, and the name of the positive class if it is of two classes."""
-        rows, columns = self._choose(measure, column, kind)
-        if not rows.n > 0:
+        if not self.rows > 0:
             raise InputError("No rows are counted, so there is nothing to read: add summaries.")
-        found = read(lay_out(columns, measure.name), rows, level)
-        return found, None if columns.label is None else self.positive
-
-    def _choose(
-        self, measure: Measure, column: int | None, kind: str
-    ) -> tuple[BlockCounts, LaidColumns]:
-        """Return the counts of the columns that a statistic takes."""
         names = name_columns(measure)
         takes = [one for one in names if one not in (*OF_CLASSES, EVENT)]
         is_open = any(one.endswith("...") for one in takes)  # any number of columns
-        has_label = self.classes is not None and not self.has_events
-        needs_label = names[-1] in OF_CLASSES
-        count = len(self.cells)
-        graded = len(takes) == 2 and count == 1 and has_label  # the second column is the label
-        if needs_label and not has_label:
+        columns = self._choose_columns(measure, takes, column, is_open=is_open)
+        needs_label = names[-1] in OF_CLASSES or len(takes) > len(columns)  # or it is a column
+        if needs_label and (self.classes is None or self.has_events):
             raise self._refuse(measure, "labels")
-        if not (is_open or graded) and len(takes) > count:
+        has_classes = needs_label or (self.has_events and EVENT in names)
+        label = self._classes if has_classes and not self.has_events else None
+        self._check(measure, label)
+        events = [Labels(np.arange(2.0))] if has_classes and label is None else []
+        laid = [self.cells[at].lay() for at in columns]
+        layout = lay_out(Columns.of([*laid, *events], label, kind), measure.name)
+        tables = [tuple(columns[at] for at in table.columns) for table in layout.tables]
+        found = tuple(self._find_table(one, has_classes) for one in tables)
+        for places, blocks in zip(tables, found, strict=True):
+            for at, axis in zip(places, blocks.axes, strict=False):
+                laid[columns.index(at)] = axis  # without cells beyond all rows
+        layout = lay_out(Columns.of([*laid, *events], label, kind), measure.name)
+        positive = self.positive if label is not None else None
+        return layout.find(Sums(self.rows, found), level=level), positive
+
+    def _choose_columns(
+        self, measure: Measure, takes: Sequence[str], column: int | None, *, is_open: bool
+    ) -> list[int]:
+        """Return which columns a statistic is of."""
+        count = len(self.cells)
+        if is_open:
+            return list(range(count)) if column is None else [int(column)]
+        has_label = self.classes is not None and not self.has_events
+        is_graded = len(takes) == 2 and count == 1 and has_label  # the label is the second column
+        if len(takes) > count and not is_graded:
             raise self._refuse(measure, f"{len(takes)} columns")
-        rows = self._blocks
-        if not (needs_label or graded or (self.has_events and EVENT in names)):
-            rows = rows.drop_classes()
-        if len(takes) == 1 and count == 2 and (not is_open or column is not None):
-            if column not in (0, 1):
+        if len(takes) == 1 and count > 1:
+            if column is None or column not in range(count):
                 raise InputError(
-                    f"'{measure.name}' is of one column, but the summary has 2: give {{argument}}, "
-                    "0 or 1.",
+                    f"'{measure.name}' is of one column, but the summary has {count}: give "
+                    f"{{argument}}, 0 to {count - 1}.",
                     "column",
                 )
-            rows = rows.choose(column)
-        rows = rows.trim()
+            return [column]
+        return list(range(min(len(takes), count)))
+
+    def _check(self, measure: Measure, label: Labels | None) -> None:
         two = isinstance(measure, OrderQuestion) or any(
             part.two_classes for part in measure.components
         )
-        if two and needs_label and rows.classes is not None and rows.classes.bins != 2:
+        if two and label is not None and label.bins != 2:
             raise InputError(
-                f"'{measure.name}' is of two classes, but the summary has {rows.classes.bins}: "
-                "read another statistic."
+                f"'{measure.name}' is of two classes, but the summary has {label.bins}: read "
+                "another statistic."
             )
-        if measure.name == "gini-coefficient" and (least := rows.axes[0].places[0]) < 0:
+        least = self._tables[0].trim().axes[0].places[0]
+        if measure.name == "gini-coefficient" and least < 0:
             raise InputError(
                 f"'gini-coefficient' is for amounts that are not negative, but the cells begin at "
                 f"{least:g}: give {{argument}} from 0 on.",
                 "cells",
             )
-        if self.has_events and rows.classes is not None:
-            return rows, LaidColumns.of((*rows.axes, rows.classes), None, kind)
-        return rows, LaidColumns.of(rows.axes, rows.classes, kind)
 
     def _refuse(self, measure: Measure, what: str) -> InputError:
         return InputError(
@@ -259,14 +296,32 @@ class Summary:
             "statistic, or summarize the rows for this one."
         )
 
+    def _find_table(self, columns: tuple[int, ...], has_classes: bool) -> Blocks:
+        """Return the counts of some columns; raise `InputError` if they are counted apart."""
+        for table, blocks in zip(self._layout.tables, self._tables, strict=True):
+            if set(columns) <= set(table.columns):
+                found = blocks.choose(columns[0]) if len(columns) == 1 else blocks
+                return (found if has_classes else found.drop_classes()).trim()
+        raise InputError(
+            f"'{self.reading}' counts every column by itself, so nothing is known of two together: "
+            "read another statistic, or summarize the rows for this one."
+        )
+
     @property
-    def _blocks(self) -> BlockCounts:
-        """The counts in every block."""
-        axes, counts = tuple(one.lay() for one in self.cells), self.counts.astype(np.float64)
-        classes = None if self.classes is None else Labels(np.array(self.classes))
-        if self.least_cell == 1:
-            return BlockCounts.of_cells(axes, classes, counts)
-        return BlockCounts(axes, classes, self._tree, counts)
+    def _classes(self) -> Labels | None:
+        return None if self.classes is None else Labels(np.array(self.classes))
+
+    @cached_property
+    def _layout(self) -> Layout:
+        laid = [one.lay() for one in self.cells]
+        label = None if self.has_events else self._classes
+        laid += [Labels(np.arange(2.0))] if self.has_events else []
+        return lay_out(Columns.of(laid, label, self.kind, self.least_cell), self.reading)
+
+    @cached_property
+    def _tables(self) -> tuple[Blocks, ...]:
+        """The counts of every table, in blocks."""
+        return self._layout.read_sums(np.append(self.rows, self.counts.ravel())).tables
 
 
 _HEAD = tuple(each.name for each in fields(Summary) if each.name != "counts")

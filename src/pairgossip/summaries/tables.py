@@ -45,9 +45,19 @@ class Columns:
     least: int = 1
     """The least number of rows that is counted: 1 for cells as they are, else blocks of them."""
 
+    laid: tuple[Axis, ...] = ()
+    """The cells of every column, if they are laid already."""
+
+    @classmethod
+    def of(cls, laid: Sequence[Axis], label: Labels | None, target: str, least: int = 1) -> Columns:
+        """Return columns with these cells."""
+        ranges = tuple((float(axis.places[0]), float(axis.places[-1])) for axis in laid)
+        whole = tuple(axis.ties_known for axis in laid)
+        return cls(ranges, whole, label, 0, target, least, tuple(laid))
+
     def axes(self) -> tuple[Axis, ...]:
         """Return the cells of every column; whole numbers have one each, if they are not many."""
-        return tuple(
+        return self.laid or tuple(
             Labels(np.arange(low, high + 1.0))
             if is_whole and high - low < MOST_CELLS
             else choose_cells(low, high, self.bins).lay()
@@ -99,9 +109,7 @@ class CountTable:
         axes = self.axes if self.classes is None else (*self.axes, self.classes)
         if counts.shape != self.shape:
             return Blocks(axes, self.tree, counts)
-        blocks = np.zeros((*self.leading, self.tree.size))
-        blocks[..., self.tree.cells] = counts.reshape(*self.leading, -1)
-        return Blocks(axes, self.tree, blocks)
+        return Blocks.of_cells(axes, counts, len(self.leading))
 
 
 class Sums(NamedTuple):
@@ -164,10 +172,15 @@ class Layout(ABC):
 
         Rows that do not fill every class are not counted at all.
         """
-        least, prepared = self.columns.least, self.prepare(rows)
-        tables = [table.count(prepared, least).ravel() for table in self.tables]
-        parts = [tables[0].sum(keepdims=True), *tables]
-        return np.concatenate(parts).astype(np.int64) * self.is_filled(rows)
+        counts = self.count(rows)
+        n = counts.sum() // len(self.tables)
+        return np.append(n, counts) * self.is_filled(rows)
+
+    def count(self, rows: FloatArray) -> IntArray:
+        """Return the counts of all tables, one after the other."""
+        prepared, least = self.prepare(rows), self.columns.least
+        counts = [table.count(prepared, least).ravel() for table in self.tables]
+        return np.concatenate(counts).astype(np.int64)
 
     def is_filled(self, rows: FloatArray) -> bool:
         """Return whether rows are enough to be counted: the least number of every class."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Ask, Disagreement, Words
 from pairgossip.peer.sums.labels import check_labels, count_grades, label_values
@@ -23,10 +23,12 @@ from pairgossip.peer.sums.results import (
     rounded_or_none,
 )
 from pairgossip.summaries.axes import Labels
+from pairgossip.summaries.cells import choose_cells
 from pairgossip.summaries.layouts import lay_out
 from pairgossip.summaries.noisy import find_noisy, rows_for_interval
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.tables import Columns, Layout, Sums
+from pairgossip.summaries.summary import Summary
+from pairgossip.summaries.tables import MOST_CELLS, Columns, Layout, Sums
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
@@ -74,6 +76,8 @@ class StatisticsProgram(SumsProgram):
             raise InputError("The specification asks for noise: give what draws and keeps it.")
         self._cells = cells_of(spec)
         self._rows, self._noise = rows, noise
+        self.summary: Summary | None = None
+        """The sum of all members' counts, once it is known; None with noise."""
         if spec.label is not None:
             check_labels(spec, rows[:, -1])
 
@@ -103,6 +107,7 @@ class StatisticsProgram(SumsProgram):
         law = None if self._noise is None else noise_law(self._spec, members)
         check_sums(self._cells, sums, self._generation, law)
         if law is None:
+            self.summary = summary_of(self._spec, total.view(np.int64)[1:])
             estimate = self._cells.find(sums)
             check_value(self._spec, estimate)
             noise = None
@@ -181,6 +186,25 @@ def columns_of(spec: Spec) -> Columns:
 def cells_of(spec: Spec) -> Layout:
     """Return what is added up for a specification with a kernel."""
     return lay_out(columns_of(spec), str(spec.kernel))
+
+
+def summary_of(spec: Spec, counts: IntArray) -> Summary:
+    """Return the counts of a specification's cells as a summary, to be kept and read again."""
+    columns = columns_of(spec)
+    has_events = len(spec.columns) == 3 and spec.label is None
+    laid = spec.columns[:2] if has_events else spec.columns
+    cells = tuple(
+        choose_cells(*spec.ranges[name], MOST_CELLS if is_whole else columns.bins, is_whole)
+        for name, is_whole in zip(laid, columns.whole, strict=False)
+    )
+    values = (0.0, 1.0) if has_events else None
+    if columns.label is not None:
+        values = tuple(columns.label.values.tolist())
+    positive = None
+    if spec.has_two_classes and values is not None:
+        positive = f"{values[-1]:g}" if spec.classes is None else spec.classes[-1]
+    head = (str(spec.kernel), spec.target, cells, values, has_events, positive, columns.least)
+    return Summary.of_counts(head, counts)
 
 
 def noise_law(spec: Spec, members: int) -> NoiseLaw:
