@@ -24,9 +24,10 @@ the start; if rows of several sets add up to others (which only happens without 
 share is at least what is printed. The truth is asserted to be possible, and after the first
 question that there is a table with the same report and no cell of fewer than k rows.
 
-The tables below it are those of errors: of the AUC in blocks, and with noise. Settings were fixed
-before the first run. Ends with 1 if more rows are placed after 20 more questions than after the
-first, by ids, or if registers by values let anything pass but new rows and recomputed values.
+Below are what registers let pass (`benchmarks.registers`), and the tables of errors: of the AUC in
+blocks, and with noise. Settings were fixed before the first run. Ends with 1 if more rows are
+placed after 20 more questions than after the first, by ids, or if registers by values let anything
+pass but new rows and recomputed values.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ from benchmarks.questions import (
     ask_register,
     draw_scores,
 )
+from benchmarks.registers import DRAWS, print_passed
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.sums.simulation import run_programs, start_programs
@@ -437,6 +439,7 @@ def main() -> int:
     holds = print_shares(sizes, LAWS[:1] if is_quick else LAWS)
     print_erased(sizes)
     print_outlier()
+    print_passed(tuple(sizes), 1 if is_quick else DRAWS)
     missed = print_blocks({140: 2} if is_quick else ERROR_DRAWS)
     print_noise({140: 1} if is_quick else NOISE_DRAWS)
     print("\nQuestions after the first: " + "; ".join(one.name for one in MORE))

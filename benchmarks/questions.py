@@ -180,7 +180,7 @@ MORE = (
 
 
 @contextmanager
-def _own_register(folder: Path) -> Iterator[None]:
+def own_register(folder: Path) -> Iterator[None]:
     """Let a site be a user of its own, with a register of its own."""
     before = os.environ.get(REGISTER_VARIABLE)
     os.environ[REGISTER_VARIABLE] = str(folder / "user" / "releases")
@@ -199,7 +199,7 @@ def ask_register(site: Site, *, is_careful: bool) -> list[Question]:
     A careful operator names a column of ids, and declares which columns are functions of another.
     """
     groups, passed = site.group(), []
-    with tempfile.TemporaryDirectory() as name, _own_register(Path(name)):
+    with tempfile.TemporaryDirectory() as name, own_register(Path(name)):
         (Path(name) / "elsewhere").mkdir()
         (Path(name) / "user").mkdir()
         for question in (FIRST, *MORE):
