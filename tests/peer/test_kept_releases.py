@@ -302,3 +302,15 @@ def test_a_text_that_counts_fewer_rows_than_a_site_allows_is_refused(
     monkeypatch.setenv("PAIRGOSSIP_LEAST_CELL", "0")
     with pytest.raises(InputError, match="least_cell is 0: give 1 or more"):
         create_home(tmp_path / "y", "y", spec, data)
+
+
+def test_runs_without_tables_need_no_register(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, damaged = write(tmp_path / "a.csv"), tmp_path / "damaged"
+    damaged.write_text("not a register")
+    damaged.chmod(0o600)
+    monkeypatch.setenv("PAIRGOSSIP_RELEASES", str(damaged))
+    make(tmp_path, "exchange", data, EXCHANGE)
+    with pytest.raises(InputError, match="is not a register of releases"):
+        make(tmp_path, "tables", data)

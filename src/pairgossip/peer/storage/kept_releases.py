@@ -6,6 +6,7 @@ in the register when the operator gives them, and told when the peer first contr
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,8 +73,7 @@ class PlannedRelease:
         """
         if not releases_tables(self.spec):
             self._refuse_options()
-            told = find_releases(self._places, self._snapshot)
-            return [f"{one.sentence()}: what this run tells comes on top of it." for one in told]
+            return self._name_told()
         self._check_same()
         snapshot = self._snapshot
         if self._has_several_tables:
@@ -89,6 +89,14 @@ class PlannedRelease:
         by = "their values only (--id names a column of ids)" if name is None else f"'{name}'"
         noted = f"{self._places[0]} notes what is released of these rows, and knows them by {by}."
         return [*accepted, noted]
+
+    def _name_told(self) -> list[str]:
+        """Say what was released before, where registers can be read: this run needs none."""
+        with contextlib.suppress(InputError):
+            places = [place for place in self._places if place.exists()]
+            told = find_releases(places, self._snapshot)
+            return [f"{one.sentence()}: what this run tells comes on top of it." for one in told]
+        return []
 
     def prepare(self, home: Home, folder: Path) -> None:
         """Note in the registers and in a peer's folder what will be released.
