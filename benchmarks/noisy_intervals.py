@@ -183,7 +183,7 @@ def draw_noise(law: NoiseLaw, shape: int, rng: np.random.Generator) -> IntArray:
 
 def conclude(program: StatisticsProgram, counts: IntArray, n: int) -> Result:
     """Return what a program states for these counts of n rows."""
-    total = np.append(n, counts).astype(np.int64).view(np.uint64)
+    total = np.concatenate([[n], counts, np.zeros(4)]).astype(np.int64).view(np.uint64)
     with np.errstate(all="ignore"):
         program._take(total)
     assert program.result is not None
@@ -234,7 +234,7 @@ def study(setting: Setting, samples: int) -> Found:
     rng, rows = np.random.default_rng([7, n, int(10 * setting.epsilon)]), population(setting.law)
     held, widths, off = list[bool](), list[float](), list[float]()
     plain = list[bool]()
-    reason = explain_no_interval(cells, law, n) or ""
+    reason = explain_no_interval(cells, law.variance, n) or ""
     samples = min(samples, _REFUSED) if reason else samples
     for _ in range(samples):
         own = rows[rng.integers(len(rows), size=n)]

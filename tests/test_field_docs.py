@@ -140,7 +140,7 @@ def test_the_unit_file_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        (0, "contributions of 0 of 3 members, which have 705 rows together"),
+        (0, "contributions of 0 of 3 members, which have 690 rows together"),
         (1, "records of 1 of 3 members; all have 705 rows together"),
     ],
 )

@@ -22,7 +22,7 @@ from tests.peer.homes import make_home
 from tests.peer.test_sums_service import SUMS, make_homes
 
 ALL_OTHERS = "once the operators of all others have run peer agree"
-ADDING = f"every member can tell the sums over the added rows, by difference, {ALL_OTHERS}"
+ADDING = f"the added rows are counted as a table of their own, {ALL_OTHERS}"
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A peer that has contributed to a sum."""
     monkeypatch.chdir(tmp_path)
     first, *_ = make_homes(tmp_path)
-    (tmp_path / "more.csv").write_text("income\n1.5\n")
+    (tmp_path / "more.csv").write_text("\n".join(["income", *(f"{k}.5" for k in range(12))]))
     rows = dict(read_snapshot(first).context.present_rows)
     change_state(first, summed=rows, summed_in=FIRST_GENERATION)
     return first
@@ -69,7 +69,8 @@ def test_what_changed_is_agreed_to(
     answer = cli(*agree)
     assert answer.code == 1 and requested_agreements(home) == ()
     assert f"- since this peer contributed to a sum, '{name}' was evicted;" in answer.err
-    assert "- every member can tell the sums over those rows, by difference, once" in answer.err
+    assert "- a further sum tells every member the counts of rows that were added" in answer.err
+    assert "by the difference those of who was evicted, once" in answer.err
     monkeypatch.setattr(sys, "stdin", Terminal("y"))
     assert cli(*agree).code == 0
     generation = read_snapshot(home).saved.generation
@@ -118,7 +119,8 @@ def test_an_eviction_that_others_began_is_agreed_to(
     name, where = home.read_members().names()[lost], str(home.folder)
     monkeypatch.setattr(sys, "stdin", Terminal("n"))
     said = cli("peer", "evict", name, "--home", where).err
-    assert f"every member can tell the sums over its rows, by difference, {ALL_OTHERS};" in said
+    assert "- its rows stay in tables that all have signed; of one that not all have" in said
+    assert f"every member can tell its counts, by difference, {ALL_OTHERS};" in said
     assert "count no more" in said
     begin_without(home, lost)
     monkeypatch.setattr(sys, "stdin", Terminal("y"))
@@ -203,10 +205,16 @@ def test_few_rows_are_not_added_after_a_sum(
     cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add = ("peer", "add", str(home.folder), "--data", "more.csv", "--yes")
-    monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "10")
-    assert "show everybody where they lie: add 10 or more at once" in cli.error(*add)
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "20")
+    assert "show everybody where they lie: add 20 or more at once" in cli.error(*add)
     assert not home.next_data.exists()
     change_state(home, summed={}, summed_in="")
+    (home.folder.parent / "few.csv").write_text("income\n1.5\n")
+    few = cli.error(*add[:4], "few.csv", "--yes")
+    assert few == (
+        "1 row would be added, but others are told sizes in steps of 10: add 10 rows or more at "
+        "once."
+    )
     assert cli(*add).code == 0
 
 

@@ -80,18 +80,18 @@ def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Pat
 @pytest.mark.usefixtures("brisk")
 def test_sums(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     home = tmp_path / "swarm"
-    what = ("--algorithm", "sums", "--peers", 3, "--graph", "path", "--fast", "--home", home)
+    what = ("--algorithm", "sums", "--peers", 4, "--graph", "path", "--fast", "--home", home)
     answer = cli(*BASIC, incomes, *what)
     assert answer.code == 0, answer
     exact = pg.exact(read_columns(incomes, ["income"])["income"], "gini")
     verdict = answer.out.splitlines()[-1]
-    assert verdict.startswith("Verdict: all 3 peers have the same result, that of all 20 rows; ")
+    assert verdict.startswith("Verdict: all 4 peers have the same result, that of all 20 rows; ")
     assert verdict.endswith(f"of the exact value {exact:.6g}.")
     facts = {line[:20].strip(): line[20:].strip() for line in answer.out.splitlines()}
     assert facts["question"] == "gini of income, over the rows of all members"
     assert {"value", "sampling error", "95 %", "certainly", "time to the result"} <= facts.keys()
     assert (facts["rounds complete"], facts["plain sums compared"]) == ("3", "1")
-    assert facts["signatures checked"] == "9"
+    assert facts["signatures checked"] == "12"
     assert facts["rows elsewhere"].startswith("not looked for: no value is so long")
     status = cli("peer", "status", "--home", home / "peer-02", "--json").json()
     assert status["rounds"]["is_finished"]
@@ -208,7 +208,7 @@ UNFIT = [
     ((*FOUR, "--algorithm", "sum"), "Unknown algorithm 'sum': did you mean 'sums'?"),
     ((*SUMS, 4, "--exchanges", 5), "Peers that compute sums make no exchanges: leave --exchanges"),
     ((*SUMS, 4, "--rate", 5), "--rate is how often rows are exchanged, and with sums none are:"),
-    ((*SUMS, 2), "Peers contribute to sums over 3 members or more, not 2: use more peers, or"),
+    ((*SUMS, 2), "Peers contribute to sums over 4 members or more, not 2: use more peers, or"),
 ]
 
 

@@ -17,7 +17,7 @@ import pairgossip as pg
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Contribution, decode
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
-from pairgossip.peer.protocol.state import SaveSums, SumsState
+from pairgossip.peer.protocol.state import Released, SaveSums, SumsState
 from pairgossip.peer.protocol.summation import read_next
 from pairgossip.peer.service.sums_service import RoundsRuntime
 from tests.peer.audit import Violated
@@ -54,6 +54,16 @@ class Powers:
     @property
     def partial_result(self) -> PartialResult | None:
         return PartialResult(tuple(map(float, self.sums[0]))) if self.sums else None
+
+    @property
+    def released(self) -> Released:
+        return Released()
+
+    def card(self) -> bytes:
+        return b""
+
+    def take_cards(self, cards: Mapping[str, bytes]) -> None:
+        pass
 
     def ask(self) -> Ask | None:
         if len(self.sums) == SUMS + 1:
@@ -99,7 +109,7 @@ class SumsContext(SealedContext):
         low, high = sorted((self.me, member))
         return hashlib.sha256(f"{low} and {high}".encode()).digest()
 
-    def make_program(self, generation: str = FIRST_GENERATION) -> Program:
+    def make_program(self, generation: str = FIRST_GENERATION, released: object = None) -> Program:
         program = Powers(self.own, self.shift)
         return program if self.wrap is None else self.wrap(program)
 

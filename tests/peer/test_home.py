@@ -192,7 +192,7 @@ def test_rows_that_are_added_are_checked_alone_and_with_those_there_are(
     tmp_path: Path, checks: Checks
 ) -> None:
     home = make_home(tmp_path, "ann", [3.5, 7.25], SUMS)
-    (tmp_path / "more.csv").write_text("income\n9\n")
+    (tmp_path / "more.csv").write_text("\n".join(["income", *map(str, range(10))]))
     checks.refuses = True
     with pytest.raises(InputError, match=r"Too few rows\."):
         request_growth(home, tmp_path / "more.csv")
@@ -200,7 +200,8 @@ def test_rows_that_are_added_are_checked_alone_and_with_those_there_are(
     checks.refuses = False
     request_growth(home, tmp_path / "more.csv")
     assert home.next_data.exists()
-    added, everything = [[9.0]], [[3.5], [7.25], [9.0]]
+    added = [[float(k)] for k in range(10)]
+    everything = [[3.5], [7.25], *added]
     assert checks.seen[-2:] == [(rows, 1, ()) for rows in (added, everything)]
 
 

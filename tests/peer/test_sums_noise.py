@@ -19,6 +19,7 @@ from pairgossip.peer.storage import kept_noise
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import create_home, noise_ledger, request_growth
 from pairgossip.peer.storage.kept_noise import KeptNoise
+from pairgossip.peer.storage.kept_results import list_kept
 from pairgossip.peer.storage.ledger import account_of
 from tests.cli.running import CommandLine
 from tests.peer.homes import make_home
@@ -169,35 +170,43 @@ def test_the_same_rows_cannot_pay_for_another_run(tmp_path: Path, finished: list
     )
 
 
-def test_another_generation_costs_epsilon_again(tmp_path: Path) -> None:
+def test_rows_that_are_counted_cost_nothing_again(tmp_path: Path) -> None:
     homes = make_homes(tmp_path, 4)
     run_all(homes)
     request_eviction(homes[0], find_member(homes[0].read_members(), "", "clinic-3"))
     with running(*homes[:3], board=Switchboard()) as peers:
         assert until(lambda: all(one.status().problems for one in peers[1:]))
         assert "If that may be known, run: pairgossip peer agree." in peers[1].status().problems[0]
-        for home in homes[1:3]:  # noise hides the member, and yet each generation tells more
+        for home in homes[1:3]:
             agree_to_next(home)
-        assert until(lambda: "budget" in "".join(peers[1].status().problems))
-        assert peers[1].status().problems == (
-            "These rows have spent 4 of a privacy budget of 4, and another sum over them would "
-            "make it 8: allow it with budget = 8 in peer.toml, and start the peer again.",
-        )
-    for home in homes[:3]:
-        home.peer.write_text(home.peer.read_text() + "budget = 8\n")
-    with running(*homes[:3], board=Switchboard()) as peers:
         assert until(lambda: all(map(is_in_second_generation, peers)))
-    assert account_of(noise_ledger(homes[1])).spent == 8
+    assert account_of(noise_ledger(homes[1])).spent == 4
+
+
+def test_noise_is_added_to_a_batch_alone_and_known_of_both(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    more = tmp_path / "more.csv"
+    more.write_text("\n".join(["income", *(str(2.5 + 7 * k) for k in range(12))]))
+    request_growth(homes[1], more)
+    with running(*homes, board=Switchboard()) as peers:
+        assert until(lambda: all(one.status().problems for one in peers[::2]))
+        for one in peers[::2]:
+            agree_to_next(one.home)
+        assert until(lambda: all(map(is_in_second_generation, peers)))
+    first, second = (one.signed.result for one in list_kept(homes[0])[0])
+    assert (first.rows, second.rows, second.batches) == (180, 192, 2)
+    assert first.noise is not None and second.noise is not None
+    assert second.noise.variance == pytest.approx(2 * first.noise.variance)
+    assert account_of(noise_ledger(homes[1])).spent == 4
 
 
 def test_added_rows_pay_from_the_same_ledger(tmp_path: Path) -> None:
     homes = make_homes(tmp_path)
     run_all(homes)
     more = tmp_path / "more.csv"
-    more.write_text("income\n1.5\n99.0\n")
-    with pytest.raises(InputError, match="another run would make it 8: allow it with --budget 8"):
-        request_growth(homes[1], more)
-    request_growth(homes[1], more, budget=8.0)
+    more.write_text("\n".join(["income", *(str(2.5 + 7 * k) for k in range(12))]))
+    request_growth(homes[1], more)
     assert noise_ledger(homes[1]) == tmp_path / "clinic-1.csv.ledger"
     with pytest.raises(InputError, match="leave --ledger out"):
         request_growth(homes[1], more, ledger=tmp_path / "other.ledger")

@@ -33,6 +33,9 @@ from pairgossip.peer.storage.folder import (
     requested_agreements,
 )
 from pairgossip.peer.storage.home import request_growth
+from pairgossip.peer.storage.kept_results import list_kept
+from pairgossip.peer.storage.kept_tables import read_kept_table
+from pairgossip.peer.sums.batches import read_table
 from tests.peer.homes import introduce_each_other, make_home
 from tests.peer.test_service import Running, Switchboard, running
 from tests.peer.zenoh_people import until
@@ -167,6 +170,22 @@ def agree_to_next(home: Home) -> None:
     request_agreement(home, waits.generation)
 
 
+def agree_to_all(homes: list[Home]) -> bool:
+    """Let operators agree to whatever waits for them; return whether something did."""
+    count = 0
+    for home in homes:
+        seen = read_snapshot(home)
+        assert isinstance(seen.saved, SumsState)
+        if (asked := Rounds(seen.context, seen.saved).asks_consent) is not None:
+            request_agreement(home, asked)
+            count += 1
+    return count > 0
+
+
+def is_third(one: Running) -> bool:
+    return one.status().generation > 2 and is_complete(one)
+
+
 def test_an_eviction_after_a_sum_needs_every_operator(tmp_path: Path) -> None:
     homes = make_homes(tmp_path, (*ROWS, [50.0]))
     run_all(homes)
@@ -177,8 +196,9 @@ def test_an_eviction_after_a_sum_needs_every_operator(tmp_path: Path) -> None:
         assert peers[1].status().generation == 1 and peers[1].status().done, "it stays"
     assert problem == (
         "Since this peer contributed to a sum, 'clinic-3' was evicted: a further sum would tell "
-        "everybody the numbers of those rows, by the difference. If that may be known, run: "
-        "pairgossip peer agree."
+        "everybody the counts of rows that were added since, as a table of their own, and where "
+        "not all have signed the last result, by the difference those of who was evicted. If that "
+        "may be known, run: pairgossip peer agree."
     )
     state = read_snapshot(homes[1]).saved
     assert isinstance(state, SumsState)
@@ -192,7 +212,12 @@ def test_an_eviction_after_a_sum_needs_every_operator(tmp_path: Path) -> None:
     assert requested_agreements(homes[1]) == ()
     after = read_snapshot(homes[1]).saved
     assert isinstance(after, SumsState)
-    assert after.consent.generation == after.summed_in == after.generation == waits.generation
+    assert after.consent.generation == after.generation == waits.generation
+    # All rows were counted, so there is no further sum that anything could be taken from.
+    assert after.summed_in == FIRST_GENERATION
+    first, second = (signed.signed.result for signed in list_kept(homes[1])[0])
+    assert (second.value, second.rows, second.table) == (first.value, 10, first.table)
+    assert (second.rounds, len(second.members)) == (0, 3)
     assert after.evictions == set(waits.evicted)
 
 
@@ -213,19 +238,38 @@ def test_an_agreement_to_another_generation_is_dropped(
 def test_added_rows_begin_a_generation_with_them(tmp_path: Path) -> None:
     homes = make_homes(tmp_path)
     run_all(homes)
-    more = tmp_path / "more.csv"
-    more.write_text("income\n1.5\n99.0\n")
-    request_growth(homes[1], more)
+    more = [np.linspace(1 + k, 90 + k, 12).round(3).tolist() for k in range(3)]
+
+    def add(k: int) -> None:
+        file = tmp_path / f"more-{k}.csv"
+        file.write_text("\n".join(["income", *map(str, more[k])]))
+        request_growth(homes[k], file)
+
+    add(1)
     with running(*homes, board=Switchboard()) as peers:
         assert until(lambda: all(one.status().problems for one in peers[::2]))
         for one in peers[::2]:
             (problem,) = one.status().problems
-            assert "'clinic-1' has 4 rows instead of 2: a further sum" in problem
+            assert "'clinic-1' has 10 rows instead of 1: a further sum" in problem
             agree_to_next(one.home)
         assert until(
             lambda: all(one.status().generation == 2 and is_complete(one) for one in peers)
         )
-    assert read_snapshot(homes[0]).status().covers.of_rows == 11
+    status = read_snapshot(homes[0]).status()
+    assert status.covers.of_rows == 9 and status.rounds is not None
+    assert "fewer than 3 members" in dict(status.rounds.table)["no table"]
+    add(0)
+    add(2)
+    with running(*homes, board=Switchboard()) as peers:
+        assert until(lambda: not agree_to_all(homes) and all(map(is_third, peers)))
+    (*_, kept), _ = list_kept(homes[0])
+    result = kept.signed.result
+    assert (result.rows, result.batches, result.left_out) == (45, 2, None)
+    truth = pg.exact(np.concatenate([*map(np.array, (*ROWS, *more))]), "gini")
+    assert result.value == pytest.approx(truth, rel=0.02)
+    for home in homes:
+        table = read_kept_table(home, kept.signed)
+        assert int(read_table(table).numbers[0]) == 45 and len(list(home.tables.iterdir())) == 3
 
 
 @pytest.mark.parametrize(
@@ -233,7 +277,7 @@ def test_added_rows_begin_a_generation_with_them(tmp_path: Path) -> None:
     [
         (2, "1", "The run has only 2 members, and this peer contributes among 3 or more: wait for "
          "others to join, or change least_members in peer.toml."),
-        (3, "10", "All members but the largest together have 5 rows, and this peer contributes "
+        (3, "10", "All members but the largest together have 2 rows, and this peer contributes "
          "among 10 or more: wait for more rows, or change least_rows in peer.toml."),
     ],
 )  # fmt: skip

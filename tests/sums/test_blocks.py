@@ -100,7 +100,7 @@ def test_the_bracket_holds_all_rows_that_have_these_counts(
     kernel, rows, columns, label = case
     spec = spec_for(kernel, columns, label, least, 16)
     totals: list[np.ndarray] = []
-    result = run_programs(start_programs(spec, deal(rows, 3)), totals)
+    result = run_programs(start_programs(spec, deal(rows, 4)), totals)
     assert result.bracket is not None and result.value is not None
     low, high = result.bracket
     assert low <= result.value <= high and low < high
@@ -120,7 +120,7 @@ def test_the_sum_is_a_summary_that_is_kept_and_read_again(
     case: tuple[str, np.ndarray, list[str], str | None], least: int
 ) -> None:
     kernel, rows, columns, label = case
-    programs = start_programs(spec_for(kernel, columns, label, least, 16), deal(rows, 3))
+    programs = start_programs(spec_for(kernel, columns, label, least, 16), deal(rows, 4))
     result = run_programs(programs)
     assert isinstance(programs[0], StatisticsProgram) and programs[0].summary is not None
     kept = pg.Summary.from_bytes(programs[0].summary.to_bytes())
@@ -154,9 +154,11 @@ def find(rows: list[np.ndarray], least: int) -> Result:
 
 
 def test_a_site_without_enough_rows_of_a_class_is_left_out_of_all() -> None:
-    parts = [*deal(SCORED, 2), SCORED[LABELS == 0][:30]]
-    with_it, without = find(parts, 3), find(parts[:2], 3)
+    parts = [*deal(SCORED, 4), SCORED[LABELS == 0][:30]]
+    with_it, without = find(parts, 3), find(parts[:4], 3)
     assert (with_it.value, with_it.bracket) == (without.value, without.bracket)
+    assert with_it.rows == without.rows == N
+    assert (with_it.left_out, without.left_out) == (("member 4",), None)
     assert find(parts, 1).value != with_it.value
 
 
@@ -181,6 +183,6 @@ def test_blocks_that_nobody_counts_are_refused(by: int, sentence: str) -> None:
     assert ask is not None
     total: Words = np.sum([one.contribute(ask) for one in programs], axis=0, dtype=np.uint64)
     words = total.view(np.int64)
-    words[1 + np.flatnonzero(words[1:] == 3)[0]] += by
+    words[1 + np.flatnonzero(words[1:-4] == 3)[0]] += by
     with pytest.raises(Disagreement, match=sentence):
         programs[0].take(ask, total)

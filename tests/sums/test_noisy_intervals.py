@@ -111,8 +111,8 @@ def test_whether_there_is_an_interval_follows_from_what_is_agreed() -> None:
     spec = kernel_spec("gini", ["a"], tables="[privacy]\nepsilon = 0.5")
     cells, law = cells_of(spec), noise_law(spec, 4)
     least = rows_for_interval(cells, law.variance)
-    assert explain_no_interval(cells, law, least) is None
-    reason = explain_no_interval(cells, law, least - 1)
+    assert explain_no_interval(cells, law.variance, least) is None
+    reason = explain_no_interval(cells, law.variance, least - 1)
     assert reason == (
         f"noise is too large beside {least - 1} rows: an interval takes {least} rows, or a larger "
         "privacy.epsilon, or fewer algorithm.bins"
@@ -131,7 +131,7 @@ def test_a_run_says_why_there_is_no_interval(n: int, is_given: bool) -> None:
     assert result.value is not None and result.bracket is None
     assert (result.interval is not None) == is_given
     assert (result.noise.without_interval is None) == is_given
-    for facts in (result_facts(result), _facts(result)):
+    for facts in (result_facts(result), _facts(result, {})):
         assert ("no interval" in dict(facts)) != is_given
 
 

@@ -96,5 +96,5 @@ def test_a_statistic_of_order_has_an_exact_value(
 
 def test_two_peers_are_too_few_for_sums() -> None:
     text = kernel_spec("gini", ["income"], None, VALUES, is_sums=True)
-    with pytest.raises(InputError, match="sums over 3 members or more, not 2: use more peers"):
+    with pytest.raises(InputError, match="sums over 4 members or more, not 2: use more peers"):
         make_plan(text, ROWS, pg.graphs.path(2), 2, seed=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +50,9 @@ def try_sums(
 
 def print_result(result: Result, rules: Sequence[Tried] = (), *, json: bool) -> None:
     """Print what members have found, what other rules would cost, and what real peers do."""
-    from pairgossip.peer.identity.members import LEAST_MEMBERS
+    from pairgossip.peer.protocol.program import LEAST_MEMBERS
+    from pairgossip.peer.spec.canonical_text import decode_spec
+    from pairgossip.peer.spec.local_part import least_sites
 
     if json:
         import msgspec
@@ -61,7 +63,12 @@ def print_result(result: Result, rules: Sequence[Tried] = (), *, json: bool) -> 
     write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
     if rules:
         print_rules(rules)
-    if len(result.members) < LEAST_MEMBERS:
+    if (least := least_sites(decode_spec(result.specification))) > len(result.members):
+        write_line(
+            f"Real peers count rows in blocks among {least} members or more only: give a file for "
+            "each member, or agree on algorithm.least_cell = 1, which counts cells as they are."
+        )
+    elif len(result.members) < LEAST_MEMBERS:
         write_line(
             f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only, unless "
             "least_members in peer.toml says otherwise: give a file for each member."
@@ -77,8 +84,8 @@ def show_class(positive: str | float) -> str:
     return clean_text(positive) if isinstance(positive, str) else format_value(positive)
 
 
-def result_facts(result: Result) -> list[tuple[str, str]]:
-    """Return what there is to say of a result, each with its name."""
+def result_facts(result: Result, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Return what there is to say of a result, each with its name; ``names`` are of members."""
     from pairgossip.peer.spec.canonical_text import find_positive_class
     from pairgossip.peer.sums.results import rounded_bracket
 
@@ -112,6 +119,7 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
             facts.append(("not at its best", result.describe_lack()))
     return [
         *facts,
+        *result.describe_table(names),
         ("members", format_value(len(result.members))),
         ("rows", format_value(result.rows)),
         ("sums", format_value(result.rounds)),

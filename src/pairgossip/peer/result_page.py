@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from pairgossip import files
@@ -64,7 +65,7 @@ def _page(checked: Checked) -> str:
     question, toml = _escape(result.question), html.escape(write_toml(result.specification))
     facts = "".join(
         f"<tr><th>{_escape(name)}</th><td>{_escape(said)}</td></tr>"
-        for name, said in [*_facts(result), *_origin(checked)]
+        for name, said in [*_facts(result, checked.signed), *_origin(checked)]
     )
     members = "".join(
         f"<tr><td>{_escape(name)}</td><td>{result.members[member]:,}</td>"
@@ -82,12 +83,17 @@ def _page(checked: Checked) -> str:
         f"<h2>Signed by all {len(checked.signed)} members</h2>"
         "<table class='members'><tr><th>member</th><th>rows</th><th>id</th></tr>"
         f"{members}</table>"
-        "<p>Rows are as each member has stated them. To check the signatures, run <code>pairgossip "
-        "verify</code> on the JSON file of this result, and compare the ids with those that "
-        "members have told you.</p>"
+        f"<p>Rows are as each member has stated them{_rounded(result)}. "
+        "To check the signatures, run <code>pairgossip verify</code> on the JSON file of this "
+        "result, and compare the ids with those that members have told you.</p>"
         f"<h2>Specification that all members agreed to</h2><pre>{toml}</pre>"
         "</body></html>\n"
     )
+
+
+def _rounded(result: Result) -> str:
+    """Say how the numbers of rows of members are told, if there is a table."""
+    return "" if result.table is None else ", rounded down to tens"
 
 
 def _leaves(checked: Checked) -> str:
@@ -113,10 +119,11 @@ def _headline(result: Result) -> str:
     return f"<p class='value'>{value}</p><p class='range'>{said}</p>"
 
 
-def _facts(result: Result) -> list[tuple[str, str]]:
+def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the figures are about, and how sure they are."""
     members = format_count(len(result.members), "member")
     facts = [("covers", f"{members}, {format_count(result.rows, 'row')} together")]
+    facts += result.describe_table(names)
     if (positive := find_positive_class(result.specification)) is not None:
         shown = positive if isinstance(positive, str) else f"{positive:g}"
         label = json.loads(result.specification)["label"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -72,6 +73,9 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """The digest of everything before, in base 64: the same at all members."""
     signatures: dict[str, Signature]
     """By the members' ids."""
+    table: str | None = None
+    """The table that the result is read from, with its salt, in base 64; None unless its writer
+    has published it."""
 
 
 class Checked(NamedTuple):
@@ -193,6 +197,10 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
         is_sound = False
     if not is_sound:  # refused before anybody counts by it
         raise _altered(where, "its generation has no such name")
+    if signed.table is not None:
+        digest = hashlib.sha256(_bytes(signed.table)).hexdigest()
+        if digest != result.table:
+            raise _altered(where, "its table is not the one that members have signed")
     for member, signature in signed.signatures.items():
         if member not in result.members:
             raise _altered(where, f"{member[:16]} has signed but is no member")

@@ -28,6 +28,7 @@ from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS
 from pairgossip.peer.spec.canonical_text import format_toml
 from pairgossip.peer.spec.checks import check_link_names, link_name
+from pairgossip.peer.spec.local_part import least_sites
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -89,9 +90,9 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
             f"every node."
         )
     spec = parse_spec(text)
-    if spec.is_sums and peers < LEAST_MEMBERS:
+    if spec.is_sums and peers < (least := max(LEAST_MEMBERS, least_sites(spec))):
         raise InputError(
-            f"Peers contribute to sums over {LEAST_MEMBERS} members or more, not {peers}: use more "
+            f"Peers contribute to sums over {least} members or more, not {peers}: use more "
             'peers, or let rows travel with algorithm.name = "exchange".'
         )
     if spec.members not in (None, len(rows)):

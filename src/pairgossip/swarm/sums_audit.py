@@ -158,7 +158,7 @@ def _program(one: _View, folder: Path) -> SumsProgram:
 
         ledger = shutil.copy(noise_ledger(seen.home), folder / f"{one.name}.ledger")
         context = replace(context, noise=KeptNoise(seen.spec, Path(ledger)))
-    program = context.make_program(one.state.generation)
+    program = context.make_program(one.state.generation, one.state.released)
     assert isinstance(program, SumsProgram)
     return program
 

@@ -148,15 +148,23 @@ def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
         return ""
     if seen.spec.noise is not None:
         return f"{_describe_cost(seen)}, {_ONCE_AGREED}"
-    rows = "the added rows" if member is None else "its rows"
-    return f"every member can tell the sums over {rows}, by difference, {_ONCE_AGREED}"
+    if not seen.context.rounds_sizes:
+        rows = "the added rows" if member is None else "its rows"
+        return f"every member can tell the sums over {rows}, by difference, {_ONCE_AGREED}"
+    if member is None:
+        return f"the added rows are counted as a table of their own, {_ONCE_AGREED}"
+    return (
+        "its rows stay in tables that all have signed; of one that not all have signed, every "
+        f"member can tell its counts, by difference, {_ONCE_AGREED}"
+    )
 
 
 def _describe_cost(seen: PeerSnapshot) -> str:
     """Say what a further sum costs where noise is added."""
     assert seen.spec.noise is not None
     return (
-        f"noise is drawn anew, which costs every row another epsilon of {seen.spec.noise.epsilon:g}"
+        "noise is drawn for rows that no signed table counts yet, which costs each an epsilon of "
+        f"{seen.spec.noise.epsilon:g}"
     )
 
 
@@ -224,9 +232,12 @@ def _describe_eviction(seen: PeerSnapshot, lost: str, name: str) -> list[str]:
 
     status, rows = seen.status(), seen.context.present_rows.get(lost)
     meaning = []
+    gone = f"its {format_count(rows or 0, 'row')} count no more"
+    if seen.context.rounds_sizes:  # others know a rounded number
+        gone = "its rows count no more in new tables"
     if rows is not None:  # else others have evicted it, and this operator agrees
         meaning += [
-            f"- its {format_count(rows, 'row')} count no more;",
+            f"- {gone};",
             f"- generation {status.generation + 1} begins, from the members' own rows alone;",
         ]
     if shown := _describe_difference(seen, lost):
@@ -290,7 +301,12 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
 
 def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
     """Return the generation that waits for consent, and what it means; raise if none does."""
-    from pairgossip.peer.protocol.consent import describe_changes, find_difference, refuse_sum
+    from pairgossip.peer.protocol.consent import (
+        describe_changes,
+        describe_disclosure,
+        find_difference,
+        refuse_sum,
+    )
     from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.protocol.summation import read_next
 
@@ -303,7 +319,10 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
             raise InputError(f"'{name}' has evicted this peer: there is nothing to agree to.")
         state = msgspec.structs.replace(state, generation=notice.generation)
         context = context.with_changes(notice.changes)
-    refusal = refuse_sum(state, context.present_rows, context.rows, context.name_member)
+    once = context.rounds_sizes
+    refusal = refuse_sum(
+        state, context.present_rows, context.rows, context.name_member, counts_once=once
+    )
     if refusal is None and notice is None:
         raise InputError(
             "This peer may contribute already, for nothing has changed, or it was agreed to: there "
@@ -319,11 +338,10 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
         meaning.append("- the present generation ends here: a result not signed yet is given up;")
     if seen.spec.noise is not None and state.summed_in:
         meaning.append(f"- {_describe_cost(seen)};")
-    disclosure = "every member can tell the sums over those rows, by difference"
+    told = describe_disclosure(difference, counts_once=once)
+    disclosure = f"a further sum tells every member {told}"
     if not state.summed_in:
         disclosure = "this peer's numbers are added to those of fewer members"
-    elif not difference.lost and not difference.grown:
-        disclosure = "every member can tell more about the same rows"
     meaning.append(f"- {disclosure}, once the operators of all members have agreed.")
     return state.generation, meaning
 

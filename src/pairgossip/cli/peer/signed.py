@@ -203,7 +203,7 @@ def verify_command(file: Path, /, *, json: Json = False, html: Path | None = Non
         tell(f"Wrote {html}")
     if not json:
         kept = [] if signed.kept is None else [("kept", f"{signed.kept:%Y-%m-%d %H:%M:%S %Z}")]
-        facts = [*result_facts(result), *kept, ("specification", result.hash)]
+        facts = [*result_facts(result, checked.signed), *kept, ("specification", result.hash)]
         write_line(clean_text(result.question))
         write_rows(("figure", ""), facts, numbers=False)
         write_line(f"All {len(checked.signed)} members have signed this.")

@@ -181,7 +181,8 @@ def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
     covers = status.covers
     together = f"which have {format_value(covers.of_rows)} rows together"
     if rounds.is_finished:
-        return [("sums", f"complete: of all {covers.of_members} members, {together}")]
+        all_of = f"complete: of all {covers.of_members} members, {together}"
+        return [("sums", all_of), *rounds.table]
     names = ", ".join(rounds.awaited[:_MOST_SHOWN])
     more = ", ..." if len(rounds.awaited) > _MOST_SHOWN else ""
     waits = [("waits for", f"{names}{more}")] if names else []  # a peer that has halted does not

@@ -22,6 +22,7 @@ from pairgossip.files import read_bytes
 from pairgossip.peer.identity.certificates import id_of_certificate, is_signed
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member, Members, check_address, check_member
+from pairgossip.peer.spec.local_part import tell_size
 from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of
 
 _PREFIX = "pairgossip-invitation-1:"
@@ -66,8 +67,9 @@ def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -
     """Write the invitation of a peer as one line."""
     if address is not None:
         check_address(address)
+    told = tell_size(spec, rows)
     content = Invitation(
-        identity.name, identity.id, rows, identity.certificate, address, spec.hash, spec.text
+        identity.name, identity.id, told, identity.certificate, address, spec.hash, spec.text
     )
     body = msgspec.msgpack.encode(content)
     sealed = msgspec.msgpack.encode(_Sealed(body, identity.sign(_PURPOSE + body)))

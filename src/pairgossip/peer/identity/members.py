@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,7 @@ from pairgossip.peer.identity.certificates import (
     sealing_key_of,
 )
 from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.context import NO_CHANGES, Context
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
@@ -32,16 +33,22 @@ from pairgossip.peer.protocol.messages import (
     Rows,
     sums_frame_limit,
 )
+from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.spec.local_part import program_for, rule_for
+from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.spec.local_part import (
+    least_sites,
+    program_for,
+    rounds_sizes,
+    rule_for,
+    tell_size,
+)
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
 
 KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
 """``keep(own, members, question, counts)``: what is added to counts in a sum over members."""
-LEAST_MEMBERS = 3
-"""With two, each learns the other's numbers from the sum."""
 LEAST_ROWS = 10
 """Default for the least rows of a site and class behind a total, and of all but the largest
 member."""
@@ -245,6 +252,12 @@ class PeerContext(Context):
                 f"among {self.least_members} or more: wait for others to join, or change "
                 "least_members in peer.toml."
             )
+        if members < (least := least_sites(self.agreed)):
+            return (
+                f"The run has only {format_count(members, 'member')}, and rows are counted in "
+                f"blocks among {least} or more: wait for others to join, or agree on "
+                "algorithm.least_cell = 1, which counts cells as they are."
+            )
         if rows < self.least_rows:
             return (
                 f"All members but the largest together have {format_count(rows, 'row')}, and this "
@@ -264,11 +277,25 @@ class PeerContext(Context):
             return str(problem)
         return None
 
-    def make_program(self, generation: str = FIRST_GENERATION) -> Program:
+    def make_program(
+        self, generation: str = FIRST_GENERATION, released: Released | None = None
+    ) -> Program:
         """Return what members compute of sums in this generation, from the beginning."""
         own, members = self.own, self.present_rows
-        noise = None if self.agreed.noise is None else partial(self.noise, own, members)
-        return program_for(self.agreed, own, members, generation, noise)
+
+        def noise(first: int, question: bytes, counts: int) -> NDArray[np.int64]:
+            return self.noise(own[first:], members, question, counts)
+
+        salt = masks.draw_salt(self._secret, self.spec, generation, members)
+        drawn = None if self.agreed.noise is None else noise
+        return program_for(
+            self.agreed, own, members, generation, drawn, released=released, salt=salt
+        )
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """What this peer shares with nobody but itself."""
+        return self.agree(self.me)
 
     @cached_property
     def rule(self) -> Rule:
@@ -291,13 +318,15 @@ def make_context(
     changes: Changes = NO_CHANGES,
 ) -> PeerContext:
     """Put together everything that a peer exchanges by."""
+    rows = {**{one.id: one.rows for one in members.listed}, identity.id: len(own)}
     context = PeerContext(
+        rounds_sizes=rounds_sizes(spec),
         me=identity.id,
         neighbors=tuple(member.id for member in members.neighbors()),
         spec=spec.hash,
         text=spec.text,
         own=own,
-        rows={**{one.id: one.rows for one in members.listed}, identity.id: len(own)},
+        rows={member: tell_size(spec, count) for member, count in rows.items()},
         limits=spec.limits,
         is_private=spec.privacy is not None,
         draw_seed=draw_seed,

@@ -77,6 +77,8 @@ def refuse_sum(
     rows: Mapping[str, int],
     listed: Mapping[str, int],
     name: Callable[[str], str],
+    *,
+    counts_once: bool = False,
 ) -> str | None:
     """Say why a peer contributes to no sum in its present generation; None if it may."""
     difference = find_difference(state, rows, listed)
@@ -95,12 +97,28 @@ def refuse_sum(
             f"{changes}, and this peer's operator has not agreed: among fewer members its numbers "
             "are easier to read. If that is right, run: pairgossip peer agree."
         )
-    disclosure = "the numbers of those rows, by the difference"
-    if not difference.lost and not difference.grown:
-        disclosure = "more about the same rows"
     return (
         f"Since this peer contributed to a sum, {changes}: a further sum would tell everybody "
-        f"{disclosure}. If that may be known, run: pairgossip peer agree."
+        f"{describe_disclosure(difference, counts_once=counts_once)}. If that may be known, run: "
+        "pairgossip peer agree."
+    )
+
+
+def describe_disclosure(difference: Difference, *, counts_once: bool) -> str:
+    """Say what a further sum tells, where rows count once or else in every generation anew."""
+    if not counts_once:
+        is_same = not difference.lost and not difference.grown
+        return (
+            "more about the same rows"
+            if is_same
+            else ("the numbers of those rows, by the difference")
+        )
+    told = "the counts of rows that were added since, as a table of their own"
+    if not difference.lost:
+        return told
+    return (
+        f"{told}, and where not all have signed the last result, by the difference those of who "
+        "was evicted"
     )
 
 

@@ -23,10 +23,12 @@ from pairgossip.peer.protocol.messages import (
     signed_payload,
     with_signature,
 )
+from pairgossip.peer.protocol.program import round_size
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.program import Program
     from pairgossip.peer.protocol.rules import Rule
+    from pairgossip.peer.protocol.state import Released
 
 
 NO_CHANGES = Changes()
@@ -52,6 +54,8 @@ class Context(ABC):
     is_private: bool = False
     """Whether rows are reports, and thus whole numbers."""
     draw_seed: int = 0
+    rounds_sizes: bool = False
+    """Whether others are told a rounded number of this peer's rows."""
     changes: Changes = NO_CHANGES
     """The changes of this generation to the list of members."""
 
@@ -92,9 +96,19 @@ class Context(ABC):
         """Return how often the link to a neighbor rings beside others."""
         return 1.0
 
-    def make_program(self, generation: str = FIRST_GENERATION) -> Program:
-        """Return what members compute of sums in this generation, from the beginning."""
+    def make_program(
+        self, generation: str = FIRST_GENERATION, released: Released | None = None
+    ) -> Program:
+        """Return what members compute of sums in this generation, from the beginning.
+
+        ``released`` says how far this peer's rows were released before; None for not at all.
+        """
         raise NotImplementedError
+
+    @property
+    def told_size(self) -> int:
+        """The number of this peer's rows that others are told."""
+        return round_size(len(self.own)) if self.rounds_sizes else len(self.own)
 
     @cached_property
     def present_rows(self) -> Mapping[str, int]:
@@ -129,7 +143,7 @@ class Context(ABC):
 
     def claim_growth(self) -> Growth:
         """Sign that this peer has more rows than it began with."""
-        unsigned = Growth(self.me, self.rows[self.me], len(self.own), b"")
+        unsigned = Growth(self.me, self.rows[self.me], self.told_size, b"")
         return with_signature(unsigned, self.spec, self.sign)
 
     def is_genuine_growth(self, growth: Growth) -> bool:

@@ -18,6 +18,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
 
+import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
@@ -27,6 +28,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pairgossip.peer.protocol.program import Words
 
 _MASK = b"pairgossip mask 2\x00"
+_SALT = b"pairgossip salt 1\x00"
 _NONCE = bytes(16)
 """Each key makes one stream, so that one nonce is enough."""
 
@@ -56,6 +58,12 @@ def _stream(secret: bytes, asked: bytes, low: str, high: str, words: int) -> Wor
 def commit(secret: bytes, rows: bytes) -> bytes:
     """Return what a member says of its rows: other rows have another, and it tells nothing else."""
     return hmac.digest(secret, rows, hashlib.sha256)
+
+
+def draw_salt(secret: bytes, spec: str, generation: str, members: Mapping[str, int]) -> bytes:
+    """Return a member's part of the salt of a table: the same again, and known to nobody else."""
+    about = msgspec.msgpack.encode((spec, generation, sorted(members.items())))
+    return hmac.digest(secret, _SALT + about, hashlib.sha256)
 
 
 def pack(words: Words) -> bytes:

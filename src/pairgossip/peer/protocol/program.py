@@ -6,14 +6,29 @@ the sums so far. It does no input or output, so the same program runs in simulat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from pairgossip.peer.protocol.state import Released
+
 Words = NDArray[np.uint64]
 """Numbers modulo 2^64, which add up exactly whatever their order."""
+LEAST_MEMBERS = 3
+"""With two, each learns the other's numbers from the sum."""
+LEAST_SITES = LEAST_MEMBERS + 1
+"""Members that add rows in blocks at least, or no table is made: one of them may only say so."""
+SIZE_STEP = 10
+"""Numbers of rows that are told to others are multiples of this, but for the first."""
+
+
+def round_size(rows: int) -> int:
+    """Return the number of rows that others are told: rounded down; 1 for fewer than a step."""
+    return max(rows - rows % SIZE_STEP, min(rows, 1))
 
 
 class Kind(Enum):
@@ -52,6 +67,14 @@ class Disagreement(Exception):
     """Another member asks for something else than this one, and not by a rounding."""
 
 
+class OtherTables(Disagreement):
+    """Members go on from another table than this one."""
+
+    def __init__(self, members: tuple[str, ...]) -> None:
+        super().__init__("another table")
+        self.members = members
+
+
 class Program(Protocol):
     """The computation of a generation."""
 
@@ -66,6 +89,16 @@ class Program(Protocol):
     @property
     def partial_result(self) -> PartialResult | None:
         """The result so far; None before the sums that it is read from."""
+
+    @property
+    def released(self) -> Released:
+        """How far this member's rows are released once it has contributed to the present round."""
+
+    def card(self) -> bytes:
+        """Return what this member tells all others before any sum, beside its commitment."""
+
+    def take_cards(self, cards: Mapping[str, bytes]) -> None:
+        """Go on with what all members tell; raise `OtherTables` if there is no common ground."""
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""

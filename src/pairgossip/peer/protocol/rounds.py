@@ -58,7 +58,7 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.protocol.program import Kind
 from pairgossip.peer.protocol.state import ContactSoon, Place, SaveSums, Send, SumsAction, SumsState
-from pairgossip.peer.protocol.summation import Halt, Summation
+from pairgossip.peer.protocol.summation import COMMITMENT, Halt, Summation
 
 _DIGEST = 32
 """Bytes of a digest."""
@@ -187,6 +187,7 @@ class Rounds(Summation):
             summed_in=self.state.summed_in,
             summed=self.state.summed,
             consent=self.state.consent,
+            released=self.state.released.leave(is_finished=self.ask is None and self.halt is None),
         )
         self._begin()
         self.counts["generations begun"] += 1
@@ -393,7 +394,8 @@ class Rounds(Summation):
         """Return whether lengths are those asked for, or those of another question."""
         assert self.ask is not None
         if self.ask.kind is Kind.CARDS:
-            return (len(contribution.public), contribution.words) == (_DIGEST, b"")
+            length = COMMITMENT + len(self.program.card())
+            return (len(contribution.public), contribution.words) == (length, b"")
         if contribution.public == self.ask.public:
             return len(contribution.words) == 8 * self.ask.words
         return len(contribution.words) % 8 == 0

@@ -115,6 +115,43 @@ class Consent(NamedTuple):
         )
 
 
+class Counted(NamedTuple):
+    """A table that members have counted together, and how far it holds a peer's own rows."""
+
+    table: bytes = b""
+    """Empty if there is none."""
+    rows: int = 0
+    """The first rows of the peer's own, up to here, are in it."""
+
+
+class Released(NamedTuple):
+    """How far a peer's rows are released: each is counted once, in whatever generation.
+
+    Rows are released in parts, each of which is counted by itself and the same for ever: whoever
+    knows two sums learns from their difference whole parts, and nothing within them.
+    """
+
+    finished: Counted = Counted()
+    """The last table that all members have signed, as far as this peer knows."""
+    stated: Counted = Counted()
+    """The last table that this peer has signed; somebody may have all signatures of it."""
+    parts: tuple[int, ...] = ()
+    """Where the parts end that were contributed after the finished table."""
+    waiting: int = 0
+    """Rows up to here that are in no part were told to be too few."""
+    present: tuple[Counted, Counted] | None = None
+    """In the present generation: the table that it goes on from, and the one that was signed."""
+
+    def leave(self, *, is_finished: bool) -> Released:
+        """Return the same for the next generation."""
+        if self.present is None:
+            return self
+        base, stated = self.present
+        finished = stated if is_finished else base
+        parts = tuple(end for end in self.parts if end > finished.rows)
+        return Released(finished, stated, parts, self.waiting)
+
+
 class SumsState(Standing, frozen=True, kw_only=True):
     """Everything durable of a peer that computes sums, but the identity and the data."""
 
@@ -131,6 +168,8 @@ class SumsState(Standing, frozen=True, kw_only=True):
     """The changes to which this peer's own operator has agreed."""
     next_notice: bytes = b""
     """The frame of a later generation, which waits for this peer's operator; empty if none does."""
+    released: Released = Released()
+    """How far this peer's rows are released, where each is counted once."""
 
     @property
     def evictions(self) -> Collection[str]:

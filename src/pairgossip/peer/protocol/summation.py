@@ -28,7 +28,7 @@ from pairgossip.peer.protocol.messages import (
     signed_payload,
     with_signature,
 )
-from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, OtherTables, Program
 from pairgossip.peer.protocol.state import (
     Consent,
     SaveSums,
@@ -39,6 +39,8 @@ from pairgossip.peer.protocol.state import (
 )
 from pairgossip.text import clean_text, join_names
 
+COMMITMENT = 32
+"""Bytes of the commitment to a member's rows, with which its card begins."""
 MOST_NAMED = 5
 """Members that a sentence names; the rest are counted, or left out."""
 _CARDS = Ask(Kind.CARDS, b"")
@@ -47,7 +49,7 @@ _CARDS = Ask(Kind.CARDS, b"")
 class Halt(NamedTuple):
     """Why a generation cannot go on, and whom that is about."""
 
-    reason: Literal["lie", "list", "rounds", "repeated", "disagreement", "version"]
+    reason: Literal["lie", "list", "rounds", "repeated", "disagreement", "version", "tables"]
     members: tuple[str, ...] = ()
     detail: str = ""
     """The subject of the disagreement; it may quote a member's message."""
@@ -90,6 +92,13 @@ def explain_halt(halt: Halt, name: Callable[[str], str]) -> str:
                 f"computes ({why}): run that version again; until then "
                 "the others wait, and nothing is lost."
             )
+        case "tables":
+            return (
+                f"{who} {'goes' if len(halt.members) == 1 else 'go'} on from another table of "
+                "counts than this peer, so that rows would count twice or never: a folder may be a "
+                "restored backup. Results that were signed stay; ask their operators, and begin "
+                "again from new folders."
+            )
         case "disagreement" if who:
             return f"{who} {asks} for something else than this peer computes ({why}): {remedy}."
         case "disagreement":
@@ -122,7 +131,7 @@ class Summation(Membership[SumsState]):
     def _begin(self) -> None:
         """Begin from the members' list, and go as far as the contributions at hand tell."""
         self.members = tuple(sorted(self.context.present_rows))
-        self.program = self.context.make_program(self.state.generation)
+        self.program = self.context.make_program(self.state.generation, self.state.released)
         self.round, self.ask, self.halt, self._repeated = 0, _CARDS, None, False
         self.declined = None
         self.transcript = self._first_transcript()
@@ -183,7 +192,13 @@ class Summation(Membership[SumsState]):
         return self._refuse(later, self.context.with_changes(notice.changes))
 
     def _refuse(self, state: SumsState, context: Context) -> str | None:
-        return refuse_sum(state, context.present_rows, context.rows, context.name_member)
+        return refuse_sum(
+            state,
+            context.present_rows,
+            context.rows,
+            context.name_member,
+            counts_once=context.rounds_sizes,
+        )
 
     @property
     def next_notice(self) -> Notice | None:
@@ -248,7 +263,8 @@ class Summation(Membership[SumsState]):
 
     def grow(self, own: Rows) -> list[SumsAction]:
         """Agree to these rows of this peer's own, and begin a generation with them."""
-        consent = self.state.consent.with_changes(rows=[(self.context.me, len(own))])
+        size = self.context.with_own(own).told_size
+        consent = self.state.consent.with_changes(rows=[(self.context.me, size)])
         self.state = replace(self.state, consent=consent)
         return super().grow(own)
 
@@ -285,6 +301,8 @@ class Summation(Membership[SumsState]):
         self.round += 1
         try:
             self.ask = self._next_ask(ask, contributions)
+        except OtherTables as problem:
+            self.halt = Halt("tables", problem.members)
         except Disagreement as problem:
             self.halt = Halt("disagreement", _ask_otherwise(ask, contributions), str(problem))
         if self.halt is None:
@@ -313,6 +331,11 @@ class Summation(Membership[SumsState]):
 
     def _next_ask(self, ask: Ask, contributions: list[Contribution]) -> Ask | None:
         if ask.kind is Kind.CARDS:
+            cards = {one.member: one.public[COMMITMENT:] for one in contributions}
+            if cards[self.context.me] != self.program.card():
+                self.halt = Halt("version", detail="its own card")
+                return ask
+            self.program.take_cards(cards)
             return self.program.ask()
         is_different = any(one.public != contributions[0].public for one in contributions)
         if is_different and self._repeated:
@@ -338,7 +361,8 @@ class Summation(Membership[SumsState]):
         assert self.ask is not None
         public, words = self.ask.public, b""
         if self.ask.kind is Kind.CARDS:
-            public = masks.commit(self.context.agree(self.context.me), self.context.own_digest())
+            secret = self.context.agree(self.context.me)
+            public = masks.commit(secret, self.context.own_digest()) + self.program.card()
         elif self.ask.kind is Kind.SUM:
             others = [one for one in self.members if one != self.context.me]
             secrets = {one: self.context.agree(one) for one in others}
@@ -355,6 +379,8 @@ class Summation(Membership[SumsState]):
                 summed_in=self.state.generation,
                 summed=dict(self.context.present_rows),
             )
+        # In one write with what is told of the rows, so that no crash forgets that they were.
+        self.state = replace(self.state, released=self.program.released)
         unsigned = Contribution(
             self.state.generation, *place, self.transcript, public, words, signature=b""
         )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.rounds import Rounds
     from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.sums.results import Result
 
 
 _LARGEST_STATUS = 8 << 20
@@ -77,6 +78,8 @@ class RoundsStatus(msgspec.Struct, frozen=True):
     """Between which values the statistic of all rows lies for certain."""
     kind: str = ""
     """The purpose of this round, as in `program.Kind`; empty once all rounds have ended."""
+    table: tuple[tuple[str, str], ...] = ()
+    """Whose rows the table counts that the result is read from, in words, each with its name."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -210,10 +213,14 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
     is_stated = rounds.ask is None and rounds.halt is None
     here = [one for one in rounds.members if one not in awaited]
     facts: dict[str, Any] = {"estimate": None, "covers": coverage(context, here)}
+    result = _find_result(rounds)
     if partial is not None:
+        covers = coverage(context, rounds.members)
+        if result is not None and result.table is not None:  # members' own numbers are rounded
+            covers = msgspec.structs.replace(covers, of_rows=result.rows)
         facts = {
             "estimate": partial.estimate,
-            "covers": coverage(context, rounds.members),
+            "covers": covers,
             "sampling_error": partial.sampling_error,
             "sampling_interval": partial.sampling_interval,
             "privacy_error": partial.privacy_error,
@@ -226,9 +233,23 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         is_stated,
         None if partial is None else partial.bracket,
         "" if rounds.ask is None else rounds.ask.kind.value,
+        _describe_table(context, result),
     )
     facts |= {"exchanges": 0, "pending": 0, "done": is_stated}
     return _make_status(context, rounds.state, {**facts, **more})
+
+
+def _find_result(rounds: Rounds) -> Result | None:
+    """Return the result that a program on sums has come to; None if there is none yet."""
+    from pairgossip.peer.sums.programs import SumsProgram
+
+    return rounds.program.result if isinstance(rounds.program, SumsProgram) else None
+
+
+def _describe_table(context: PeerContext, result: Result | None) -> tuple[tuple[str, str], ...]:
+    if result is None:
+        return ()
+    return tuple(result.describe_table({one: context.name_member(one) for one in result.members}))
 
 
 def _make_status(context: PeerContext, state: Standing, facts: Mapping[str, Any]) -> Status:

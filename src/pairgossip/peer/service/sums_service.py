@@ -21,7 +21,10 @@ from pairgossip.peer.service.reporter import NEVER_AGAIN, UNANSWERED, Reporter
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.service.status import Problem, Status, sums_status
 from pairgossip.peer.signed_result import SignedResult, replay_rounds, sign_result
+from pairgossip.peer.storage.kept_releases import settle_release
 from pairgossip.peer.storage.kept_results import keep_result
+from pairgossip.peer.storage.kept_tables import keep_table
+from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.text import clean_text, join_first, join_names
 
 _SOON = 0.03
@@ -106,8 +109,8 @@ class SumsReporter(Reporter):
         self._round = rounds.round
         self._signed: str | None = None
         """The generation whose result all have signed; None if there is none."""
-        self._unkept: list[SignedResult] = []
-        """Results that are not on the disk yet."""
+        self._unkept: list[tuple[SignedResult, bytes | None]] = []
+        """Results that are not on the disk yet, with the tables that they are read from."""
         self._unwritable = ""
         """Why they are not."""
         if rounds.halt is not None:  # the result of the members before others have joined
@@ -126,14 +129,26 @@ class SumsReporter(Reporter):
         is_stated = rounds.ask is None and rounds.halt is None
         if is_stated and self._signed != generation:
             now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-            self._unkept.append(sign_result(self._context, rounds, now))
+            assert isinstance(rounds.program, SumsProgram)
+            signed = sign_result(self._context, rounds, now)
+            self._unkept.append((signed, rounds.program.table))
             self._signed = generation
         try:
             while self._unkept:
-                keep_result(self._parts.home, self._unkept[0])
+                self._keep(*self._unkept[0])
                 del self._unkept[0]
         except InputError as problem:
             self._unwritable = f"{problem} What all members have signed is not kept yet."
+
+    def _keep(self, signed: SignedResult, table: bytes | None) -> None:
+        """Write a result, and before it the table that it is read from."""
+        home, result, released = self._parts.home, signed.result, self._protocol.state.released
+        if table is not None:
+            keep_table(home, result.generation, table)
+            is_in = result.rounds and self._context.me not in (result.left_out or ())
+            if is_in and released.waiting <= max(released.parts, default=0):
+                settle_release(home, "table")
+        keep_result(home, signed)
 
     def progress(self) -> dict[str, int]:
         """Return in which round the peer is."""

@@ -11,6 +11,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import adaptive, as_loss, inverse_sqrt
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.nodes import picks_per_exchange
+from pairgossip.peer.protocol.program import LEAST_SITES, round_size
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
     DualAveraging,
@@ -18,6 +19,7 @@ from pairgossip.peer.protocol.rules import (
     Rule,
     WeightedMixing,
 )
+from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ def program_for(
     members: Mapping[str, int],
     generation: str = FIRST_GENERATION,
     noise: Noise | None = None,
+    *,
+    released: Released | None = None,
+    salt: bytes = bytes(32),
 ) -> SumsProgram:
     """Make what a member with these rows runs on sums.
 
@@ -43,6 +48,10 @@ def program_for(
         How many rows each member of this generation has, and its name.
     noise
         Returns what this member adds to the counts of a round: drawn once by `noise_law`, and kept.
+    released
+        How far the member's rows were released before, where each is counted once.
+    salt
+        The member's part of the salt of a table, 32 bytes that nobody else knows.
     """
     from pairgossip.peer.sums.programs import Generation
 
@@ -53,7 +62,22 @@ def program_for(
         return LearningProgram(spec, rows, whole)
     from pairgossip.peer.sums.statistics import StatisticsProgram
 
-    return StatisticsProgram(spec, rows, whole, noise)
+    return StatisticsProgram(spec, rows, whole, noise, released or Released(), salt)
+
+
+def least_sites(spec: Spec) -> int:
+    """Return among how many members at least rows are counted in blocks; 0 without blocks."""
+    return LEAST_SITES if (spec.algorithm.least_cell or 1) > 1 else 0
+
+
+def rounds_sizes(spec: Spec) -> bool:
+    """Return whether others are told rounded numbers of rows: where rows are counted once."""
+    return spec.is_sums and spec.kernel is not None
+
+
+def tell_size(spec: Spec, rows: int) -> int:
+    """Return the number of rows that others are told of a member with this many."""
+    return round_size(rows) if rounds_sizes(spec) else rows
 
 
 def _debiased(spec: Spec) -> Any:

@@ -90,6 +90,7 @@ class Home:
         self.releases = self.folder / "releases.json"
         self.ended = self.folder / "ended.json"
         self.results = self.folder / "results"
+        self.tables = self.folder / "tables"
         self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
         self.evictions = self.folder / "evict"

@@ -43,6 +43,7 @@ from pairgossip.peer.identity.identity import Identity, create_identity, write_n
 from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows, digest_rows
 from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Save, SaveSums, SumsState
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.folder import (
@@ -332,10 +333,10 @@ def request_growth(
             )
         if spec.privacy is not None:
             _note_ledger(home, data_path, ledger)
-        if spec.noise is not None:  # all rows pay again for the sums of a new generation
+        if spec.noise is not None:  # those in a signed table do not pay again
             from pairgossip.peer.storage.kept_noise import check_account
 
-            check_account(noise_ledger(home), rows, spec, budget)
+            check_account(noise_ledger(home), more, spec, budget)
         draft = file.with_name(f".{file.name}")
         draft.unlink(missing_ok=True)
         write_new(draft, copy_text(rows, spec).encode(), 0o600)
@@ -356,6 +357,11 @@ def _refuse_few_added(home: Home, spec: Spec, rows: int) -> None:
         return
     state, _ = read_saved_state(home.state)
     added, least_rows = rows - state.rows, home.read_settings().least_rows
+    if spec.kernel is not None and added < SIZE_STEP:
+        raise InputError(
+            f"{format_count(added, 'row')} would be added, but others are told sizes in steps of "
+            f"{SIZE_STEP}: add {SIZE_STEP} rows or more at once."
+        )
     if isinstance(state, SumsState) and state.summed_in and added < least_rows:
         raise InputError(
             f"{format_count(added, 'row')} would be added to a peer that has contributed to a sum, "

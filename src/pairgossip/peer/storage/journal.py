@@ -33,6 +33,7 @@ from pairgossip.peer.storage.journal_file import (
     CONSENT,
     NEXT,
     PROOF,
+    RELEASED,
     ROWS,
     SCHEMA,
     SUMMED,
@@ -205,6 +206,7 @@ class SqliteJournal:
             SUMMED: (state.summed_in, state.summed),
             CONSENT: state.consent,
             NEXT: state.next_notice,
+            RELEASED: state.released,
         }
         items |= lists if change.everything or lists != self._lists else {}
         self._lists = lists

@@ -31,6 +31,7 @@ from pairgossip.peer.protocol.state import (
     Outcome,
     Pending,
     Place,
+    Released,
     State,
     SumsState,
     Vector,
@@ -59,6 +60,7 @@ SCHEMA = (
 
 
 ROWS, PROOF, SUMMED, CONSENT, NEXT = "rows", "proof", "summed", "consent", "next"
+RELEASED = "released"
 """Keys of the table of rounds besides contributions, whose keys are round and member."""
 
 
@@ -216,7 +218,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
     kept = {
         contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
         for key, content in rounds.items()
-        if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT)
+        if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT, RELEASED)
     }
     proof, next_notice = rounds.get(PROOF), msgspec.msgpack.decode(rounds[NEXT], type=bytes)
     if next_notice:
@@ -231,6 +233,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
         summed=summed,
         consent=msgspec.msgpack.decode(rounds[CONSENT], type=Consent),
         next_notice=next_notice,
+        released=msgspec.msgpack.decode(rounds[RELEASED], type=Released),
     )
 
 

@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
 
-Noise = Callable[[bytes, int], IntArray]
-"""Returns what this member adds to the counts of a round, by its question and their number.
+Noise = Callable[[int, bytes, int], IntArray]
+"""Returns what this member adds to the counts of its rows from the first one on.
+
+It is given that row, the question of the round, and how many counts there are.
 
 The same whenever it is asked for the same again: a second draw would tell the sum.
 """

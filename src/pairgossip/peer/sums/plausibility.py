@@ -16,7 +16,6 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.noise import NoiseLaw
-from pairgossip.peer.sums.programs import Generation
 from pairgossip.summaries.bounds import Blocks
 from pairgossip.summaries.intervals import POSSIBLE
 from pairgossip.summaries.layouts import find_order_question
@@ -33,16 +32,15 @@ _ROUNDING = 1e-9
 """Rounding error per row, relative to the largest measure of a row, and of a value."""
 
 
-def check_sums(cells: Layout, sums: Sums, generation: Generation, law: NoiseLaw | None) -> None:
-    """Raise `Disagreement` if no rows of the members have these sums."""
-    least = cells.columns.least
-    # Members that cannot fill every class with the least number of rows count none.
-    if sums.n != generation.rows and not (least > 1 and 0 <= sums.n < generation.rows):
+def check_sums(cells: Layout, sums: Sums, rows: tuple[int, int], law: NoiseLaw | None) -> None:
+    """Raise `Disagreement` if no rows of the members, so many at least and at most, have these."""
+    least, most = rows
+    if not least <= sums.n <= most:
         raise Disagreement(
-            f"members have {generation.rows:,} rows by their list, but counted {sums.n:,.0f}"
+            f"members add {least:,} to {most:,} rows by their cards, but counted {sums.n:,.0f}"
         )
     if law is None:
-        _check_counts(sums, least)
+        _check_counts(sums, cells.columns.least)
     else:
         _check_noisy_counts(cells, sums, law)
 

@@ -18,6 +18,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
+from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.sums.results import Result, follow_result
 
 if TYPE_CHECKING:
@@ -53,6 +54,29 @@ class SumsProgram(ABC):
         self.result: Result | None = None
         """Once it is known; all members state it."""
         self.is_stated = False
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The ids of all members, as they were given."""
+        return tuple(self._generation.members)
+
+    @property
+    def released(self) -> Released:
+        """Rows are not counted once and for all, but in every generation anew."""
+        return Released()
+
+    @property
+    def table(self) -> bytes | None:
+        """The table that the result is read from, as it is kept; None if there is none."""
+        return None
+
+    def card(self) -> bytes:
+        """Return what this member tells all others before any sum: nothing."""
+        return b""
+
+    def take_cards(self, cards: Mapping[str, bytes]) -> None:
+        """Go on with what all members tell: nothing."""
+        assert not any(cards.values())
 
     @property
     @abstractmethod
@@ -134,17 +158,17 @@ class SumsProgram(ABC):
     def _state(self, **fields: Any) -> Result:
         """Return the result with all that it is about."""
         spec, generation = self._spec, self._generation
-        return Result(
-            question=self._asked,
-            members=dict(sorted(generation.members.items())),
-            rows=generation.rows,
-            generation=generation.number,
-            specification=spec.text,
-            hash=spec.hash,
-            versions={"pairgossip": __version__},
-            rounds=self._rounds,
-            **fields,
-        )
+        known: dict[str, Any] = {
+            "question": self._asked,
+            "members": dict(sorted(generation.members.items())),
+            "rows": generation.rows,
+            "generation": generation.number,
+            "specification": spec.text,
+            "hash": spec.hash,
+            "versions": {"pairgossip": __version__},
+            "rounds": self._rounds,
+        }
+        return Result(**(known | fields))
 
 
 def choose_bits(rows: int) -> int:

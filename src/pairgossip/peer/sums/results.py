@@ -10,13 +10,13 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Annotated, Any
 
 import msgspec
 
-from pairgossip.peer.protocol.program import Disagreement
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, Disagreement
 from pairgossip.text import clean_text, join_names
 
 _DIGITS = 12
@@ -35,10 +35,13 @@ CROWDED = 0.5
 """The largest share of rows in one cell of a column that needs no warning in a test."""
 _GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
 _LATER = ("p_bracket", "crowded_cells")
+_LATER_FACTS = ("left_out", "least_cell", "batches", "table")
 """Fields that results of former versions lack; signed bytes hold them only where they are set."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """Fields in the units of the value."""
 
+Members = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+"""Ids; none at all would be signed in other bytes than they are read from."""
 Shares = Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
 """Shares of rows; none at all would be signed in other bytes than they are read from."""
 
@@ -97,6 +100,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     finished: bool = True
     """Whether the model is at its best. If not, rounds were used up, or the objective is None:
     scores may lie so far apart by the ranges that the sums do not tell it."""
+    left_out: Members | None = None
+    """The ids of members that have added no rows to the table; None if all have."""
+    least_cell: int | None = None
+    """Every count is 0 or at least this number; None for counts of cells as they are."""
+    batches: int | None = None
+    """How many generations have added rows to the table; None if there is no table."""
+    table: str | None = None
+    """The salted digest of the table that all this is read from, which members keep."""
 
     @property
     def ordinal(self) -> int:
@@ -149,6 +160,35 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return False
         return least is not None and least > 1
 
+    def describe_table(self, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+        """Say whose rows are counted and how, each with its name; ``names`` are those of members.
+
+        Nothing is said of a model, and of counts of cells over the rows of all members.
+        """
+        facts, few = [], f"too few to fill every class with {self.least_cell} rows"
+        if self.least_cell is not None:
+            said = f"of at least {self.least_cell} rows each, in blocks of cells"
+            facts.append(("counts", said))
+        is_new = (self.batches or 1) > 1 or not self.rounds
+        if self.left_out is not None:
+            known = names or {}
+            who = join_names([clean_text(known.get(one, one[:16])) for one in self.left_out])
+            if is_new:
+                cause = "" if self.least_cell is None else f", or {few}"
+                facts.append(("added no rows", f"{who}: none are new{cause}"))
+            else:
+                facts.append(("left out", f"{who}: rows are {few}"))
+        if not self.rounds and self.model is None:
+            least = LEAST_MEMBERS if self.least_cell is None else LEAST_SITES
+            said = f"of rows added since, since fewer than {least} members add any"
+            if self.table is None:
+                said = f"since the rows of fewer than {least} members are enough: there is no value"
+            facts.append(("no table", said))
+        if (self.batches or 1) > 1:
+            said = "added up; each row counts once, and those of members that have left stay"
+            facts.append(("tables", f"{self.batches}, {said}"))
+        return facts
+
     def _list_crowded(self) -> list[str]:
         if self.crowded_cells is None:
             return []
@@ -168,6 +208,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def _digest_rest(self) -> str:
         names = set(self.__struct_fields__) - set(Figures.__struct_fields__)
         rest = {name: getattr(self, name) for name in names}
+        rest = {name: it for name, it in rest.items() if name not in _LATER_FACTS or it is not None}
         return hashlib.sha256(msgspec.json.encode(rest, order="sorted")).hexdigest()
 
     def take_over(self, figures: Figures) -> Result:

@@ -6,6 +6,7 @@ Masks cancel and frames change nothing, so the result is the one of real peers, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +25,12 @@ def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
     members = {name: len(own) for name, own in rows.items()}
 
     def start(own: Rows) -> SumsProgram:
-        kept: dict[tuple[bytes, int], IntArray] = {}
+        kept: dict[tuple[int, bytes, int], IntArray] = {}
 
-        def noise(question: bytes, counts: int) -> IntArray:
-            if (question, counts) not in kept:
-                kept[question, counts] = noise_law(spec, len(members)).draw(counts)
-            return kept[question, counts]
+        def noise(*asked: Any) -> IntArray:
+            if asked not in kept:
+                kept[asked] = noise_law(spec, len(members)).draw(asked[-1])
+            return kept[asked]
 
         return program_for(spec, own, members, noise=None if spec.noise is None else noise)
 
@@ -46,6 +47,9 @@ def run_programs(
 
     All read the same of a single sum, so the first may do it for everybody (``is_read_once``).
     """
+    cards = dict(zip(programs[0].members, (one.card() for one in programs), strict=True))
+    for program in programs:
+        program.take_cards(cards)
     asks = [program.ask() for program in programs]
     while asks[0] is not None:
         ask = asks[0]

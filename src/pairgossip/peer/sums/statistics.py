@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.program import Ask, Disagreement, Words
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, Ask, Disagreement
+from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.sums.batches import CountingProgram, Table
 from pairgossip.peer.sums.labels import check_labels, count_grades, label_values
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
 from pairgossip.peer.sums.plausibility import check_sums, check_value
-from pairgossip.peer.sums.programs import Generation, SumsProgram
+from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.results import (
     CROWDED,
     AddedNoise,
@@ -41,14 +43,7 @@ _CELLS, _NOISY_CELLS = (256, 32), (32, 8)
 With noise few: it adds up over cells."""
 
 
-class _Question(NamedTuple):
-    """The question of a sum: the edges of the cells of every column."""
-
-    name: str
-    edges: list[list[float]]
-
-
-class StatisticsProgram(SumsProgram):
+class StatisticsProgram(CountingProgram):
     """A kernel's statistic, or one of order, from one sum.
 
     Parameters
@@ -61,91 +56,115 @@ class StatisticsProgram(SumsProgram):
         All members, and their numbers of rows.
     noise
         Draws what this member adds to its counts, where the specification asks for noise.
+    released, salt
+        How far the rows were released before, and this member's part of the table's salt.
     """
 
-    most_sums = 1
-
     def __init__(
-        self, spec: Spec, rows: FloatArray, generation: Generation, noise: Noise | None = None
+        self,
+        spec: Spec,
+        rows: FloatArray,
+        generation: Generation,
+        noise: Noise | None = None,
+        released: Released = Released(),  # noqa: B008 - it is immutable
+        salt: bytes = bytes(32),
     ) -> None:
         by = "" if spec.label is None else f" by {spec.label}"
         kind = ", own pairs left out" if spec.target == "u" else ""
         asked = f"{spec.kernel} of {join_names(spec.columns)}{by}, over the rows of all members"
-        super().__init__(spec, generation, asked + kind)
         if spec.noise is not None and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
-        self._cells = cells_of(spec)
-        self._rows, self._noise = rows, noise
+        self._cells, self._noise = cells_of(spec), noise
         self.summary: Summary | None = None
         """The sum of all members' counts, once it is known; None with noise."""
         if spec.label is not None:
             check_labels(spec, rows[:, -1])
+        super().__init__(spec, rows, generation, asked + kind, released, salt)
 
     @property
-    def longest(self) -> int:
-        """How many words a contribution has at most."""
+    def _counts(self) -> int:
         return self._cells.words
 
-    def _question(self) -> tuple[bytes, int]:
-        edges = [axis.places.tolist() for axis in self._cells.axes]
-        return msgspec.msgpack.encode(_Question("cells", edges)), self._cells.words
+    @property
+    def _least_sites(self) -> int:
+        if self._noise is not None:  # which hides the rows of a single member, too
+            return 0
+        if self._cells.columns.least > 1:
+            return LEAST_SITES
+        return LEAST_MEMBERS if self._base.table else 0
 
-    def contribute(self, ask: Ask) -> Words:
-        """Return the number of rows, and their counts, with noise if there is any."""
-        total = self._cells.add_up(self._rows).view(np.uint64)
-        if self._noise is not None:
-            drawn = self._noise(ask.public, self._cells.counts)
-            total[1:] += drawn.astype(np.int64).view(np.uint64)
-        return total
+    def _describe(self) -> list[list[float]]:
+        return [axis.places.tolist() for axis in self._cells.axes]
+
+    def _is_filled(self, rows: FloatArray) -> bool:
+        return self._cells.is_filled(rows)
+
+    def _count(self, rows: FloatArray) -> IntArray:
+        return self._cells.add_up(rows)
+
+    def _blur(self, ask: Ask, first: int) -> IntArray | int:
+        if self._noise is None:
+            return 0
+        drawn = self._noise(first, ask.public, self._cells.counts)
+        return np.concatenate([[0], drawn]).astype(np.int64)
 
     def _follow(self, public: bytes) -> None:
-        raise Disagreement("cells that are elsewhere")
+        raise Disagreement("cells that are elsewhere, or another table before")
 
-    def _take(self, total: Words) -> None:
-        sums = self._cells.read_sums(total.view(np.int64))
+    def _check(self, new: IntArray, least: int, most: int) -> None:
         members = len(self._generation.members)
         law = None if self._noise is None else noise_law(self._spec, members)
-        check_sums(self._cells, sums, self._generation, law)
-        if law is None:
-            self.summary = summary_of(self._spec, total.view(np.int64)[1:])
+        check_sums(self._cells, self._cells.read_sums(new), (least, most), law)
+
+    def _read(self, table: Table) -> dict[str, Any]:
+        sums = self._cells.read_sums(table.numbers)
+        if self._noise is None:
+            self.summary = summary_of(self._spec, table.numbers[1:])
             estimate = self._cells.find(sums)
             check_value(self._spec, estimate)
             noise = None
         else:
-            estimate, noise = self._find_noisy(sums, law)
-        self.result = self._state(
-            value=rounded_or_none(estimate.value),
-            sampling_error=rounded_or_none(estimate.error),
-            interval=rounded_interval(estimate.low, estimate.high),
-            p=rounded_or_none(estimate.p),
-            bracket=rounded_bracket(*estimate.bracket),
-            p_bracket=rounded_bracket(*estimate.p_bracket),
-            crowded_cells=_crowded(estimate.fullest_cells),
-            noise=noise,
-        )
+            estimate, noise = self._find_noisy(sums, table.batches)
+        return {
+            "value": rounded_or_none(estimate.value),
+            "sampling_error": rounded_or_none(estimate.error),
+            "interval": rounded_interval(estimate.low, estimate.high),
+            "p": rounded_or_none(estimate.p),
+            "bracket": rounded_bracket(*estimate.bracket),
+            "p_bracket": rounded_bracket(*estimate.p_bracket),
+            "crowded_cells": _crowded(estimate.fullest_cells),
+            "noise": noise,
+            "batches": len(table.batches),
+        }
 
-    def _find_noisy(self, sums: Sums, law: NoiseLaw) -> tuple[Estimate, AddedNoise]:
+    def _conclude(self, kept: bytes) -> dict[str, Any]:
+        least = self._cells.columns.least
+        return super()._conclude(kept) | {"least_cell": least if least > 1 else None}
+
+    def _find_noisy(self, sums: Sums, batches: Sequence[int]) -> tuple[Estimate, AddedNoise]:
         """Return what noisy counts tell, and what noise does to it."""
-        estimate, error = find_noisy(self._cells, sums, law.variance)
-        reason = explain_no_interval(self._cells, law, sums.n)
+        laws = [noise_law(self._spec, members) for members in batches]
+        law, variance = laws[-1], sum(one.variance for one in laws)
+        estimate, error = find_noisy(self._cells, sums, variance)
+        reason = explain_no_interval(self._cells, variance, sums.n)
         if reason is not None:
             estimate = estimate._replace(low=math.nan, high=math.nan)
         noise = AddedNoise(
             epsilon=law.epsilon,
             honest=law.honest,
-            variance=float(f"{law.variance:.12g}"),
+            variance=float(f"{variance:.12g}"),
             error=rounded_or_none(error),
             without_interval=reason,
         )
         return estimate, noise
 
 
-def explain_no_interval(layout: Layout, law: NoiseLaw, rows: float) -> str | None:
+def explain_no_interval(layout: Layout, variance: float, rows: float) -> str | None:
     """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
 
     Nothing is said about a statistic that has no interval without noise either.
     """
-    least = rows_for_interval(layout, law.variance)
+    least = rows_for_interval(layout, variance)
     if rows >= least:
         return None
     return (
