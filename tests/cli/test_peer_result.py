@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pairgossip as pg
 from pairgossip.cli.peer.signed import find_signed
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.service.assembly import read_snapshot
@@ -340,3 +342,42 @@ def test_only_a_signed_model_is_scored_with(
     Path("altered.json").write_text(json.dumps(table))
     assert "altered.json was altered (" in cli.error("score", "altered.json", "new.csv")
     assert "It holds a statistic and no model" in cli.error("score", FIRST, "new.csv")
+
+
+def test_the_kept_table_answers_other_questions(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    where = ("--home", str(homes[1].folder))
+    said = cli("peer", "result", *where, "--reading", "median").out
+    summary = pg.summarize(
+        np.concatenate([np.array(one) for one in ROWS[:3]]), "gini", cells=pg.cells.Even(0, 100)
+    )
+    assert str(summary.answer(0.95, "median")) in " ".join(said.split())
+    assert "all 3 members have signed: nothing was sent." in said
+    assert "--with-table is for the file of --json" in cli.error(
+        "peer", "result", *where, "--html", "a.html", "--with-table"
+    )
+    assert "is for --reading" in cli.error("peer", "result", *where, "--column", "income")
+    assert "takes labels" in cli.error("peer", "result", *where, "--reading", "auc")
+    assert "wage" in cli.error("peer", "result", *where, "--reading", "median", "--column", "wage")
+    assert cli("peer", "result", *where, "--json", "all.json", "--with-table").code == 0
+    assert cli("verify", "all.json").code == 0
+    table = json.loads(Path("all.json").read_text())
+    kept = base64.b64decode(table["table"])
+    (file,) = homes[1].tables.iterdir()
+    assert kept == file.read_bytes()
+    altered = kept[:-1] + bytes([kept[-1] ^ 1])
+    table["table"] = base64.b64encode(altered).decode()
+    Path("all.json").write_text(json.dumps(table))
+    assert "its table is not the one that members have signed" in cli.error("verify", "all.json")
+    file.write_bytes(altered)
+    assert "is not the table that all members have signed" in cli.error(
+        "peer", "result", *where, "--reading", "median"
+    )
+    file.unlink()
+    assert "every member keeps the same table" in cli.error(
+        "peer", "result", *where, "--reading", "median"
+    )

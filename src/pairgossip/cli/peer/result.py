@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell
-from pairgossip.cli.options import HomeFolder
+from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import specified_model, versions, write_model
 from pairgossip.cli.peer.setup import find_home
-from pairgossip.cli.peer.signed import find_signed, write_signed_files
+from pairgossip.cli.peer.signed import (
+    find_signed,
+    print_reading,
+    publish,
+    write_signed_files,
+)
 from pairgossip.cli.peer.status import describe_eviction
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
@@ -27,6 +32,10 @@ def result_command(
     html: Path | None = None,
     home: HomeFolder = None,
     generation: int | None = None,
+    reading: str | None = None,
+    column: str | None = None,
+    level: float = 0.95,
+    with_table: Flag = False,
 ) -> None:
     """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
 
@@ -36,10 +45,14 @@ def result_command(
     `pairgossip verify` checks anywhere. Each signed result is kept in the peer's folder for good,
     whatever begins afterward.
 
+    With --reading another statistic is read from the table of counts that all members have signed,
+    which is kept in the peer's folder: nothing is sent, and nobody has to agree.
+
     For example:
 
         pairgossip peer result --out model.json
         pairgossip peer result --json result.json --html result.html
+        pairgossip peer result --reading median
 
     Parameters
     ----------
@@ -52,17 +65,37 @@ def result_command(
     generation
         Write what this generation had found when it ended; the first is 1. By default what the
         present one has found.
+    reading
+        Print this statistic of the kept table: a kernel, a statistic of order such as median or
+        quantile-0.9, or a test by ranks that takes its columns.
+    column
+        The column to read it of, by name, if the table has two.
+    level
+        The level of the interval of a reading.
+    with_table
+        Publish the table in the file of --json, so that others can read it too.
     """
     from pairgossip.peer.service.assembly import read_snapshot
 
     place, files = find_home(home), [file for file in (out, json, html) if file is not None]
-    if not files:
+    if reading is None and column is not None:
+        raise InputError("--column is for --reading: leave it out.")
+    if with_table and json is None:
+        raise InputError("--with-table is for the file of --json: give --json.")
+    if not files and reading is None:
         raise InputError("Say where to write: give --out, --json or --html.")
     check_outputs(files)
     for sentence in describe_eviction(place):
         tell(f"{sentence} What it had found before remains.")
     if place.read_spec().is_sums:
-        write_signed_files(place, find_signed(place, generation), out, json, html)
+        signed = find_signed(place, generation)
+        if reading is not None:
+            print_reading(place, signed, reading, column, level)
+        if with_table:
+            signed = publish(place, signed)
+        write_signed_files(place, signed, out, json, html)
+    elif reading is not None:
+        raise InputError("--reading is of a table of counts, and this peer exchanges rows.")
     elif out is None or json is not None or html is not None:
         raise InputError(
             "Only a result of sums is signed by all members, and this peer exchanges rows: give "

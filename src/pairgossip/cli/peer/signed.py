@@ -11,7 +11,7 @@ from pairgossip.cli.options import Json
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import signed_model, versions, write_model
 from pairgossip.cli.sums import result_facts
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import write_json_file
 from pairgossip.text import clean_text
 
@@ -80,6 +80,41 @@ def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
         raise InputError(f"{problem} {earlier}") from None
     check_signatures(signed, str(seen.home.state)).require_all()
     return signed
+
+
+def print_reading(
+    home: Home, signed: SignedResult, reading: str, column: str | None, level: float
+) -> None:
+    """Print another statistic of the table that a result was read from, at home."""
+    from pairgossip.peer.spec.canonical_text import decode_spec
+    from pairgossip.peer.storage.kept_tables import read_kept_table
+    from pairgossip.peer.sums.batches import read_table
+    from pairgossip.peer.sums.statistics import summary_of
+
+    table, spec = read_kept_table(home, signed), decode_spec(signed.result.specification)
+    if spec.noise is not None:
+        raise InputError("Counts with noise are read by the agreed statistic only: leave it out.")
+    if column is not None and column not in spec.columns:
+        raise unknown_name("column", column, spec.columns)
+    summary = summary_of(spec, read_table(table).numbers[1:])
+    at = None if column is None else spec.columns.index(column)
+    answer = summary.answer(level, reading, column=at)
+    facts = [("answer", str(answer)), ("rows", f"{summary.rows:,}")]
+    write_rows((clean_text(reading), ""), facts, numbers=False)
+    write_line(
+        f"Read from the table that all {len(signed.result.members)} members have signed: nothing "
+        "was sent."
+    )
+
+
+def publish(home: Home, signed: SignedResult) -> SignedResult:
+    """Return a result with the table that it was read from."""
+    import msgspec
+
+    from pairgossip.peer.storage.kept_tables import publish_table, read_kept_table
+
+    table = publish_table(read_kept_table(home, signed))
+    return msgspec.structs.replace(signed, table=table)
 
 
 def write_signed_files(
