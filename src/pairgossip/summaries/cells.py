@@ -10,7 +10,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -323,11 +323,6 @@ def choose_cells(low: float, high: float, count: int, is_whole: bool = False) ->
     if low > 0 and high > _LOG_SPAN * low:
         return Log(low, high, count)
     return Even(low, high, count)
-
-
-def with_powers(axis: Axis, powers: int) -> Axis:
-    """Return an axis whose features are powers up to this one."""
-    return replace(axis, powers=powers) if isinstance(axis, Grid) else axis
 
 
 def _join_edges(low: float, inner: FloatArray, high: float) -> Grid:
