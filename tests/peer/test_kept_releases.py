@@ -257,7 +257,7 @@ def test_the_commands_say_what_is_noted(
         f"{tmp_path.resolve()}/kept/r notes what is released of these rows, and knows them by "
         in said
     )
-    assert "their values only (--id names a column of ids)." in said
+    assert "their lines and values (--id names a column of ids)." in said
     home = Home(tmp_path / "one")
     tell_releases(home)
     unit = cli("peer", "unit", "--home", "one").out
@@ -314,3 +314,23 @@ def test_runs_without_tables_need_no_register(
     make(tmp_path, "exchange", data, EXCHANGE)
     with pytest.raises(InputError, match="is not a register of releases"):
         make(tmp_path, "tables", data)
+
+
+def test_whole_lines_of_the_file_stand_for_ids(tmp_path: Path) -> None:
+    """Also of entries that are not asked for, written by another program, and in another order."""
+    whole = AUC.replace("[ranges]", 'whole = ["risk"]\n[ranges]')
+    visits = RNG.integers(1, 9, 60)
+
+    def lines(first: int) -> list[str]:
+        each = enumerate(zip(visits, RISK.tolist(), DIED, strict=True))
+        return [f"{k},{visit},{x!r},{died:g}" for k, (visit, x, died) in each][first:]
+
+    (tmp_path / "a.csv").write_text("\n".join(["n,risk,x,died", *lines(0), ""]))
+    tell_releases(make(tmp_path, "first", tmp_path / "a.csv", whole))
+    turned = [
+        ";".join([died, f"{float(x):.9f}", n, f"{float(risk)}"])
+        for n, risk, x, died in (line.split(",") for line in lines(1))
+    ]
+    (tmp_path / "b.csv").write_text("\n".join(["died;y;number;risk", *turned, ""]))
+    with pytest.raises(InputError, match=r"^Column 'risk' of 59 of these rows went out"):
+        make(tmp_path, "again", tmp_path / "b.csv", whole)

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.storage import sealed
+from pairgossip.peer.storage import row_names, sealed
 from pairgossip.peer.storage.releases import (
     Outcome,
     Snapshot,
@@ -526,3 +527,72 @@ def test_of_two_at_once_one_is_refused(data: Path) -> None:
     (won,) = [one for one in answers if one in studies]
     (refused,) = [one for one in answers if one != won]
     assert f"to study {won}" in refused
+
+
+# Whole lines, and totals
+
+
+def ages(seed: int, size: int = 400) -> FloatArray:
+    return np.random.default_rng(seed).integers(20, 90, size).astype(float)
+
+
+def test_whole_lines_find_rows_that_columns_cannot(data: Path) -> None:
+    """Ages of the next export, in another file, with ten rows more or one less."""
+    old, lines = ages(1), [f"{k} {k % 7}".encode() for k in range(1000)]
+    note(Snapshot(data, {"age": old}, lines=lines[:400]))
+    elsewhere = data.with_name("b.csv")
+    more = np.append(old, ages(2, 10))
+    assert count(Snapshot(elsewhere, {"age": old[1:]}, lines=lines[1:400])) == [399]
+    assert count(Snapshot(elsewhere, {"age": more}, lines=lines[:410])) == [400]
+    assert count(Snapshot(elsewhere, {"age": old[1:]})) == []
+    assert count(Snapshot(elsewhere, {"age": ages(3)}, lines=lines[500:900])) == []
+
+
+@pytest.mark.parametrize("kinds", [3, 200, 20_000, 10**7])
+def test_lines_of_other_people_are_not_refused(data: Path, kinds: int) -> None:
+    """However often two people have the same line."""
+    rng = np.random.default_rng(kinds)
+    refused = 0
+    for number in range(30):
+        sizes = rng.integers(10, 2000, 2)
+        drawn = [[b"%d" % one for one in rng.integers(0, kinds, size)] for size in sizes]
+        first, second = (row_names.name_lines(bytes(32), lines) for lines in drawn)
+        refused += bool(first.count_shared(second.kept)) + bool(second.count_shared(first.kept))
+        both = row_names.name_lines(bytes(32), drawn[0] + drawn[1])
+        if kinds == 10**7 and min(sizes) > 40:
+            assert both.count_shared(first.kept) == pytest.approx(sizes[0], abs=8), number
+    assert refused <= 1
+
+
+@pytest.mark.parametrize(("missing", "is_refused"), [(0, False), (1, True), (2, True), (30, False)])
+def test_other_columns_of_nearly_the_same_rows_are_refused(
+    data: Path, missing: int, is_refused: bool
+) -> None:
+    """Class totals of two tables tell of the one person who is in one of them alone."""
+    ids = [f"P{k}" for k in range(ROWS)]
+    note(snapshot(data, ids=ids))
+    given = snapshot(data.with_name("b.csv"), OTHERS[missing:], "crp", ids=ids[missing:])
+    given = replace(given, classes={"died": DIED[missing:]})
+    if not is_refused:
+        assert check_release(registers_of(given.source), given) == []
+        return
+    sentence = (
+        rf"^Other columns of {ROWS - missing} of these rows went out on .*: take the same rows"
+    )
+    with pytest.raises(InputError, match=sentence):
+        check_release(registers_of(given.source), given)
+    (said,) = check_release(registers_of(given.source), given, is_visible=True)
+    assert said.endswith("members of both studies can subtract.")
+    assert check_release(registers_of(given.source), given, has_noise=True) == []
+    others = replace(given, ids=[f"Q{k}" for k in range(ROWS - missing)])
+    assert check_release(registers_of(given.source), others) == []
+
+
+def test_another_label_of_nearly_the_same_classes_is_refused(data: Path) -> None:
+    ids = [f"P{k}" for k in range(ROWS)]
+    note(snapshot(data, ids=ids))
+    later = DIED.copy()
+    later[np.flatnonzero(DIED == 0)[:2]] = 1.0
+    given = Snapshot(data.with_name("b.csv"), {"crp": OTHERS}, {"died30": later}, ids)
+    with pytest.raises(InputError, match=r"^Other columns of 140 of these rows"):
+        check_release(registers_of(given.source), given)

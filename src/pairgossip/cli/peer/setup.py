@@ -94,7 +94,7 @@ def init_command(
         refused unless it is named here, such as distance; repeat it, or separate names by commas.
     id_
         Where counts are released, the column of the data file that tells who is who, to find rows
-        again that were released before; by default they are found by their values only.
+        again that were released before; by default they are found by their lines and values.
     same
         Where counts are released, columns that are functions of one another, such as risk,logit:
         they count as one. Repeat it for others.

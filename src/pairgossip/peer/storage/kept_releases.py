@@ -29,7 +29,7 @@ from pairgossip.peer.storage.releases import (
     registers_of,
     tell_release,
 )
-from pairgossip.tables import STANDARD_INPUT, read_columns
+from pairgossip.tables import STANDARD_INPUT, parse_number, read_columns
 
 _LARGEST = 1 << 20
 """Bytes of the list of a peer's releases."""
@@ -86,7 +86,7 @@ class PlannedRelease:
             own=_own_keys(home),
         )
         name = self.settings.row_id
-        by = "their values only (--id names a column of ids)" if name is None else f"'{name}'"
+        by = "their lines and values (--id names a column of ids)" if name is None else f"'{name}'"
         noted = f"{self._places[0]} notes what is released of these rows, and knows them by {by}."
         return [*accepted, noted]
 
@@ -155,8 +155,9 @@ class PlannedRelease:
         matrix = np.array(self.rows, dtype=np.float64)
         every = dict(zip(self.spec.observed, matrix.T, strict=True))
         columns = {name: every.pop(name) for name in self.spec.columns}
-        ids = None if self.settings.row_id is None else _read_ids(self.data, self.settings.row_id)
-        return Snapshot(self.data, columns, every, ids, self.settings.same)
+        ids, lines = _read_ids(self.data, self.settings.row_id)
+        least = self.spec.algorithm.least_cell or 1
+        return Snapshot(self.data, columns, every, ids, self.settings.same, lines, least)
 
     @property
     def _has_several_tables(self) -> bool:
@@ -170,14 +171,25 @@ def releases_tables(spec: Spec) -> bool:
     return spec.is_sums and spec.kernel is not None
 
 
-def _read_ids(data: Path, column: str) -> list[str]:
+def _read_ids(data: Path, column: str | None) -> tuple[list[str] | None, list[bytes]]:
+    """Return the ids of all rows if there is a column of them, else the whole lines of the file."""
     if data == STANDARD_INPUT:
+        if column is None:
+            return None, []
         raise InputError(
             "--id reads the data a second time, which standard input cannot: name a file."
         )
     table = read_columns(data, ())
+    if column is None:
+        return None, [b"\0".join(sorted(map(_normalize, line))) for line in table.cells]
     table.refuse_unknown([column])
-    return table.text(column)
+    return table.text(column), []
+
+
+def _normalize(entry: str) -> bytes:
+    """Write an entry as other programs would: numbers to six digits, whatever their form."""
+    number = parse_number(entry)
+    return (entry.strip() if number is None else f"{number:.6g}").encode()
 
 
 def _read_kept(home: Home) -> tuple[_Kept, ...]:

@@ -24,6 +24,7 @@ from pairgossip.peer.storage.row_names import (
     Names,
     hash_names,
     name_column,
+    name_lines,
 )
 from pairgossip.peer.storage.sealed import SealedFiles, sync_file
 from pairgossip.tables import STANDARD_INPUT
@@ -61,6 +62,11 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ids: bytes
     values: dict[str, ColumnNames]
     """Of all columns, with labels, groups and strata."""
+    lines: ColumnNames
+    """Of whole lines of the file."""
+    totals: tuple[int, ...]
+    """How many rows there are, and how many of each class."""
+    least_cell: int
     beside: tuple[str, ...] = ()
     """Keys of releases of the same rows that were only prepared, as this one was then."""
 
@@ -115,6 +121,19 @@ class Snapshot:
     """Of people, if the operator names a column of them."""
     same: Sequence[Sequence[str]] = ()
     """Columns that are functions of one another and count as one."""
+    lines: Sequence[bytes] = ()
+    """Whole lines of the file, where there are no ids."""
+    least_cell: int = 3
+    """Least number of rows that is counted."""
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """How many rows there are, and how many of each class, group and stratum together."""
+        rows = len(next(iter(self.columns.values())))
+        if not self.classes or not rows:
+            return (rows,)
+        codes = np.stack(list(self.classes.values()))
+        return (rows, *np.unique(codes, axis=1, return_counts=True)[1].tolist())
 
     def names_alike(self, name: str) -> set[str]:
         """Return all names under which a column may have been released."""
@@ -126,16 +145,21 @@ class Overlap(NamedTuple):
 
     release: Release
     columns: tuple[str, ...]
-    """As they are called now."""
+    """As they are called now; none where other columns of nearly the same rows were released."""
     rows: int | None
     """About how many of these rows; None where that cannot be told, so that it may be all."""
 
     def sentence(self) -> str:
         """Say what was released."""
-        noun = "Column" if len(self.columns) == 1 else "Columns"
-        names = join_names([f"'{name}'" for name in self.columns])
         rows = "these rows" if self.rows is None else f"{self.rows:,} of these rows"
         old = self.release
+        if not self.columns:
+            return (
+                f"Other columns of {rows} went out on {old.when[:10]} to study {old.study[:12]}, "
+                f"but one or a few rows differ"
+            )
+        noun = "Column" if len(self.columns) == 1 else "Columns"
+        names = join_names([f"'{name}'" for name in self.columns])
         if not old.is_told:
             return f"{noun} {names} of {rows} will be told by this peer already"
         return (
@@ -146,6 +170,8 @@ class Overlap(NamedTuple):
     @property
     def remedy(self) -> str:
         """What to do instead of a second release."""
+        if not self.columns:
+            return "take the same rows"
         if self.release.outcome in ("table", "bit"):
             return f"read the kept table {self.release.table} (peer result --reading)"
         return "take rows that were not asked for before"
@@ -167,6 +193,7 @@ class NamedRows:
     snapshot: Snapshot
     columns: Mapping[str, NamedColumn]
     ids: Names
+    lines: NamedColumn
     source: str
 
     @classmethod
@@ -182,13 +209,24 @@ class NamedRows:
             snapshot,
             {name: name_column(secret, values) for name, values in every.items()},
             np.sort(hash_names(secret, ids)),
+            name_lines(secret, snapshot.lines),
             source,
         )
 
     def find(self, register: Register) -> list[Overlap]:
         """Return releases of columns of these rows."""
         found = (Overlap(old, *self._compare(old)) for old in register.releases)
-        return [one for one in found if one.columns]
+        return [one for one in found if one.columns or self._differs_by_few(one)]
+
+    def _differs_by_few(self, one: Overlap) -> bool:
+        """Return whether rows of another table are missing, so few that its totals tell of them."""
+        old, mine = one.release, self.snapshot
+        if one.rows is None or old.has_noise:
+            return False
+        least = max(old.least_cell, mine.least_cell)
+        theirs, own = old.totals, mine.totals
+        both = zip(theirs, own, strict=True) if len(theirs) == len(own) else [(theirs[0], own[0])]
+        return any(0 < abs(a - b) < least for a, b in both)
 
     def _compare(self, old: Release) -> tuple[tuple[str, ...], int | None]:
         """Return which columns are in a release, of how many of these rows.
@@ -204,7 +242,8 @@ class NamedRows:
         }
         ids = np.frombuffer(old.ids, "<u8")
         by_id = len(np.intersect1d(self.ids, ids, assume_unique=True))
-        rows = max(by_id, *(count or 0 for count in shared.values()))
+        by_line = self.lines.count_shared(old.lines) or 0
+        rows = max(by_id, by_line, *(count or 0 for count in shared.values()))
         is_told_apart = (len(self.ids) > 0 and len(ids) > 0) or any(
             count is not None for (name, other), count in shared.items() if name == other
         )

@@ -160,6 +160,9 @@ def prepare_release(
                 source=rows.source,
                 ids=rows.ids.astype("<u8").tobytes(),
                 values={name: one.kept for name, one in rows.columns.items()},
+                lines=rows.lines.kept,
+                totals=snapshot.totals,
+                least_cell=snapshot.least_cell,
                 beside=tuple(one.release.key for one in found[place]),
             )
             store_release(place, registers[place], release)
@@ -251,6 +254,8 @@ def _permit(overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool) -> l
     """
     accepted = []
     for one in overlaps:
+        if not one.columns and has_noise:
+            continue
         if one.release.has_noise != has_noise:
             raise InputError(
                 f"{one.sentence()} by the other rule, and noise bounds nothing beside exact "
