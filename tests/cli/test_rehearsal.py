@@ -65,6 +65,7 @@ def test_every_rule_finds_what_a_study_by_it_would(
                 "auc",
                 labels=part[:, 1],
                 cells=pg.cells.Even(0, 1, 16),
+                classes=[0.0, 1.0],
                 least_cell=one["least_cell"],
             )
             for part in counted
