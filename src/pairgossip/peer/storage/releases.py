@@ -20,7 +20,6 @@ from itertools import combinations
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from pairgossip.errors import InputError
 from pairgossip.peer.storage.folder import REGISTER_VARIABLE
@@ -36,7 +35,7 @@ from pairgossip.peer.storage.registers import (
     name_rows,
     store_release,
 )
-from pairgossip.peer.storage.row_names import rank_correlations
+from pairgossip.peer.storage.row_names import rank_correlation
 from pairgossip.tables import STANDARD_INPUT
 from pairgossip.text import join_names
 
@@ -218,12 +217,12 @@ def refuse_functions(snapshot: Snapshot) -> None:
     """
     if min(map(len, snapshot.columns.values())) < _FEWEST:
         return  # of few rows, columns agree by chance
-    correlations = np.atleast_2d(rank_correlations(list(snapshot.columns.values())))
-    for (i, one), (j, other) in combinations(enumerate(snapshot.columns), 2):
-        if abs(correlations[i, j]) > _ALIKE and other not in snapshot.names_alike(one):
+    for (one, values), (other, others) in combinations(snapshot.columns.items(), 2):
+        correlation = rank_correlation(values, others)
+        if abs(correlation) > _ALIKE and other not in snapshot.names_alike(one):
             raise InputError(
-                f"Columns '{one}' and '{other}' have a rank correlation of "
-                f"{correlations[i, j]:.3f}, so their tables are two of one column: leave one out, "
+                f"Columns '{one}' and '{other}' have a rank correlation of {correlation:.3f}, so "
+                f"their tables are two of one column: leave one out, "
                 f"or declare them with --same {one},{other} (same in peer.toml)."
             )
 
@@ -239,7 +238,7 @@ def _told_meanwhile(
 ) -> list[Overlap]:
     """Return releases of others that were only prepared when this one was."""
     return _told(
-        Overlap(old, mine.columns, None)
+        Overlap(old, mine.columns, None, old.source == mine.source != "")
         for old in register.releases
         if (old.key in mine.beside or mine.key in old.beside)
         and old.key not in own
@@ -250,7 +249,7 @@ def _told_meanwhile(
 def _permit(overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool) -> list[str]:
     """Refuse releases after others, unless the operator accepts it; return what is accepted.
 
-    Noise after noise is a matter of the ledger, which adds up what rows have spent.
+    Noise after noise is a matter of the ledger of a file, which adds up what rows have spent.
     """
     accepted = []
     for one in overlaps:
@@ -261,8 +260,13 @@ def _permit(overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool) -> l
                 f"{one.sentence()} by the other rule, and noise bounds nothing beside exact "
                 f"counts: {one.remedy}."
             )
-        if has_noise:
+        if has_noise and one.is_same_file:
             continue
+        if has_noise and not is_visible:
+            raise InputError(
+                f"{one.sentence()}, with noise, and the ledger of another file knows what they "
+                f"have spent: use that file, or give --visible to spend it once more."
+            )
         if not is_visible:
             raise InputError(one.refusal())
         accepted.append(f"{one.sentence()}: members of both studies can subtract.")

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
+from pairgossip.kernels import as_kernel
+from pairgossip.kernels.exact import statistic
 from pairgossip.order_statistics.distribution import Distribution
 
 Names = NDArray[np.uint64]
@@ -165,8 +167,16 @@ def hash_names(secret: bytes, contents: Iterable[bytes]) -> Names:
     return np.frombuffer(b"".join(map(digest, contents)), "<u8").astype(np.uint64)
 
 
-def rank_correlations(columns: Sequence[FloatArray]) -> FloatArray:
-    """Return Spearman's correlation of every two columns, NaN where one is constant."""
-    ranks = [Distribution.of(values).middle_ranks(values) for values in columns]
+def rank_correlation(one: FloatArray, other: FloatArray) -> float:
+    """Return Spearman's correlation, or Goodman and Kruskal's gamma where that is larger.
+
+    Gamma is 1 for a score and its thirds. Between columns that both have few values it says little,
+    and is left out; NaN where a column is constant.
+    """
+    ranks = [Distribution.of(values).middle_ranks(values) for values in (one, other)]
     with np.errstate(all="ignore"):
-        return np.corrcoef(np.stack(ranks))
+        correlation = float(np.asarray(np.corrcoef(np.stack(ranks)))[0, 1])
+    if math.isnan(correlation) or max(len(np.unique(ranks[0])), len(np.unique(ranks[1]))) < _VARIED:
+        return correlation
+    gamma = statistic(np.column_stack(ranks), as_kernel("goodman-kruskal-gamma"), "v")
+    return max(correlation, gamma, key=abs)
