@@ -25,9 +25,11 @@ share is at least what is printed. The truth is asserted to be possible, and aft
 question that there is a table with the same report and no cell of fewer than k rows.
 
 Below are what registers let pass (`benchmarks.registers`), and the tables of errors: of the AUC in
-blocks, and with noise. Settings were fixed before the first run. Ends with 1 if more rows are
-placed after 20 more questions than after the first, by ids, or if registers by values let anything
-pass but new rows and recomputed values.
+blocks, and with noise. Questions, laws and sizes were fixed before the first run. After it, careful
+operators were made to declare the square roots, which pass by ids under another name otherwise, and
+the law of the error tables was chosen for its sampling errors. Ends with 1 if, for k of 3 or more,
+more rows are placed after 20 more questions than after the first, by ids, or if registers by values
+let anything pass but new rows and recomputed values.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Each line is a file that a site releases from after its first release (a score b
 know people by ids, if the operator names a column of them, else by whole lines of the file and by
 values: here of a file with several other columns (lines), and of one with the score and the label
 alone (values). What passes is printed, not judged: a register keeps an honest operator from a
-mistake, and this is where it does not. Settings were fixed before the first run.
+mistake, and this is where it does not.
 """
 
 from __future__ import annotations
