@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
 from pairgossip.graphs import Changing, Graph, edge_law
-from pairgossip.graphs.laws import NamedOrGiven
+from pairgossip.graphs.laws import ListedEdges, NamedOrGiven
 from pairgossip.graphs.orders import Sweep
 
 TRIAL_PROBLEM = 1 << 16
@@ -129,6 +129,13 @@ class Schedule:
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
         return tuple(self._law.draw(streams, iterations) for streams in self._walks)
+
+    def choose(self, iterations: int) -> tuple[PairArray, IntArray] | None:
+        """Return a list of edges and the places in it of the next exchanges, if there is one."""
+        law = self._law
+        if len(self._walks) > 1 or type(self) is not Schedule or not isinstance(law, ListedEdges):
+            return None
+        return law.edges, law.choose(self._walks[0], iterations)
 
     lost = 0
     """How many exchanges rang until now and did not take place."""

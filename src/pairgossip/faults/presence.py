@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.faults.network import FaultyNetwork
 
 
@@ -54,7 +54,8 @@ def start_presence(network: FaultyNetwork, draws: Generator) -> Presence:
 
 
 def find_lost(
-    exchanges: PairArray,
+    pairs: IntArray,
+    edges: IntArray | None,
     per_iteration: int | None,
     first: int,
     site_of: IntArray | None,
@@ -65,32 +66,35 @@ def find_lost(
     down: float,
     duration: int,
     gaps: FloatArray,
-    messages_lost: IntArray,
+    messages_lost: IntArray | None,
     begin: int,
     gone: int,
     lost: IntArray,
-    left: PairArray,
+    left: IntArray,
 ) -> tuple[int, int, int]:
     """Write which exchanges do not take place, and those that do.
 
-    ``per_iteration`` is None for one, ``first`` is the time of the first exchange, and ``gaps``
-    are exponential numbers for times between coming and going. ``messages_lost`` are the places of
-    exchanges that are lost on the way, and the number of exchanges. Begin at a place before which
-    so many were ``gone``; return that at which gaps ran out, or the end, how many gaps were used,
-    and how many exchanges are gone. Between two nodes of one site nothing is lost, unless it
-    crashed.
+    ``pairs`` are exchanges as numbers, the second node in the upper half; with a list of edges they
+    are places in it, which exchanges replace. ``per_iteration`` is None for one, ``first`` is the
+    time of the first exchange, and ``gaps`` are exponential numbers for times between coming and
+    going. ``messages_lost`` are the places of exchanges that are lost on the way, and the number of
+    exchanges; None if none are. Begin at a place before which so many were ``gone``; return that at
+    which gaps ran out, or the end, how many gaps were used, and how many exchanges are gone.
+    Between two nodes of one site nothing is lost, unless it crashed.
     """
-    used, missed, next_missed = 0, 0, messages_lost[0]
-    for at in range(begin, exchanges.shape[0]):
+    used, missed, next_missed = 0, 0, -1 if messages_lost is None else messages_lost[0]
+    for at in range(begin, pairs.shape[0]):
         # Numbers that need no test for negative ones, and of faults that are None no code is made.
         s, to = np.uint64(at), np.uint64(at - gone)
-        i, j = np.uint32(exchanges[s, 0]), np.uint32(exchanges[s, 1])
-        left[to, 0], left[to, 1] = i, j
+        left[to] = pair = pairs[s] if edges is None else edges[np.uint64(pairs[s])]
+        i, j = np.uint32(pair & 0xFFFFFFFF), np.uint32(pair >> 32)
         now = float(first + (at if per_iteration is None else at // per_iteration))
-        is_lost = at == next_missed
-        if is_lost:
-            missed += 1
-            next_missed = messages_lost[missed]
+        is_lost = False
+        if messages_lost is not None:
+            is_lost = at == next_missed
+            if is_lost:
+                missed += 1
+                next_missed = messages_lost[missed]
         here, there = i, j
         if site_of is not None:
             here, there = np.uint32(site_of[i]), np.uint32(site_of[j])
@@ -115,6 +119,8 @@ def find_lost(
                 is_lost = now <= busy_until[i] or now <= busy_until[j]
                 if not is_lost:
                     busy_until[i] = busy_until[j] = now + duration
+        if edges is not None:
+            pairs[s] = pair
         lost[np.uint64(gone)] = at
         gone += is_lost
-    return exchanges.shape[0], used, gone
+    return pairs.shape[0], used, gone

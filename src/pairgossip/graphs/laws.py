@@ -172,7 +172,7 @@ class _NoEdges:
 
 
 @dataclass(frozen=True, eq=False)
-class _ListedEdges:
+class ListedEdges:
     """A uniform draw from a list of edges."""
 
     name: str
@@ -180,8 +180,12 @@ class _ListedEdges:
     stream_count: int = 1
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        chosen = streams[0].integers(0, len(self.edges), count, dtype=np.int64)
-        return self.edges.take(chosen, axis=0)
+        """Return the next exchanges."""
+        return self.edges.take(self.choose(streams, count), axis=0)
+
+    def choose(self, streams: Sequence[Generator], count: int) -> NDArray[np.int64]:
+        """Return the places of the next exchanges in the list."""
+        return streams[0].integers(0, len(self.edges), count, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -283,7 +287,7 @@ def edge_law(graph: Graph, law: LawLike = UNIFORM_EDGES) -> EdgeLaw:
 def listed_law(graph: Graph, name: str) -> EdgeLaw:
     """Return the law of this canonical name on edges that can be listed."""
     if is_uniform(graph, name):
-        return _ListedEdges(name, graph.edges)
+        return ListedEdges(name, graph.edges)
     return _NodeClocks(name, graph.degrees.astype(np.float64), *graph.adjacency)
 
 

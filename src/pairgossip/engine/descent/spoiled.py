@@ -30,6 +30,7 @@ class SpoiledDescent:
     def __init__(self, engine: RowsEngine, spoil: faults.Spoil) -> None:
         self._engine, self._faulty = engine, spoil.faulty
         self._half_losses = spoil.half_losses
+        self._attack = self._faulty.attack if self._faulty.network.is_liar.any() else None
         self.snapshot, self.restore = engine.snapshot, engine.restore
         self._spare: list[list[Any]] = [[], [], []]
 
@@ -37,9 +38,9 @@ class SpoiledDescent:
         """Carry out a block of exchanges."""
         places, sides = self._half_losses.take(exchanges)
         faults.run_spoiled(
-            faults.Tools(_run, _meet, _first_lie, _copy_row),
+            faults.Tools(_run, _meet, _copy_row),
             faults.Actions(None, faults.lie_to_partner, _see, _find_clip, _forge),
-            self._faulty.attack, self._engine, None, self._engine, self._spare,
+            self._attack, self._engine, None, self._engine, self._spare,
             self._faulty.network, exchanges, places, sides,
         )  # fmt: skip
 
@@ -51,9 +52,13 @@ _AHEAD = 512
 
 
 def _run(
-    exchange: None, engine: RowsEngine, h: None, block: PairArray, start: int, stop: int
-) -> None:
+    exchange: None, engine: RowsEngine, h: None, block: PairArray, start: int, stop: int,
+    is_liar: BoolArray | None,
+) -> int:  # fmt: skip
+    if is_liar is not None:
+        stop = _first_lie(is_liar, block, start, stop)
     engine.advance(block[start:stop])
+    return stop
 
 
 def _meet(exchange: None, engine: RowsEngine, h: None, block: PairArray, s: int) -> None:

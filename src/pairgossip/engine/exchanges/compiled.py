@@ -29,9 +29,9 @@ __all__ = ["bind_run", "bind_spoiled_run", "kernel_values", "prepare", "prepare_
 # What Python never calls needs no form that it could.
 _INNER: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _called = njit(nogil=True, error_model="numpy")
-_inner = njit(nogil=True, error_model="numpy", **_INNER)
 _inlined = njit(nogil=True, error_model="numpy", forceinline=True, **_INNER)
 _prepared: dict[Any, Dispatcher] = {}
+_bound: dict[Any, Any] = {}
 _preparing = threading.RLock()
 
 
@@ -197,13 +197,18 @@ def _meet(exchange, state, h, block, s):  # type: ignore[no-untyped-def]
 
 
 @_called
-def _run(exchange, state, h, block, start, stop):  # type: ignore[no-untyped-def]
-    """Carry out a part of a block of exchanges."""
+def _run(exchange, state, h, block, start, stop, is_liar):  # type: ignore[no-untyped-def]
+    """Carry out a part of a block of exchanges, up to the first in which one of two lies."""
     for s in range(start, stop):
+        if is_liar is not None:
+            at = np.uint64(s)
+            if is_liar[np.uint32(block[at, 0])] != is_liar[np.uint32(block[at, 1])]:
+                return s
         _meet(exchange, state, h, block, s)
+    return stop
 
 
-_TOOLS = spoil.Tools(_run, _meet, _inner(spoil.first_lie), _inlined(spoil.copy_row))
+_TOOLS = spoil.Tools(_inlined(_run.py_func), _meet, _inlined(spoil.copy_row))
 _run_spoiled = _called(spoil.run_spoiled)
 _BLOCK, _PLACES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 
@@ -215,18 +220,29 @@ def bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
     block of exchanges.
     """
     given = (*arguments, *others)
-    kinds = tuple(one.kind if isinstance(one, Pointer) else typeof(one) for one in given)
-    if kinds not in function.overloads:  # numba would look for it for longer
+    key = function, _kind_key(given)
+    if key not in _bound:
+        kinds = tuple(one.kind if isinstance(one, Pointer) else typeof(one) for one in given)
         function.compile(kinds)
+        compiled: Any = function.overloads[kinds]
+        _bound[key] = compiled.entry_point
     first = (one.function if isinstance(one, Pointer) else one for one in arguments)
-    compiled: Any = function.overloads[kinds]
-    return partial(compiled.entry_point, *first)
+    return partial(_bound[key], *first)
+
+
+def _kind_key(value: Any) -> Any:
+    """Return what differs between values of different kinds, sooner than numba finds the kind."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_kind_key, value))
+    return value if isinstance(value, Dispatcher | types.Type) else typeof(value)
 
 
 def bind_run(exchange: Dispatcher, state: Any, h: Any) -> Callable[[PairArray], None]:
     """Return what carries out blocks of exchanges."""
-    run = bind(_run, (exchange, state, h), _BLOCK, 0, 0)
-    return lambda block: run(block, 0, len(block))
+    run = bind(_run, (exchange, state, h), _BLOCK, 0, 0, None)
+    return lambda block: run(block, 0, len(block), None)
 
 
 def bind_spoiled_run(

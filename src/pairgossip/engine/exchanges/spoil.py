@@ -44,10 +44,12 @@ class Tools(NamedTuple):
     """What all faulty runs share, compiled or not."""
 
     run: Any
-    """``run(exchange, state, h, block, start, stop)`` carries out a part of a block."""
+    """``run(exchange, state, h, block, start, stop, is_liar)`` carries out a part of a block.
+
+    It ends before an exchange in which one of two lies, if there are liars, and returns where.
+    """
     meet: Any
     """``meet(exchange, state, h, block, s)`` carries out one exchange."""
-    first_lie: Any
     copy_row: Any
 
 
@@ -231,26 +233,16 @@ def lie_to_partner(
     tools.copy_row(spare, 2, rows, liar)
 
 
-def first_lie(is_liar: Any, block: PairArray, start: int, stop: int) -> int:
-    """Return the first exchange from ``start`` on in which one of two lies, or ``stop``."""
-    for at in range(start, stop):
-        s = np.uint64(at)
-        if is_liar[np.uint32(block[s, 0])] != is_liar[np.uint32(block[s, 1])]:
-            return at
-    return stop
-
-
 def run_spoiled(
     tools: Any, actions: Any, attack: Any, state: Any, h: Any, rows: Any, spare: Any, network: Any,
     block: PairArray, places: Any, sides: Any,
 ) -> None:  # fmt: skip
     """Carry out a block of exchanges, of which those at ``places`` are lost on one side."""
-    is_liar, has_liars = network.is_liar, network.is_liar.any()
+    is_liar, looked_for = network.is_liar, None if attack is None else network.is_liar
     start, lost = 0, 0
     while start < len(block):
         stop = places[lost] if lost < len(places) else len(block)
-        fault = tools.first_lie(is_liar, block, start, stop) if has_liars else stop
-        tools.run(actions.exchange, state, h, block, start, fault)
+        fault = tools.run(actions.exchange, state, h, block, start, stop, looked_for)
         start = fault + 1
         if fault == len(block):
             break

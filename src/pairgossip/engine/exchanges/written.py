@@ -46,16 +46,21 @@ def _kernel_value(problem: Problem, component: int) -> Callable[[int, int], np.f
     return value
 
 
-def _run(exchange: Any, state: Any, h: Any, block: PairArray, start: int, stop: int) -> None:
-    for i, j in block[start:stop].tolist():
+def _run(
+    exchange: Any, state: Any, h: Any, block: PairArray, start: int, stop: int, is_liar: Any
+) -> int:
+    for s, (i, j) in enumerate(block[start:stop].tolist(), start):
+        if is_liar is not None and is_liar[i] != is_liar[j]:
+            return s
         exchange(state, i, j, h)
+    return stop
 
 
 def _meet(exchange: Any, state: Any, h: Any, block: PairArray, s: int) -> None:
     exchange(state, *block[s].tolist(), h)
 
 
-_TOOLS = spoil.Tools(_run, _meet, spoil.first_lie, spoil.copy_row)
+_TOOLS = spoil.Tools(_run, _meet, spoil.copy_row)
 
 
 def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
@@ -63,7 +68,7 @@ def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
 
     def run(block: PairArray) -> None:
         with np.errstate(all="ignore"):  # as compiled code does
-            _run(exchange, state, h, block, 0, len(block))
+            _run(exchange, state, h, block, 0, len(block), None)
 
     return run
 
