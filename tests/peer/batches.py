@@ -111,6 +111,9 @@ class TableAuditor(SumsAuditor):
         words = np.frombuffer(message.words, dtype="<u8")
         plain = words - masks.mask(me, secrets, asked, len(words))
         added = self._look_at(me, plain, msgspec.msgpack.decode(message.public)[1], state)
+        for (_, who), before in self._added.items():
+            if who == me and before.base == added.base and before.parts != added.parts:
+                raise Violated(f"{me} adds other rows to the same table again")
         self._added[message.generation, me] = added
 
     def _look_at(self, me: str, plain: np.ndarray, base: bytes, state: SumsState) -> Added:
@@ -120,7 +123,10 @@ class TableAuditor(SumsAuditor):
         tables = {_digest(one.table): one.rows for one in (released.finished, released.stated)}
         if base not in tables:
             raise Violated(f"{me} adds to a table that it does not know")
-        ends = [end for end in released.parts if end > tables[base]]
+        last = max(released.parts, default=0)
+        if base != _digest(released.stated.table):  # as it was added before
+            last = released.stated.rows
+        ends = [end for end in released.parts if tables[base] < end <= last]
         parts = tuple((me, *pair) for pair in pairwise([tables[base], *ends]))
         expected = np.zeros_like(counts)
         for part in parts:
@@ -247,7 +253,14 @@ class CountingWorld(SumsWorld):
             raise Violated(f"rows of {left} are not counted")
 
     def _is_counted(self, name: str, parts: frozenset[Part]) -> bool:
-        """Whether all rows of a peer are in a table that may be."""
+        """Whether all rows of a peer are in a table that may be.
+
+        After a sum that may be known to some only, rows wait: the generation repeats that sum.
+        """
+        program = self.rounds(name).program
+        assert isinstance(program, StatisticsProgram)
+        if program._repeats or program._base != program._before.stated:
+            return True
         end = max((last for who, _, last in parts if who == name), default=0)
         state = self.state(name)
         start = max(end, state.released.waiting)

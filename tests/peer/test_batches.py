@@ -102,12 +102,10 @@ class CountsAll(StatisticsProgram):
         return super()._split_rows()
 
 
-class JoinsParts(StatisticsProgram):
-    """Counts parts that are not in a finished table together with what was added since."""
+class RidesAlong(StatisticsProgram):
+    """Adds new rows to a sum that is made again, though somebody may know it without them."""
 
-    def _split_rows(self) -> tuple[tuple[int, ...], int]:
-        parts, waiting = super()._split_rows()
-        return parts[-1:], waiting
+    _repeats = False
 
 
 class AsksAgain(StatisticsProgram):
@@ -151,7 +149,7 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
     "the table before is added twice": ({"program_class": AddsTwice}, "found another table"),
     "the salt is not in the digest": ({"program_class": Unsalted}, "another digest"),
     "a batch counts all rows": ({"program_class": CountsAll}, "counts other|two parts|twice"),
-    "parts are joined": ({"program_class": JoinsParts}, "counts other rows|two parts"),
+    "new rows ride along": ({"program_class": RidesAlong}, "other rows to the same table"),
     "a card is told again about few rows": ({"program_class": AsksAgain}, "rows were missing"),
     "a stated table is not named": ({"program_class": NamesOneTable}, "stands in round"),
     "parts are not written down": ({"rounds_class": ForgetsParts}, "counts other rows"),

@@ -141,6 +141,8 @@ class Released(NamedTuple):
     """Rows up to here that are in no part were told to be too few."""
     present: tuple[Counted, Counted] | None = None
     """In the present generation: the table that it goes on from, and the one that was signed."""
+    is_summed: bool = False
+    """Whether the peer has contributed, zeros included, to a sum after the table it signed last."""
 
     def leave(self, *, is_finished: bool) -> Released:
         """Return the same for the next generation."""
@@ -149,7 +151,8 @@ class Released(NamedTuple):
         base, stated = self.present
         finished = stated if is_finished else base
         parts = tuple(end for end in self.parts if end > finished.rows)
-        return Released(finished, stated, parts, self.waiting)
+        is_summed = self.is_summed and base != self.stated
+        return Released(finished, stated, parts, self.waiting, None, is_summed)
 
 
 class SumsState(Standing, frozen=True, kw_only=True):

@@ -134,6 +134,11 @@ class CountingProgram(SumsProgram):
 
     @property
     @abstractmethod
+    def _is_hidden(self) -> bool:
+        """Whether the rows of a single member are hidden in a sum, too."""
+
+    @property
+    @abstractmethod
     def _counts(self) -> int:
         """How many numbers `_count` returns."""
 
@@ -149,21 +154,40 @@ class CountingProgram(SumsProgram):
         else the answer would change by the few that were added.
         """
         before, count = self._before, len(self._rows)
+        if self._repeats:
+            return before.parts, before.waiting
         start = max(before.waiting, before.finished.rows, before.stated.rows, *before.parts, 0)
         if start < count and self._is_filled(self._rows[start:]):
             return (*before.parts, count), before.waiting
         return before.parts, count if start < count else before.waiting
 
+    @property
+    def _repeats(self) -> bool:
+        """Whether only what was contributed before is, since somebody may know the sum of it.
+
+        By the difference, rows added since would be known by themselves, be they of one member:
+        they wait until the members go on from that sum.
+        """
+        return self._before.is_summed and not self._is_hidden
+
+    def _ends(self, base: Counted) -> tuple[int, ...]:
+        """Return where the parts end that are not in a table."""
+        parts = tuple(end for end in self._parts if end > base.rows)
+        if base == self._before.stated or self._is_hidden:
+            return parts
+        return tuple(end for end in parts if end <= self._before.stated.rows)  # as it was summed
+
     def _end(self, base: Counted) -> int:
         """Return where the last part ends; where the table before ends if nothing is added."""
-        return max(base.rows, *self._parts, 0)
+        return max((base.rows, *self._ends(base)))
 
     @property
     def released(self) -> Released:
         """How far this member's rows are released once it has contributed to the present round."""
         released = self._before._replace(waiting=self._waiting)
         if self._is_carded and self._is_made:
-            released = released._replace(parts=self._parts)
+            if self._base == self._before.stated:
+                released = released._replace(parts=self._parts, is_summed=True)
         if self._stated is not None:
             released = released._replace(present=(self._base, self._stated))
         return released
@@ -214,7 +238,7 @@ class CountingProgram(SumsProgram):
     def contribute(self, ask: Ask) -> Words:
         """Return the counts of the rows that are not in the table yet, and a part of its salt."""
         total, first = np.zeros(self._counts, dtype=np.int64), self._base.rows
-        for start, end in pairwise((first, *(end for end in self._parts if end > first))):
+        for start, end in pairwise((first, *self._ends(self._base))):
             total += self._count(self._rows[start:end])
         total += self._blur(ask, first)
         return np.concatenate([total.view(np.uint64), self._salt])

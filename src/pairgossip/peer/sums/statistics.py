@@ -86,8 +86,12 @@ class StatisticsProgram(CountingProgram):
         return self._cells.words
 
     @property
+    def _is_hidden(self) -> bool:
+        return self._noise is not None
+
+    @property
     def _least_sites(self) -> int:
-        if self._noise is not None:  # which hides the rows of a single member, too
+        if self._is_hidden:
             return 0
         if self._cells.columns.least > 1:
             return LEAST_SITES
