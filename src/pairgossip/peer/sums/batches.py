@@ -185,9 +185,8 @@ class CountingProgram(SumsProgram):
     def released(self) -> Released:
         """How far this member's rows are released once it has contributed to the present round."""
         released = self._before._replace(waiting=self._waiting)
-        if self._is_carded and self._is_made:
-            if self._base == self._before.stated:
-                released = released._replace(parts=self._parts, is_summed=True)
+        if self._is_carded and self._is_made and self._base == self._before.stated:
+            released = released._replace(parts=self._parts, is_summed=True)
         if self._stated is not None:
             released = released._replace(present=(self._base, self._stated))
         return released
