@@ -90,7 +90,7 @@ def test_a_run_without_a_result_ends_in_time(tmp_path: Path) -> None:
     # With faults, if only none, peers begin together: the first reading is in time.
     none = Faults(kills=0, freezes=0, partitions=0, window=0.0)
     options = SwarmOptions(seconds=1.0, faults=none, power_safe=False)
-    report = run_swarm(income_sums_plan(3, 30), folder, options, kill)
+    report = run_swarm(income_sums_plan(4, 40), folder, options, kill)
     assert report.failures[0].startswith("peer-02 ended by itself (code -9)")
     assert any(
         one.startswith("peer-01 has no result: round ") and " waits for peer-0" in one
