@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.arrays import IntArray
-from pairgossip.peer.protocol.program import Ask, Words
+from pairgossip.peer.protocol.program import Ask, Kind, Words
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import Counted, Released, SumsAction
-from pairgossip.peer.sums.statistics import StatisticsProgram
+from pairgossip.peer.sums.batches import digest_table
+from pairgossip.peer.sums.programs import Generation
+from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of
 from tests.peer.audit import Violated
-from tests.peer.batches import run_counting_schedule
+from tests.peer.batches import SALT, as_rows, auc_spec, run_counting_schedule
 
 SEEDS = 8
 
@@ -163,3 +166,49 @@ def test_planted_defects_are_caught(defect: str) -> None:
     with pytest.raises(Violated, match=said):
         for seed in range(70 if planted.get("program_class") is NamesOneTable else 0, 120):
             run_counting_schedule(seed, **planted)
+
+
+def _count_once(
+    rows: dict[str, np.ndarray], released: dict[str, Released], named: bytes | None = None
+) -> tuple[np.ndarray, dict[str, StatisticsProgram]]:
+    """Let honest members contribute; return their sum, which a last one knows that withholds."""
+    members = {name: len(own) for name, own in rows.items()} | {"liar": 140}
+    programs = {
+        name: StatisticsProgram(
+            auc_spec(3), own, Generation(members), None, released[name], bytes(32)
+        )
+        for name, own in rows.items()
+    }
+    cards = {name: one.card() for name, one in programs.items()}
+    first = digest_table(next(iter(released.values())).stated.table) if named is None else named
+    cards["liar"] = 2 * struct.pack("<32sQ", first, 140)
+    for one in programs.values():
+        one.take_cards(cards)
+    ask = programs["a"].ask()
+    assert ask is not None and ask.kind is Kind.SUM
+    total = sum((one.contribute(ask) for one in programs.values()), np.uint64(0))
+    return np.asarray(total), programs
+
+
+@pytest.mark.parametrize("what", ["words withheld", "statement withheld", "few rows before"])
+def test_a_second_sum_never_shows_the_rows_that_one_member_has_added(what: str) -> None:
+    random = np.random.default_rng(5)
+
+    def draw(count: int) -> np.ndarray:
+        return as_rows(tuple((float(one),) for one in random.integers(0, 64, count)))
+
+    rows = {name: draw(140) for name in "abcd"}
+    if what == "few rows before":
+        rows["d"], rows["f"] = rows["d"][:2], draw(140)
+    known, programs = _count_once(rows, dict.fromkeys(rows, Released()))
+    grown = "d" if what == "few rows before" else "a"
+    if what == "statement withheld":
+        own = cells_of(auc_spec(3)).add_up(draw(140)).view(np.uint64)
+        ask = programs["a"].ask()
+        assert ask is not None
+        for one in programs.values():
+            one.take(ask, known + np.append(own, np.zeros(SALT, dtype=np.uint64)))
+    released = {name: one.released.leave(is_finished=False) for name, one in programs.items()}
+    rows[grown] = np.concatenate([rows[grown], draw(20)])
+    again, _ = _count_once(rows, released, bytes(32))
+    assert (again == known).all()

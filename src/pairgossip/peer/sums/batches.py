@@ -9,6 +9,10 @@ The table before is the last that all members have signed. A peer cannot know wh
 all signatures of the table that it has signed last, so a card names both that one and the last that
 it has seen signed by all, and members go on from the later one that all cards name: once anybody
 has all signatures, everybody has signed.
+
+Whoever keeps its numbers or its signature back may know a sum that the table before does not hold.
+So a member contributes the same again until it does, and rows that were added since wait: else the
+difference of the two sums would be these rows, be they of a single member.
 """
 
 from __future__ import annotations
@@ -185,7 +189,8 @@ class CountingProgram(SumsProgram):
     def released(self) -> Released:
         """How far this member's rows are released once it has contributed to the present round."""
         released = self._before._replace(waiting=self._waiting)
-        if self._is_carded and self._is_made and self._base == self._before.stated:
+        is_later = self._base == self._before.stated or self._is_hidden
+        if self._is_carded and self._is_made and is_later:
             released = released._replace(parts=self._parts, is_summed=True)
         if self._stated is not None:
             released = released._replace(present=(self._base, self._stated))
