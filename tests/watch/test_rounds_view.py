@@ -81,7 +81,7 @@ def test_rounds_fill_up_and_then_there_is_a_result(
     found = page.locator(".found")
     expect(found.locator(".value")).to_have_text("1.5")
     expect(found).to_contain_text("0.062, 95 %: 1.375 to 1.625")
-    expect(found).to_contain_text("1.2345 to 1.7655over all rows; narrower with more bins")
+    expect(found).to_contain_text("1.2345 to 1.7655over all rows: what the counts leave open")
     assert cell(page, 0, "round") == "all complete"
     assert cell(page, 0, "bracket") == "1.2345 to 1.7655"
 

@@ -218,7 +218,7 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     bracket = None if status.rounds is None else status.rounds.bracket
     if bracket is not None and (rounded := rounded_bracket(*bracket, digits=6)) is not None:
         low, high = rounded
-        said = "what the cells leave open; falls with bins"
+        said = "what the counts leave open"
         ends = f"{format_value(low)} to {format_value(high)}"
         lines.append(("certainly", f"{ends} over all rows ({said})"))
     if status.gossip_interval is not None:
@@ -252,14 +252,11 @@ def _sampling_error(status: Status) -> str:
     is_noisy = status.rounds is not None and status.privacy_error is not None
     has_bins = is_noisy or (status.rounds is not None and status.rounds.bracket is not None)
     if has_bins:
-        level = f"95 %, with what bins leave open{' and privacy error' if is_noisy else ''}"
+        level = f"95 %, with what counts leave open{' and privacy error' if is_noisy else ''}"
     if status.sampling_error is None:
         error = "too small to tell"
-    falls = "and bins" if has_bins else "only"
-    return (
-        f"{error} ({level}: {ends} for the population the rows are drawn from; falls with rows "
-        f"{falls})"
-    )
+    falls = "falls with rows" if has_bins else "falls with rows only"
+    return f"{error} ({level}: {ends} for the population the rows are drawn from; {falls})"
 
 
 def _short(error: float | None) -> str:

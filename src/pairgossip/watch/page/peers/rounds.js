@@ -44,13 +44,13 @@ function describeResult(result) {
   const { sampling_error: error, sampling_interval: interval, rounds } = result;
   if (interval) {
     const size = error === null ? "" : `${formatNumber(error, 2)}, `;
-    const falls = rounds.bracket ? "with rows and bins; allows for bins" : "with rows";
-    const about = `for the population that rows are drawn from; falls ${falls}`;
+    const allows = rounds.bracket ? "; allows for what counts leave open" : "";
+    const about = `for the population that rows are drawn from; falls with rows${allows}`;
     const ends = interval.map((end) => formatNumber(end, 5)).join(" to ");
     add("sampling error", `${size}95 %: ${ends}`, about);
   }
   if (rounds.bracket) {
-    add("certainly", formatBracket(rounds.bracket), "over all rows; narrower with more bins");
+    add("certainly", formatBracket(rounds.bracket), "over all rows: what the counts leave open");
   }
   return parts;
 }

@@ -115,13 +115,13 @@ const SUMS_COLUMNS = [
     label: "sampling error",
     meaning:
       "of the value over all rows, and the 95 % interval for the population they are drawn " +
-      "from, with what bins leave open and noise adds; it falls with rows and bins",
+      "from, with what counts leave open and noise adds; it falls with rows",
     format: (peer) => formatError(peer.sampling_error, peer.sampling_interval),
   },
   {
     key: "bracket",
     label: "certainly",
-    meaning: "where the value over all rows lies for certain: what the cells leave open",
+    meaning: "where the value over all rows lies for certain: what the counts leave open",
     format: ({ rounds }) => (rounds?.bracket ? formatBracket(rounds.bracket) : "–"),
   },
   {
