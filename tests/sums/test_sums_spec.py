@@ -148,7 +148,7 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     sums = parse_spec(SUMS).leaves()
     assert sums[0].startswith("No row leaves this machine")
     assert "1 sum of 1,023 numbers, all of it and not only the value" in sums[1]
-    assert "in each of 256 cells of 'score' by 2 values of 'ill'." in sums[1]
+    assert "in each block of 256 cells of 'score' by 2 values of 'ill'." in sums[1]
     assert "1 sum of 511 numbers" in parse_spec(add_lines(SUMS, algorithm="bins = 128")).leaves()[1]
     assert "3 rows or more in each or none" in sums[2]
     plain = parse_spec(add_lines(SUMS, algorithm="least_cell = 1")).leaves()
