@@ -10,7 +10,10 @@ from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of
+from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.bounds import Blocks
+from pairgossip.summaries.readings import place_points
+from pairgossip.summaries.tree import lay_tree
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -186,3 +189,14 @@ def test_blocks_that_nobody_counts_are_refused(by: int, sentence: str) -> None:
     words[1 + np.flatnonzero(words[1:-4] == 3)[0]] += by
     with pytest.raises(Disagreement, match=sentence):
         programs[0].take(ask, total)
+
+
+def test_rows_are_placed_alike_on_machines_that_round_otherwise() -> None:
+    tree = lay_tree((4,))
+    counts = np.zeros(tree.size)
+    counts[0] = 6.0  # one and a half in every cell
+    axes = (Grid(np.arange(5.0)),)
+    plain = place_points(Blocks(axes, tree, counts))
+    for off in (-1e-12, 1e-12):
+        moved = place_points(Blocks(axes, tree, counts * (1 + off)))
+        assert all((one == other).all() for one, other in zip(plain, moved, strict=True))

@@ -25,6 +25,8 @@ _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
 _MOST_POINTS = 16
 """Places in a cell: of more rows, several share one."""
+_PLACES = 6
+"""Decimal places of estimated numbers of rows: machines differ in later ones."""
 _TURNS = ((0.6180339887498949,), (0.7548776662466927, 0.5698402909980532))
 """Steps from one row's place in its cell to the next row's, which fill cells of one and of two axes
 evenly (Roberts 2018)."""
@@ -80,8 +82,9 @@ def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
     of its own, up to a number, so that none are tied whose values may differ.
     """
     cells = blocks.spread()
-    # Whole numbers that add up to the same.
-    counts = np.diff(np.rint(np.cumsum(cells)), prepend=0.0).reshape(cells.shape)
+    # Whole numbers that add up to the same; halves are rounded alike on every machine.
+    below = np.rint(np.cumsum(cells).round(_PLACES))
+    counts = np.diff(below, prepend=0.0).reshape(cells.shape)
     where = np.nonzero(counts)
     held = counts[where].astype(np.intp)
     points = np.minimum(held, _MOST_POINTS)
