@@ -13,11 +13,10 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.peer.storage.folder import REGISTER_VARIABLE
-from pairgossip.peer.storage.releases import (
-    Snapshot,
+from pairgossip.peer.bookkeeping.overlaps import Snapshot
+from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE, registers_of
+from pairgossip.peer.bookkeeping.releases import (
     prepare_release,
-    registers_of,
     tell_release,
 )
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pairgossip.peer.storage import ledger
+from pairgossip.peer.bookkeeping import ledger
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 

@@ -28,12 +28,8 @@ from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.home import (
-    create_home,
-    finish_interrupted_growth,
-    request_growth,
-    take_up_rows,
-)
+from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth, take_up_rows
+from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
 from tests.peer.homes import AUC, GINI, LOSS, introduce_each_other
 

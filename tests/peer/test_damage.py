@@ -14,7 +14,7 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
 from pairgossip.peer.storage.folder import Evicted, note_eviction, open_home, read_eviction
-from pairgossip.peer.storage.home import finish_interrupted_growth
+from pairgossip.peer.storage.growth import finish_interrupted_growth
 from tests.peer import damage
 from tests.peer.damage import DAMAGES, REFUSED, SAME, sweep
 from tests.peer.homes import make_pair

@@ -26,9 +26,9 @@ from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.spec.spec import parse_spec
-from pairgossip.peer.storage import home as growth
+from pairgossip.peer.storage import growth
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.home import (
+from pairgossip.peer.storage.growth import (
     finish_interrupted_growth,
     request_growth,
     rows_waiting,

@@ -18,14 +18,9 @@ from pairgossip.peer.protocol.messages import (
     generations_before,
 )
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.storage import home as growth
-from pairgossip.peer.storage import journal
+from pairgossip.peer.storage import growth, journal
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.home import (
-    finish_interrupted_growth,
-    request_growth,
-    rows_in_force,
-)
+from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth, rows_in_force
 from tests.peer.homes import make_pair
 from tests.peer.test_growth import more, rows_and_nodes, start
 

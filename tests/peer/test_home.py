@@ -14,7 +14,8 @@ from pairgossip.peer.protocol.state import State
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage import home as founding
 from pairgossip.peer.storage.folder import Home, OperatorSettings, open_home
-from pairgossip.peer.storage.home import create_home, make_folder, request_growth
+from pairgossip.peer.storage.growth import request_growth
+from pairgossip.peer.storage.home import create_home, make_folder
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
 from pairgossip.peer.sums import disclosure

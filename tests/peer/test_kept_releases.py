@@ -10,18 +10,19 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.registers import Outcome, hold_registers
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.peer.storage.home import create_home, make_folder, request_growth
+from pairgossip.peer.storage.growth import request_growth
+from pairgossip.peer.storage.home import create_home, make_folder
 from pairgossip.peer.storage.kept_releases import (
     ReleaseOptions,
     noted_registers,
     settle_release,
     tell_releases,
 )
-from pairgossip.peer.storage.registers import Outcome, hold_registers
 from tests.cli.running import CommandLine
 from tests.peer.homes import introduce
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.storage import ledger, sealed
-from pairgossip.peer.storage.ledger import Declared, account_of, ledger_beside, reports_of
+from pairgossip.peer.bookkeeping import ledger, sealed
+from pairgossip.peer.bookkeeping.ledger import Declared, account_of, ledger_beside, reports_of
 
 ROWS = ((1.0,), (2.0,), (2.0,), (3.5,))
 

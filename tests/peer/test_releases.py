@@ -16,15 +16,15 @@ import pytest
 from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.storage import row_names, sealed
-from pairgossip.peer.storage.releases import (
-    Outcome,
-    Snapshot,
+from pairgossip.peer.bookkeeping import row_names, sealed
+from pairgossip.peer.bookkeeping.overlaps import Snapshot
+from pairgossip.peer.bookkeeping.places import registers_of
+from pairgossip.peer.bookkeeping.registers import Outcome
+from pairgossip.peer.bookkeeping.releases import (
     check_release,
     find_releases,
     prepare_release,
     refuse_functions,
-    registers_of,
     tell_release,
 )
 

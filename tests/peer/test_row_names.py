@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
-from pairgossip.peer.storage import row_names
-from pairgossip.peer.storage.row_names import name_column, rank_correlation
+from pairgossip.peer.bookkeeping import row_names
+from pairgossip.peer.bookkeeping.row_names import name_column, rank_correlation
 
 KEY = bytes(range(32))
 NAMES = ["184b3ba843b1b2de", "3aa30657093d9fe6", "3abcff87b847296e"]

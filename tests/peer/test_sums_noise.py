@@ -10,6 +10,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.ledger import account_of
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
@@ -17,10 +18,11 @@ from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.signed_result import sign_result
 from pairgossip.peer.storage import kept_noise
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
-from pairgossip.peer.storage.home import create_home, noise_ledger, request_growth
+from pairgossip.peer.storage.growth import request_growth
+from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.kept_ledgers import noise_ledger
 from pairgossip.peer.storage.kept_noise import KeptNoise
 from pairgossip.peer.storage.kept_results import list_kept
-from pairgossip.peer.storage.ledger import account_of
 from tests.cli.running import CommandLine
 from tests.peer.homes import make_home
 from tests.peer.test_service import Switchboard, running

@@ -32,7 +32,7 @@ from pairgossip.peer.storage.folder import (
     request_eviction,
     requested_agreements,
 )
-from pairgossip.peer.storage.home import request_growth
+from pairgossip.peer.storage.growth import request_growth
 from pairgossip.peer.storage.kept_results import list_kept
 from pairgossip.peer.storage.kept_tables import read_kept_table
 from pairgossip.peer.sums.batches import read_table

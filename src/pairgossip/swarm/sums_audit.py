@@ -153,7 +153,7 @@ def _program(one: _View, folder: Path) -> SumsProgram:
     """Return what a peer computes; its noise comes from a copy of its ledger, as it was drawn."""
     seen, context = one.seen, one.seen.context
     if seen.spec.noise is not None:
-        from pairgossip.peer.storage.home import noise_ledger
+        from pairgossip.peer.storage.kept_ledgers import noise_ledger
         from pairgossip.peer.storage.kept_noise import KeptNoise
 
         ledger = shutil.copy(noise_ledger(seen.home), folder / f"{one.name}.ledger")

@@ -105,7 +105,7 @@ def add_command(
         Do not ask.
     """
     from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.storage.home import request_growth
+    from pairgossip.peer.storage.growth import request_growth
     from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
     place = find_home(home)

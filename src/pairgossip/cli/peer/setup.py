@@ -109,7 +109,8 @@ def init_command(
     """
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.storage.folder import Home
-    from pairgossip.peer.storage.home import accounts, make_folder
+    from pairgossip.peer.storage.home import make_folder
+    from pairgossip.peer.storage.kept_ledgers import accounts
     from pairgossip.peer.storage.kept_releases import ReleaseOptions
     from pairgossip.peer.storage.old_folder import read_old_folder
 

@@ -59,7 +59,7 @@ def status_command(
 
     from pairgossip.peer.reading import FolderReader
     from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.storage.home import rows_waiting
+    from pairgossip.peer.storage.growth import rows_waiting
 
     seen, is_running = read_snapshot(place), place.is_running()
     if prometheus:
@@ -292,7 +292,7 @@ def _privacy(seen: PeerSnapshot, status: Status) -> list[tuple[str, str]]:
 
 
 def _budgets(home: Home) -> dict[str, dict[str, str]]:
-    from pairgossip.peer.storage.home import accounts
+    from pairgossip.peer.storage.kept_ledgers import accounts
 
     return {
         ledger: {"problem": str(account)}

@@ -26,7 +26,7 @@ def unit_command(*, home: HomeFolder = None) -> None:
 
         pairgossip peer unit --home clinic-a > pairgossip-peer.service
     """
-    from pairgossip.peer.storage.home import noise_ledger
+    from pairgossip.peer.storage.kept_ledgers import noise_ledger
     from pairgossip.peer.storage.kept_releases import noted_registers
 
     place = find_home(home)

@@ -22,9 +22,10 @@ from pairgossip.peer.service.status import Problem, Status, describe, read_ended
 from pairgossip.peer.spec.checks import check_link_names, link_name
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings, check_least_cell
-from pairgossip.peer.storage.home import noise_ledger, rows_in_force
+from pairgossip.peer.storage.growth import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
+from pairgossip.peer.storage.kept_ledgers import noise_ledger
 
 _MOST_EARLY = 5
 """Members whose certificates are not valid yet that are named; more are only counted."""

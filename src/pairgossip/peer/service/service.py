@@ -43,7 +43,7 @@ from pairgossip.peer.storage.folder import (
     requested_agreements,
     requested_evictions,
 )
-from pairgossip.peer.storage.home import finish_interrupted_growth, take_up_rows
+from pairgossip.peer.storage.growth import finish_interrupted_growth, take_up_rows
 
 EXIT_FAILED = 1
 """Something must be repaired; then the peer goes on where it was."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from pairgossip.peer.storage.ledger import Declared, Report, Row
+from pairgossip.peer.bookkeeping.ledger import Declared, Report, Row
 from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
 from pairgossip.tables import parse_number
 

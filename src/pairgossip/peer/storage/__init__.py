@@ -1,1 +1,1 @@
-"""A peer's files on disk: its folder, rows, journal, ledger and witness."""
+"""A peer's folder on disk: its rows, journal, witness, tables and results."""

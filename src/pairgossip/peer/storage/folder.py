@@ -23,6 +23,7 @@ import msgspec
 from pairgossip import files
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_link, sync
+from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
 from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, Members, check_address
@@ -35,8 +36,6 @@ from pairgossip.text import parse_address
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
 HOME_VARIABLE = "PAIRGOSSIP_HOME"
 """Names the peer's folder, where a command is told none."""
-REGISTER_VARIABLE = "PAIRGOSSIP_RELEASES"
-"""Names the register of a user's releases, where it is not in the usual folder."""
 _PREFIX = "PAIRGOSSIP_"
 _BY_ENVIRONMENT = (
     *("listen", "metrics", "power_safe"),

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.ledger import Declared, noise_of, open_account
 from pairgossip.peer.protocol.messages import Rows, digest_rows
 from pairgossip.peer.spec.mechanism import ledger_rows
 from pairgossip.peer.spec.spec import Spec
-from pairgossip.peer.storage.ledger import Declared, noise_of, open_account
 from pairgossip.peer.sums.statistics import noise_law
 
 

@@ -15,20 +15,20 @@ import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.spec.spec import Spec
-from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.peer.storage.releases import (
-    Outcome,
-    Snapshot,
+from pairgossip.peer.bookkeeping.overlaps import Snapshot
+from pairgossip.peer.bookkeeping.places import registers_of
+from pairgossip.peer.bookkeeping.registers import Outcome
+from pairgossip.peer.bookkeeping.releases import (
     check_release,
     find_releases,
     prepare_release,
     refuse_functions,
-    registers_of,
     tell_release,
 )
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.tables import STANDARD_INPUT, parse_number, read_columns
 
 _LARGEST = 1 << 20
@@ -56,26 +56,26 @@ class ReleaseOptions:
     """Whether all members are on this machine, so that the register of this user is left alone."""
 
 
-@dataclass(frozen=True)
 class PlannedRelease:
     """The release of the rows of a data file, which is checked, and then prepared."""
 
-    spec: Spec
-    data: Path
-    rows: Rows
-    settings: OperatorSettings
-    options: ReleaseOptions
+    def __init__(
+        self, spec: Spec, data: Path, settings: OperatorSettings, options: ReleaseOptions
+    ) -> None:
+        self.spec, self.data, self.settings, self.options = spec, data, settings, options
+        self._snapshot: Snapshot | None = None
+        """The rows that were checked."""
 
-    def check(self, home: Home | None = None) -> list[str]:
+    def check(self, rows: Rows, home: Home | None = None) -> list[str]:
         """Refuse rows that may not be released; return sentences for the operator.
 
         Rows that are added to a peer in a folder are compared with its own, too.
         """
         if not releases_tables(self.spec):
             self._refuse_options()
-            return self._name_told()
+            return self._name_told(rows)
         self._check_same()
-        snapshot = self._snapshot
+        snapshot = self._snapshot = self._read_snapshot(rows)
         if self._has_several_tables:
             refuse_functions(snapshot)
         accepted = check_release(
@@ -90,20 +90,20 @@ class PlannedRelease:
         noted = f"{self._places[0]} notes what is released of these rows, and knows them by {by}."
         return [*accepted, noted]
 
-    def _name_told(self) -> list[str]:
+    def _name_told(self, rows: Rows) -> list[str]:
         """Say what was released before, where registers can be read: this run needs none."""
         with contextlib.suppress(InputError):
             places = [place for place in self._places if place.exists()]
-            told = find_releases(places, self._snapshot)
+            told = find_releases(places, self._read_snapshot(rows))
             return [f"{one.sentence()}: what this run tells comes on top of it." for one in told]
         return []
 
     def prepare(self, home: Home, folder: Path) -> None:
-        """Note in the registers and in a peer's folder what will be released.
+        """Note in the registers and in a peer's folder what will be released: the checked rows.
 
         ``folder`` is the name that the folder will have.
         """
-        if not releases_tables(self.spec):
+        if self._snapshot is None:
             return
         key = prepare_release(
             self._places,
@@ -150,9 +150,8 @@ class PlannedRelease:
         places = registers_of(self.data, self.options.register)
         return places[:1] if self.options.is_rehearsal else places
 
-    @property
-    def _snapshot(self) -> Snapshot:
-        matrix = np.array(self.rows, dtype=np.float64)
+    def _read_snapshot(self, rows: Rows) -> Snapshot:
+        matrix = np.array(rows, dtype=np.float64)
         every = dict(zip(self.spec.observed, matrix.T, strict=True))
         columns = {name: every.pop(name) for name in self.spec.columns}
         ids, lines = _read_ids(self.data, self.settings.row_id)

@@ -56,7 +56,7 @@ def contributed_rows(
     data = Path(data_path)
     is_accounted = spec.privacy is not None or (spec.noise is not None and noted is None)
     if is_accounted:
-        from pairgossip.peer.storage.ledger import ledger_beside
+        from pairgossip.peer.bookkeeping.ledger import ledger_beside
 
         place = ledger_beside(data, None if ledger is None else Path(ledger))
     elif spec.noise is None:
@@ -72,8 +72,8 @@ def contributed_rows(
     approve(rows)
     if not is_accounted:
         return rows
+    from pairgossip.peer.bookkeeping.ledger import refuse_renamed, refuse_without, reports_of
     from pairgossip.peer.spec.mechanism import declared, ledger_rows
-    from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
 
     if noted is not None:
         refuse_without(place, map(Path, noted))

@@ -13,7 +13,6 @@ written with fewer digits, nor some of the rows by columns of few different valu
 from __future__ import annotations
 
 import datetime
-import os
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
@@ -22,70 +21,23 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.storage.folder import REGISTER_VARIABLE
-from pairgossip.peer.storage.registers import (
+from pairgossip.peer.bookkeeping.overlaps import Overlap, Snapshot, name_rows
+from pairgossip.peer.bookkeeping.places import make_folders
+from pairgossip.peer.bookkeeping.registers import (
     Outcome,
-    Overlap,
     Register,
     Release,
-    Snapshot,
     begin_registers,
     hold_registers,
-    make_folders,
-    name_rows,
     store_release,
 )
-from pairgossip.peer.storage.row_names import rank_correlation
-from pairgossip.tables import STANDARD_INPUT
+from pairgossip.peer.bookkeeping.row_names import rank_correlation
 from pairgossip.text import join_names
-
-__all__ = [
-    "Outcome",
-    "Overlap",
-    "Snapshot",
-    "check_release",
-    "find_releases",
-    "prepare_release",
-    "refuse_functions",
-    "registers_of",
-    "tell_release",
-]
 
 _ALIKE = 0.99
 """Rank correlation from which one column tells the other."""
 _FEWEST = 10
 """Rows of which that can be said."""
-
-
-def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
-    """Return the registers of a data file, links followed: beside it, and the user's own.
-
-    One that lies beside the data is the right one, wherever else another is asked for.
-    """
-    own = _users_register().resolve()
-    if data == STANDARD_INPUT:
-        return (own,) if register is None else tuple(dict.fromkeys((register.resolve(), own)))
-    file = data.resolve()
-    beside = file.with_name(f"{file.name}.releases").resolve()
-    if register is not None and beside.exists() and register.resolve() != beside:
-        raise InputError(
-            f"{beside} is the register of what was released of {data}: leave --register out, or "
-            f"move it there."
-        )
-    return tuple(dict.fromkeys((beside if register is None else register.resolve(), own)))
-
-
-def _users_register() -> Path:
-    named, state = os.environ.get(REGISTER_VARIABLE), os.environ.get("XDG_STATE_HOME")
-    if named:
-        return Path(named)
-    try:
-        folder = Path(state) if state else Path.home() / ".local" / "state"
-    except RuntimeError:
-        raise InputError(
-            f"This user has no folder for a register of releases: set {REGISTER_VARIABLE}."
-        ) from None
-    return folder / "pairgossip" / "releases"
 
 
 def find_releases(

@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.storage.sealed import SealedFiles, sync_file
+from pairgossip.peer.bookkeeping.sealed import SealedFiles, sync_file
 from pairgossip.tables import STANDARD_INPUT
 
 _FORMAT = "pairgossip-ledger"

@@ -1,0 +1,1 @@
+"""What a site keeps beside its data, for all of its peers."""

@@ -1,0 +1,81 @@
+"""Which ledgers account for the rows of a peer: a list in its folder."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.files import write_json_file
+from pairgossip.peer.storage.folder import Home
+
+if TYPE_CHECKING:
+    from pairgossip.peer.bookkeeping.ledger import Account
+
+_LARGEST_LIST = 1 << 20
+"""Bytes of the list of a peer's ledgers."""
+
+
+def noise_ledger(home: Home) -> Path:
+    """Return where a peer keeps the noise that it adds to sums; raise if it is not there."""
+    from pairgossip.peer.bookkeeping.ledger import refuse_without
+
+    kept = [Path(one) for one in noted_ledgers(home)]
+    if not kept:
+        raise InputError(
+            f"There is no {home.ledgers}, which tells where the ledger is: put it back."
+        )
+    refuse_without(kept[0], kept)
+    return kept[0]
+
+
+def refuse_other_ledger(home: Home, data: Path, ledger: str | PathLike[str] | None) -> None:
+    """Refuse to add rows whose spending another ledger knows than the one of a peer's noise."""
+    mine, beside = noise_ledger(home), data.resolve().with_name(f"{data.resolve().name}.ledger")
+    if ledger is not None and Path(ledger).resolve() != mine:
+        raise InputError(f"This peer keeps its noise in {mine}: leave --ledger out.")
+    if beside.exists() and beside != mine:
+        raise InputError(
+            f"{beside} knows what rows of {data} have spent, and this peer's ledger is {mine}: put "
+            "all rows into one file with a ledger of its own, and make a new peer."
+        )
+
+
+def note_ledger(
+    home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
+) -> None:
+    """Keep in a peer's folder where the reports of a data file are accounted for."""
+    from pairgossip.peer.bookkeeping.ledger import ledger_beside
+
+    place = ledger_beside(Path(data_path), None if ledger is None else Path(ledger))
+    ledgers = [*noted_ledgers(home), str(place)]
+    write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(ledgers))})
+
+
+def accounts(home: Home) -> dict[str, Account | InputError]:
+    """Return what has been spent by each ledger of a peer, or why that cannot be told."""
+    from pairgossip.peer.bookkeeping.ledger import account_of
+
+    by_path: dict[str, Account | InputError] = {}
+    for path in noted_ledgers(home):
+        try:
+            by_path[path] = account_of(Path(path))
+        except InputError as problem:
+            by_path[path] = problem
+    return by_path
+
+
+class _Ledgers(msgspec.Struct, forbid_unknown_fields=True):
+    ledgers: tuple[str, ...]
+
+
+def noted_ledgers(home: Home) -> tuple[str, ...]:
+    """Return the paths of a peer's ledgers."""
+    if not home.ledgers.exists():
+        return ()
+    description = "a list of ledgers: remove it"
+    return files.read_struct(home.ledgers, _LARGEST_LIST, _Ledgers, description).ledgers
