@@ -365,6 +365,11 @@ def test_the_kept_table_answers_other_questions(
     assert "wage" in cli.error("peer", "result", *where, "--reading", "median", "--column", "wage")
     assert cli("peer", "result", *where, "--json", "all.json", "--with-table").code == 0
     assert cli("verify", "all.json").code == 0
+    assert said in cli("verify", "all.json", "--reading", "median").out
+    assert "of the signed figures" in cli.error("verify", "all.json", "--json", "--reading", "gini")
+    assert "--level is for --reading" in cli.error("verify", "all.json", "--level", "0.9")
+    assert cli("peer", "result", *where, "--json", "figures.json").code == 0
+    assert "holds no table" in cli.error("verify", "figures.json", "--reading", "median")
     table = json.loads(Path("all.json").read_text())
     kept = base64.b64decode(table["table"])
     (file,) = homes[1].tables.iterdir()

@@ -98,8 +98,7 @@ def test_bins_that_leave_much_open_are_told() -> None:
     coarse, fine = (from_cells("auc", rows, algorithm=f"bins = {bins}") for bins in (4, 256))
     assert "agree on more algorithm.bins" in (coarse.advise_bins() or "")
     assert fine.advise_bins() is None
-    in_blocks = kernel_spec("auc", ["a"], "l", algorithm="least_cell = 3")
-    assert replace(coarse, specification=in_blocks.text).advise_bins() == (
+    assert replace(coarse, least_cell=3).advise_bins() == (
         "blocks of cells leave more of it open than rows do: let sites have more rows, or agree on "
         "a smaller algorithm.least_cell"
     )

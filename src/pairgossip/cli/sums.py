@@ -101,7 +101,7 @@ def result_facts(result: Result, names: Mapping[str, str] | None = None) -> list
         if ends is not None:
             facts.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
     if (advice := result.advise_bins()) is not None:
-        facts.append(("bins", advice))
+        facts.append(("left open", advice))
     if result.p is not None:
         facts.append(("p", format_value(result.p)))
     if result.p_bracket is not None:

@@ -92,8 +92,8 @@ def _page(checked: Checked) -> str:
 
 
 def _rounded(result: Result) -> str:
-    """Say how the numbers of rows of members are told, if there is a table."""
-    return "" if result.table is None else ", rounded down to tens"
+    """Say how the numbers of rows of members are told, where they are counted in a table."""
+    return ", rounded down to tens" if result.table is not None or not result.rounds else ""
 
 
 def _leaves(checked: Checked) -> str:
@@ -135,7 +135,7 @@ def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
         low, high = ends
         facts.append(("over all rows", f"between {low:.6g} and {high:.6g} for certain"))
     if (advice := result.advise_bins()) is not None:
-        facts.append(("bins", advice))
+        facts.append(("left open", advice))
     if result.p is not None:
         facts.append(("p", f"{result.p:.3g}"))
     if result.p_bracket is not None and (ends := rounded_bracket(*result.p_bracket, digits=3)):

@@ -155,6 +155,20 @@ def check_stated(context: PeerContext, rounds: Rounds) -> None:
         )
 
 
+def publish_table(signed: SignedResult, table: bytes) -> SignedResult:
+    """Return a result with the table that it was read from."""
+    return msgspec.structs.replace(signed, table=_text(table))
+
+
+def published_table(signed: SignedResult) -> bytes:
+    """Return the table that a result is published with; raise `InputError` if there is none."""
+    if signed.table is None:
+        raise InputError(
+            "This file holds no table: ask a member for one of peer result --json --with-table."
+        )
+    return _bytes(signed.table)
+
+
 def write_signed(signed: SignedResult, path: Path) -> None:
     """Write a signed result as JSON."""
     write_json_file(path, msgspec.to_builtins(signed))

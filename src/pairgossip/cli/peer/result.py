@@ -11,9 +11,9 @@ from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import specified_model, versions, write_model
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.peer.signed import (
+    check_reading_options,
     find_signed,
     print_reading,
-    publish,
     write_signed_files,
 )
 from pairgossip.cli.peer.status import describe_eviction
@@ -34,7 +34,7 @@ def result_command(
     generation: int | None = None,
     reading: str | None = None,
     column: str | None = None,
-    level: float = 0.95,
+    level: float | None = None,
     with_table: Flag = False,
 ) -> None:
     """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
@@ -71,15 +71,16 @@ def result_command(
     column
         The column to read it of, by name, if the table has two.
     level
-        The level of the interval of a reading.
+        The level of the interval of a reading; 0.95 unless given.
     with_table
-        Publish the table in the file of --json, so that others can read it too.
+        Publish the table in the file of --json: `pairgossip verify --reading` reads it there.
     """
     from pairgossip.peer.service.assembly import read_snapshot
+    from pairgossip.peer.signed_result import publish_table
+    from pairgossip.peer.storage.kept_tables import read_kept_table
 
     place, files = find_home(home), [file for file in (out, json, html) if file is not None]
-    if reading is None and column is not None:
-        raise InputError("--column is for --reading: leave it out.")
+    check_reading_options(reading, column, level)
     if with_table and json is None:
         raise InputError("--with-table is for the file of --json: give --json.")
     if not files and reading is None:
@@ -90,9 +91,9 @@ def result_command(
     if place.read_spec().is_sums:
         signed = find_signed(place, generation)
         if reading is not None:
-            print_reading(place, signed, reading, column, level)
+            print_reading(signed, read_kept_table(place, signed), reading, column, level)
         if with_table:
-            signed = publish(place, signed)
+            signed = publish_table(signed, read_kept_table(place, signed))
         write_signed_files(place, signed, out, json, html)
     elif reading is not None:
         raise InputError("--reading is of a table of counts, and this peer exchanges rows.")

@@ -82,39 +82,36 @@ def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
     return signed
 
 
+def check_reading_options(reading: str | None, column: str | None, level: float | None) -> None:
+    """Refuse options of a reading where none is asked for."""
+    for option, value in (("--column", column), ("--level", level)):
+        if reading is None and value is not None:
+            raise InputError(f"{option} is for --reading: leave it out.")
+
+
 def print_reading(
-    home: Home, signed: SignedResult, reading: str, column: str | None, level: float
+    signed: SignedResult, table: bytes, reading: str, column: str | None, level: float | None
 ) -> None:
-    """Print another statistic of the table that a result was read from, at home."""
+    """Print another statistic of the table that a result was read from."""
     from pairgossip.peer.spec.canonical_text import decode_spec
-    from pairgossip.peer.storage.kept_tables import read_kept_table
     from pairgossip.peer.sums.batches import read_table
     from pairgossip.peer.sums.statistics import summary_of
 
-    table, spec = read_kept_table(home, signed), decode_spec(signed.result.specification)
+    spec = decode_spec(signed.result.specification)
     if spec.noise is not None:
         raise InputError("Counts with noise are read by the agreed statistic only: leave it out.")
     if column is not None and column not in spec.columns:
         raise unknown_name("column", column, spec.columns)
-    summary = summary_of(spec, read_table(table).numbers[1:])
+    try:
+        summary = summary_of(spec, read_table(table).numbers[1:])
+    except ValueError:
+        raise InputError("The table is of another form: use the version that wrote it.") from None
     at = None if column is None else spec.columns.index(column)
-    answer = summary.answer(level, reading, column=at)
+    answer = summary.answer(0.95 if level is None else level, reading, column=at)
     facts = [("answer", str(answer)), ("rows", f"{summary.rows:,}")]
     write_rows((clean_text(reading), ""), facts, numbers=False)
-    write_line(
-        f"Read from the table that all {len(signed.result.members)} members have signed: nothing "
-        "was sent."
-    )
-
-
-def publish(home: Home, signed: SignedResult) -> SignedResult:
-    """Return a result with the table that it was read from."""
-    import msgspec
-
-    from pairgossip.peer.storage.kept_tables import publish_table, read_kept_table
-
-    table = publish_table(read_kept_table(home, signed))
-    return msgspec.structs.replace(signed, table=table)
+    members = len(signed.result.members)
+    write_line(f"Read from the table that all {members} members have signed: nothing was sent.")
 
 
 def write_signed_files(
@@ -141,10 +138,10 @@ def _write_plain(home: Home, signed: SignedResult, out: Path) -> None:
         settings = {"peer": home.read_settings().name, "exchanges": 0}
         write_model(signed_model(result, settings), out)
     elif result.value is None:
-        raise InputError(
-            "All sums are known, but the rows of all members do not tell the result: there may be "
-            "one class only."
-        )
+        reason = "the counts of all members' rows give no value: there may be one class only"
+        if (missing := dict(result.describe_table()).get("no table")) is not None:
+            reason = f"no table was made, {missing}"
+        raise InputError(f"There is no value to write: {reason}.")
     else:
         write_json_file(out, _plain(home, signed))
 
@@ -199,7 +196,16 @@ def _evicted_before(home: Home, result: Result) -> tuple[str, ...] | None:
     return ended[result.ordinal].evicted if result.ordinal in ended else None
 
 
-def verify_command(file: Path, /, *, json: Json = False, html: Path | None = None) -> None:
+def verify_command(
+    file: Path,
+    /,
+    *,
+    json: Json = False,
+    html: Path | None = None,
+    reading: str | None = None,
+    column: str | None = None,
+    level: float | None = None,
+) -> None:
     """Check a result that members of a network have signed; nothing but the file is needed.
 
     Every signature is checked against the certificate beside it. Whether these are the members
@@ -215,16 +221,26 @@ def verify_command(file: Path, /, *, json: Json = False, html: Path | None = Non
         A file of `pairgossip peer result --json`.
     html
         The page to write of it, to read and to print.
+    reading
+        Print this statistic of the table in the file, which `peer result --with-table` has
+        published, instead of the signed figures.
+    column
+        The column to read it of, by name, if the table has two.
+    level
+        The level of the interval of a reading; 0.95 unless given.
     """
     import msgspec
 
     from pairgossip.peer.result_page import write_page
-    from pairgossip.peer.signed_result import check_signatures, read_signed
+    from pairgossip.peer.signed_result import check_signatures, published_table, read_signed
 
     check_outputs([html], [file])
+    check_reading_options(reading, column, level)
+    if json and reading is not None:
+        raise InputError("--json is of the signed figures: give it or --reading.")
     signed = read_signed(file)
     checked = check_signatures(signed, str(file))
-    result = checked.result
+    result, table = checked.result, b"" if reading is None else published_table(signed)
     if json:
         about = {"positive_class": signed.positive_class, "kept": signed.kept}
         who = {"signed_by": checked.signed, "missing": checked.missing}
@@ -236,7 +252,9 @@ def verify_command(file: Path, /, *, json: Json = False, html: Path | None = Non
     if html is not None:
         write_page(signed, html)
         tell(f"Wrote {html}")
-    if not json:
+    if reading is not None:
+        print_reading(signed, table, reading, column, level)
+    elif not json:
         kept = [] if signed.kept is None else [("kept", f"{signed.kept:%Y-%m-%d %H:%M:%S %Z}")]
         facts = [*result_facts(result, checked.signed), *kept, ("specification", result.hash)]
         write_line(clean_text(result.question))

@@ -193,7 +193,7 @@ class PeerContext(Context):
     least_rows: int = LEAST_ROWS
     """Fewer rows of this site and class, or of all members but the largest, are too few."""
     allow: tuple[str, ...] = ()
-    """Kernels and losses that the operator allows though their sums can locate a row."""
+    """Losses that the operator allows though their sums can locate a row."""
     noise: KeepNoise = _without_ledger
     """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
     release: Callable[[], None] | None = None

@@ -17,6 +17,7 @@ from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, 
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.messages import Rows, digest_rows
+from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
 from pairgossip.peer.spec.checks import check_link_names, link_name
@@ -174,7 +175,8 @@ def _problems(context: PeerContext, state: Standing) -> list[str]:
     """Find what the operator should see to."""
     problems, spec = list[str](), context.agreed
     total = sum(context.rows.values())  # as they began: what was added since is on top of it
-    if spec.members is not None and total != spec.members:
+    unknown = (SIZE_STEP - 1) * len(context.rows) if context.rounds_sizes else 0
+    if spec.members is not None and not total <= spec.members <= total + unknown:
         problems.append(
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."

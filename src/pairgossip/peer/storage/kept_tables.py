@@ -6,7 +6,6 @@ tables for it. With the table every further question that its cells can answer i
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 
 from pairgossip import files
@@ -60,8 +59,3 @@ def read_kept_table(home: Home, signed: SignedResult) -> bytes:
             "place."
         )
     return table
-
-
-def publish_table(table: bytes) -> str:
-    """Return a table with its salt as text, as a published result holds it."""
-    return base64.b64encode(table).decode()

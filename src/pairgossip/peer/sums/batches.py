@@ -160,7 +160,7 @@ class CountingProgram(SumsProgram):
         before, count = self._before, len(self._rows)
         if self._repeats:
             return before.parts, before.waiting
-        start = max(before.waiting, before.finished.rows, before.stated.rows, *before.parts, 0)
+        start = max(before.waiting, before.finished.rows, *before.parts)
         if start < count and self._is_filled(self._rows[start:]):
             return (*before.parts, count), before.waiting
         return before.parts, count if start < count else before.waiting

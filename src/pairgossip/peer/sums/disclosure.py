@@ -43,28 +43,27 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
     least_rows
         The least number of rows of this site and class behind a total.
     allowed
-        Kernels and losses that the operator allows by name though they can locate a row.
+        Losses that the operator allows by name though their sums can locate a row.
     """
     if not spec.is_sums or spec.loss is None:
         return
     from pairgossip.peer.sums.learning import count_told, margin_of
 
     _check_classes(spec, rows, least_rows)
+    if spec.loss in allowed:
+        return
     if not margin_of(spec).is_smooth:
-        _require_permission(spec, allowed, "it counts scores at one model after the other")
-    if spec.loss not in allowed:
-        _check_enough_rows(spec, rows, count_told(spec))
-        _check_leverage(spec, rows)
+        raise _needs_permission(spec, "it counts scores at one model after the other")
+    _check_enough_rows(spec, rows, count_told(spec))
+    _check_leverage(spec, rows)
 
 
-def _require_permission(spec: Spec, allowed: Collection[str], reason: str) -> None:
-    name = spec.kernel or spec.loss
-    if name not in allowed:
-        raise InputError(
-            f"'{name}' could let all other members together locate a single row, since {reason}: "
-            f'choose another, or allow it at this site with allow = ["{name}"] in peer.toml (peer '
-            "init --allow)."
-        )
+def _needs_permission(spec: Spec, reason: str) -> InputError:
+    return InputError(
+        f"'{spec.loss}' could let all other members together locate a single row, since {reason}: "
+        f'choose another, or allow it at this site with allow = ["{spec.loss}"] in peer.toml (peer '
+        "init --allow)."
+    )
 
 
 def _check_classes(spec: Spec, rows: FloatArray, least_rows: int) -> None:
@@ -91,12 +90,11 @@ def _check_number(rows: int, least_rows: int, which: str) -> None:
 
 
 def _check_enough_rows(spec: Spec, rows: FloatArray, totals: int) -> None:
-    """Refuse to tell as many numbers about a class as its rows have, unless that is allowed."""
+    """Refuse to tell as many numbers about a class as its rows have."""
     own = min(map(len, _split(spec, rows)), default=0) * len(spec.columns)
     if 0 < own < totals:
-        _require_permission(
+        raise _needs_permission(
             spec,
-            (),
             f"up to {totals:,} totals would be told of a class whose rows at this site have "
             f"{own:,} numbers (fewer algorithm.rounds tell fewer)",
         )
@@ -113,7 +111,7 @@ def _check_leverage(spec: Spec, rows: FloatArray) -> None:
         kept = vectors[:, sizes > 1e-9 * sizes.max()]
         if (kept**2).sum(axis=1).max() > _LARGEST_LEVERAGE:
             reason = "a row of this site makes up more than half of a combination of its totals"
-            _require_permission(spec, (), reason)
+            raise _needs_permission(spec, reason)
 
 
 def _split(spec: Spec, rows: FloatArray) -> list[FloatArray]:

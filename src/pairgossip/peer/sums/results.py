@@ -138,7 +138,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
         if crowded := self._list_crowded():
             return f"{join_names(crowded)}, so that their order is not known: {advice}"
-        if self._has_blocks():
+        if self.least_cell is not None:
             what = "blocks of cells"
             advice = "let sites have more rows, or agree on a smaller algorithm.least_cell"
         opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
@@ -152,13 +152,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if width <= _WIDE * error:
             return None
         return f"{what} leave more of it open than rows do: {advice}"
-
-    def _has_blocks(self) -> bool:
-        try:
-            least = json.loads(self.specification)["algorithm"].get("least_cell")
-        except (ValueError, LookupError):  # of another version
-            return False
-        return least is not None and least > 1
 
     def describe_table(self, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
         """Say whose rows are counted and how, each with its name; ``names`` are those of members.
