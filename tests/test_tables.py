@@ -182,9 +182,10 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*_: object, **__: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    path = _write(tmp_path, "x\n1\n")
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match=r"Cannot read .*data\.csv: Permission denied\.$"):
-        read_columns(_write(tmp_path, "x\n1\n"))
+        read_columns(path)
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

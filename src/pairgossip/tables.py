@@ -1,33 +1,45 @@
-"""Reading columns of numbers from a CSV file with a header line."""
+"""Columns of a CSV file, and questions about them: numbers, text, what is missing or wrong."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-import sys
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes
+from pairgossip.rows.columns import Names
+from pairgossip.rows.csv_file import STANDARD_INPUT, CsvFile, open_csv
+from pairgossip.rows.csv_lines import (
+    DELIMITERS,
+    MISSING,
+    UNNAMED,
+    column_name,
+    list_columns,
+    parse_number,
+)
 from pairgossip.text import MOST_NAMED, format_rows, join_first
 
-DELIMITERS = (",", ";", "\t")
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
-_SNIFFED_LINES = 20
-UNNAMED = "(unnamed)"
-"""How messages call a column whose name is empty, such as an index that pandas wrote."""
-STANDARD_INPUT = Path("-")
+__all__ = [
+    "DELIMITERS",
+    "STANDARD_INPUT",
+    "UNNAMED",
+    "Table",
+    "column_name",
+    "list_columns",
+    "no_numbers",
+    "parse_columns",
+    "parse_number",
+    "read_columns",
+]
 
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
@@ -48,21 +60,43 @@ class _BadCell(NamedTuple):
 class Table:
     """The columns read from a file."""
 
-    path: Path
-    header: tuple[str, ...]
-    """The names of all columns of the file, in its order."""
-    columns: dict[str, FloatArray]
+    file: CsvFile
+    columns: dict[str, FloatArray] = field(default_factory=dict)
     """The columns of numbers asked for, in the order asked for."""
-    cells: tuple[tuple[str, ...], ...]
-    """The raw text of every row."""
-    lines: tuple[int, ...]
-    """The line of the file each row begins on."""
-    delimiter: str = ","
     words: Mapping[str, Collection[str]] = field(default_factory=dict)
     """By column, what is an entry although it looks as if missing, such as the class "none"."""
+    kept: IntArray | None = None
+    """The rows of the file that are used; None for all."""
+
+    @property
+    def path(self) -> Path:
+        """What messages call the file."""
+        return self.file.file
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of all columns of the file, in its order."""
+        return self.file.head.header
+
+    @property
+    def delimiter(self) -> str:
+        """What separates the fields of the file."""
+        return self.file.head.delimiter
+
+    @cached_property
+    def lines(self) -> IntArray:
+        """The line of the file each row begins on."""
+        lines = self.file.places.lines()
+        return lines if self.kept is None else lines[self.kept]
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The text of every row."""
+        columns = [self._names(name).texts() for name in self._load(self.header)]
+        return list(zip(*columns, strict=True))
 
     def __len__(self) -> int:
-        return len(self.cells)
+        return len(self.file) if self.kept is None else len(self.kept)
 
     def __getitem__(self, name: str) -> FloatArray:
         if name not in self.columns:
@@ -76,7 +110,7 @@ class Table:
     def text(self, name: str) -> list[str]:
         """Return one column as text, for labels; a missing entry is an error."""
         self.refuse_gaps([name])
-        return [text for _, text in self._entries(name)]
+        return self._names(name).texts()
 
     def numbers(self, name: str) -> FloatArray:
         """Return one column as numbers; anything else in it is an error."""
@@ -84,70 +118,65 @@ class Table:
 
     def labels(self, name: str) -> FloatArray | list[str]:
         """Return numbers if all entries are, else text: sorted as text, 10 would precede 2."""
-        texts = self.text(name)
-        return self.numbers(name) if self.holds_numbers(name) else texts
+        self.refuse_gaps([name])
+        return self.numbers(name) if self.holds_numbers(name) else self.text(name)
 
     def refuse_unknown(self, names: Sequence[str]) -> None:
         """Raise `InputError` for the first of these columns that there is not."""
         for name in names:
-            self._position(name)
+            if name not in self.header:
+                raise _no_column(self.path, name, self.header)
 
     def refuse_gaps(self, names: Sequence[str], *, may_drop: bool = False) -> None:
         """Raise `InputError` for the missing entries of these columns, all of them at once.
 
         The sentence says how to leave them out if whoever asks may do so.
         """
-        gaps = {name: self._gaps(name) for name in names}
-        if any(gaps.values()):
-            found = {name: lines for name, lines in gaps.items() if lines}
-            raise _missing(self.path, found, may_drop=may_drop)
+        gaps = {name: np.flatnonzero(self._gaps(name)) for name in self._load(names)}
+        lines = {name: self.lines[rows].tolist() for name, rows in gaps.items() if len(rows)}
+        if lines:
+            raise _missing(self.path, lines, may_drop=may_drop)
 
     def gaps(self, names: Sequence[str]) -> list[int]:
         """Return the rows in which an entry of these columns is missing."""
-        lines = {line for name in names for line in self._gaps(name)}
-        return [row for row, line in enumerate(self.lines) if line in lines]
+        gaps = [self._gaps(name) for name in self._load(names)]
+        found: list[int] = np.flatnonzero(np.logical_or.reduce(gaps)).tolist() if gaps else []
+        return found
 
     def without(self, rows: Sequence[int]) -> Table:
         """Return the table without these rows; its columns are to be read anew."""
-        left_out = set(rows)
-        kept = [row for row in range(len(self)) if row not in left_out]
-        return replace(
-            self,
-            columns={},
-            cells=tuple(self.cells[row] for row in kept),
-            lines=tuple(self.lines[row] for row in kept),
-        )
-
-    def _position(self, name: str) -> int:
-        if name not in self.header:
-            raise _no_column(self.path, name, self.header)
-        return self.header.index(name)
+        kept = np.arange(len(self.file)) if self.kept is None else self.kept
+        return replace(self, columns={}, kept=np.delete(kept, rows))
 
     def holds_numbers(self, name: str) -> bool:
         """Tell whether every entry of a column that is not missing reads as a number."""
-        texts = self._filled(name)
-        return bool(texts) and all(parse_number(text) is not None for _, text in texts)
+        numbers = self._numbers(name)
+        if numbers is not None:
+            return not np.isnan(numbers).all()
+        entries = self._filled(name)
+        return bool(entries) and all(parse_number(entry) is not None for entry in entries)
 
     def count_values(self, name: str, most: int) -> int:
         """Count the different entries of a column, missing ones aside, up to a number of them."""
-        seen: set[str] = set()
-        for _, text in self._filled(name):
-            seen.add(text)
-            if len(seen) >= most:
-                break
-        return len(seen)
+        numbers = self._numbers(name)
+        if numbers is None:
+            return min(most, len(self._filled(name)))
+        return min(most, len(distinct(numbers[~np.isnan(numbers)])))
 
     def resembles_numbers(self, name: str) -> bool:
         """Tell whether some entry of a column reads as a number, or would with a decimal point."""
+        numbers = self._numbers(name)
+        if numbers is not None:
+            return not np.isnan(numbers).all()
         return any(
-            parse_number(text) is not None or _DECIMAL_COMMA.fullmatch(text)
-            for _, text in self._filled(name)
+            parse_number(entry) is not None or _DECIMAL_COMMA.fullmatch(entry)
+            for entry in self._filled(name)
         )
 
     def first_bad_cell(self, name: str) -> _BadCell | None:
         """Return the first entry of a column that is neither missing nor a number, if any."""
-        bad = ((line, text) for line, text in self._filled(name) if parse_number(text) is None)
-        return next((_BadCell(name, line, text) for line, text in bad), None)
+        bad = self._bad(name)
+        return next((cell for cell in bad if parse_number(cell.text) is None), None)
 
     def bad_lines(self, name: str) -> list[int]:
         """Return the lines on which a column holds something that is neither missing nor a number.
@@ -159,37 +188,58 @@ class Table:
     def with_columns(self, names: Sequence[str]) -> Table:
         """Return the table with these columns read as numbers; anything else is an error."""
         columns = {}
-        for name in names:
-            parsed = (parse_number(text) for _, text in self._entries(name))
-            columns[name] = np.array([math.nan if one is None else one for one in parsed])
+        for name in self._load(names):
+            numbers = self._numbers(name)
+            columns[name] = self._names(name).map(_or_nan, float) if numbers is None else numbers
         if not all(np.isfinite(column).all() for column in columns.values()):
             self.refuse_gaps(names)
             raise _not_numbers(self.path, [cell for name in names for cell in self._bad(name)])
         return replace(self, columns=columns)
 
-    def _gaps(self, name: str) -> list[int]:
-        """Return the lines on which a column has no entry."""
-        words = self.words.get(name, ())
-        entries = self._entries(name)
-        return [line for line, text in entries if text.lower() in _MISSING and text not in words]
+    def _load(self, names: Sequence[str]) -> Sequence[str]:
+        """Read columns of text together, before they are asked for one by one."""
+        self.refuse_unknown(names)
+        self.file.texts([name for name in names if self._numbers(name) is None])
+        return names
+
+    def _numbers(self, name: str) -> FloatArray | None:
+        """Return a column without anything but numbers and missing entries; None for others."""
+        self.refuse_unknown([name])
+        if any(word.lower() in MISSING for word in self.words.get(name, ())):
+            return None
+        numbers = self.file.numbers.get(name)
+        return numbers if numbers is None or self.kept is None else numbers[self.kept]
+
+    def _names(self, name: str) -> Names:
+        names = self.file.texts([name])[name]
+        return names if self.kept is None else names.take(self.kept)
+
+    def _is_gap(self, name: str, entry: str) -> bool:
+        return entry.lower() in MISSING and entry not in self.words.get(name, ())
+
+    def _gaps(self, name: str) -> BoolArray:
+        """Tell of every row whether a column has no entry."""
+        numbers = self._numbers(name)
+        if numbers is not None:
+            return np.isnan(numbers)
+        return self._names(name).map(lambda entry: self._is_gap(name, entry), bool)
+
+    def _filled(self, name: str) -> list[str]:
+        """Return the different entries of a column that are not missing."""
+        if not self.file.has_text(name):  # the same will be asked of others
+            self._load(self.header)
+        return [entry for entry in self._names(name).used() if not self._is_gap(name, entry)]
 
     def _bad(self, name: str) -> list[_BadCell]:
         """Return the entries of a column that are neither missing nor finite numbers."""
+        if self._numbers(name) is not None:
+            return []
+        names = self._names(name)
+        is_bad = ~np.isfinite(names.map(_or_nan, float)) & ~self._gaps(name)
         return [
-            _BadCell(name, line, text)
-            for line, text in self._filled(name)
-            if (number := parse_number(text)) is None or not math.isfinite(number)
+            _BadCell(name, line, names.book[code])
+            for line, code in zip(self.lines[is_bad].tolist(), names.codes[is_bad], strict=True)
         ]
-
-    def _filled(self, name: str) -> list[tuple[int, str]]:
-        """Return the line and the text of every entry of a column that is not missing."""
-        gaps = set(self._gaps(name))
-        return [(line, text) for line, text in self._entries(name) if line not in gaps]
-
-    def _entries(self, name: str) -> list[tuple[int, str]]:
-        """Return the line and the text of every entry of a column."""
-        place = self._position(name)
-        return [(line, row[place]) for line, row in zip(self.lines, self.cells, strict=True)]
 
 
 def read_columns(
@@ -199,14 +249,13 @@ def read_columns(
 ) -> Table:
     """Read columns of numbers from a CSV file (UTF-8) whose first line names its columns.
 
-    The path "-" is standard input. By default all columns are read that hold nothing but numbers,
-    and fields are separated by whichever of comma, semicolon and tab fits.
+    The path "-" is standard input, and files that end with .gz are decompressed. By default all
+    columns are read that hold nothing but numbers, and fields are separated by whichever of comma,
+    semicolon and tab fits.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
-    if Path(path) == STANDARD_INPUT:
-        return parse_columns(sys.stdin.buffer.read(), Path("standard input"), columns, delimiter)
-    return parse_columns(read_bytes(Path(path)), Path(path), columns, delimiter)
+    return _choose_columns(Table(open_csv(path, delimiter)), columns)
 
 
 def parse_columns(
@@ -216,13 +265,10 @@ def parse_columns(
     delimiter: str | None = None,
 ) -> Table:
     """Read columns as `read_columns` does; ``file`` is what messages call the table."""
-    lines = _text_lines(content, file)
-    delimiter = delimiter or _find_delimiter(lines)
-    rows, starts = _rows(lines, delimiter, file)
-    _check_header(rows[0], file)
-    _check_shape(rows, starts, file)
-    cells = tuple(map(tuple, rows[1:]))
-    table = Table(file, tuple(rows[0]), {}, cells, tuple(starts[1:]), delimiter)
+    return _choose_columns(Table(CsvFile(content, file, delimiter)), columns)
+
+
+def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:
     if columns is None:
         columns = [name for name in table.header if table.holds_numbers(name)]
         if not columns:
@@ -230,14 +276,9 @@ def parse_columns(
     return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
-def column_name(name: str) -> str:
-    """Return the name by which messages call a column."""
-    return name or UNNAMED
-
-
-def list_columns(names: Sequence[str]) -> str:
-    """List columns as messages call them."""
-    return ", ".join(map(column_name, names))
+def _or_nan(text: str) -> float:
+    number = parse_number(text)
+    return math.nan if number is None else number
 
 
 def no_numbers(table: Table, names: Sequence[str]) -> InputError:
@@ -247,88 +288,6 @@ def no_numbers(table: Table, names: Sequence[str]) -> InputError:
     return InputError(
         f"{table.path} has no column of numbers among {list_columns(names)}: {reason}."
     )
-
-
-def _text_lines(content: bytes, file: Path) -> list[str]:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{file} is not UTF-8 text: save it as CSV in UTF-8.") from None
-    if not text.strip():
-        raise _empty(file)
-    # Unlike str.splitlines, this leaves rare separators inside fields alone, and like a file
-    # opened as text it takes every kind of line end.
-    return io.StringIO(text, newline=None).readlines()
-
-
-def _find_delimiter(lines: list[str]) -> str:
-    """Choose the delimiter that splits the first lines alike, into most fields."""
-
-    sample = [line for line in lines if line.strip()][:_SNIFFED_LINES]
-
-    def fit(delimiter: str) -> tuple[bool, int]:
-        try:
-            rows = list(csv.reader(sample, delimiter=delimiter, skipinitialspace=True))
-        except csv.Error:
-            return False, 0
-        widths = [len(row) for row in rows if row]
-        return len(set(widths)) == 1 and widths[0] > 1, widths[0]
-
-    return max(DELIMITERS, key=fit)
-
-
-def _rows(lines: list[str], delimiter: str, file: Path) -> tuple[list[list[str]], list[int]]:
-    """Split lines into stripped fields; return the rows and the lines they begin on."""
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    rows: list[list[str]] = []
-    starts: list[int] = []
-    start = 1
-    try:
-        for row in reader:
-            if row and row != [""]:
-                rows.append([field.strip() for field in row])
-                starts.append(start)
-            start = reader.line_num + 1
-    except csv.Error as failure:
-        raise InputError(
-            f"{file}, line {start}, is not valid CSV ({failure}): check its quotes."
-        ) from failure
-    if not rows:
-        raise _empty(file)
-    return rows, starts
-
-
-def _check_header(header: list[str], file: Path) -> None:
-    if all(parse_number(name) is not None for name in header):
-        raise InputError(f"The first line of {file} looks like data: it must name the columns.")
-    repeated = next((name for name, count in Counter(header).items() if count > 1), None)
-    if repeated == "":
-        raise InputError(f"{file} has several columns without a name: name all but one of them.")
-    if repeated is not None:
-        raise InputError(f"{file} has two columns named '{repeated}': rename one of them.")
-
-
-def _check_shape(rows: list[list[str]], starts: list[int], file: Path) -> None:
-    header = rows[0]
-    if len(rows) == 1:
-        raise InputError(f"{file} has a header line only: it needs rows.")
-    for row, start in zip(rows, starts, strict=True):
-        if len(row) != len(header):
-            raise InputError(
-                f"{file}, line {start}, has {len(row)} fields but the header has "
-                f"{len(header)}: make every row as long as the header."
-            )
-
-
-def parse_number(text: str) -> float | None:
-    """Return the number that an entry holds, NaN and infinity among them; None for other text."""
-    # float() would also take digit groups such as 1_000, which are names more often than numbers.
-    if "_" in text:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _not_numbers(file: Path, cells: Sequence[_BadCell]) -> InputError:
@@ -358,10 +317,6 @@ def _guess(column: str, text: str) -> str:
         ):
             return f" (fields separated by {name}? use commas)"
     return ""
-
-
-def _empty(file: Path) -> InputError:
-    return InputError(f"{file} is empty: it needs a header line and rows.")
 
 
 def _missing(file: Path, gaps: Mapping[str, Sequence[int]], *, may_drop: bool) -> InputError:

@@ -1,0 +1,270 @@
+"""The fast reader of CSV: blocks of lines by NumPy's C reader, wherever it reads what is meant.
+
+A block is cut at its last line end and looked at: quotes may stand around whole fields of one
+line, and lines end as usual. NumPy then reads all columns, since with some of them it would take
+rows of any length. What it refuses is read again with missing entries as NaN, and then by the
+careful reader (`csv_lines`). Where lines cannot be told apart, the careful reader reads on from
+there to the end of the file, row by row and in batches too.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import IntArray
+from pairgossip.rows.columns import Book
+from pairgossip.rows.csv_lines import (
+    Head,
+    Row,
+    not_text,
+    parse_numbers,
+    parse_rows,
+    pick_fields,
+    split_lines,
+)
+
+BLOCK = 1 << 18
+"""Bytes that are read at once; larger blocks take more memory and are hardly faster."""
+_BATCH = 1 << 15
+"""Rows of a batch where they are read one by one."""
+_NARROW, _WIDEST = 8, 32
+"""Characters of a text entry that the fast reader keeps, at first and at most."""
+_SIGNED_NAN = re.compile(rb"[-+]nan", re.IGNORECASE)
+"""Not a missing entry, although NumPy reads it as NaN."""
+
+
+class Batch(NamedTuple):
+    """Some rows that follow each other."""
+
+    columns: dict[str, NDArray[Any]]
+    """Numbers as float64, NaN where missing; of text the numbers of its entries in their book."""
+    lines: range | IntArray
+    """The line that each row begins on."""
+
+
+class _UnusualError(Exception):
+    """The block is for the careful reader."""
+
+
+class _EntangledError(Exception):
+    """Lines cannot be told apart without reading the quotes or line ends before them."""
+
+
+class _CutError(Exception):
+    """A text may have been cut: try again with wider fields."""
+
+
+class Blocks:
+    """One pass over the rows of a CSV file, after its header.
+
+    A column of ``numbers`` that turns out to hold anything else leaves that list, and the batches
+    from there on.
+    """
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        head: Head,
+        file: Path,
+        numbers: Collection[str],
+        texts: Collection[str],
+    ) -> None:
+        self._stream, self._head, self._file = stream, head, file
+        self.numbers = [name for name in head.header if name in numbers]
+        self.books = {name: Book() for name in head.header if name in texts}
+        self._fields = {name: f"c{place}" for place, name in enumerate(head.header)}
+        self._width = _NARROW
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield batches of rows."""
+        line = self._head.start
+        blocks = _cut_blocks(self._stream)
+        for data in blocks:
+            try:
+                _check_structure(data, self._head.delimiter)
+                batch, line = self._read_block(data, line)
+            except _EntangledError:
+                yield from self._read_on(itertools.chain((data,), blocks), line)
+                return
+            if len(batch.lines):
+                yield batch
+
+    def _read_block(self, data: bytes, line: int) -> tuple[Batch, int]:
+        """Return the rows of a block, and the line after it."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            raise not_text(self._file) from None
+        try:
+            table = self._load(data, text)
+        except _UnusualError:
+            parsed = list(self._parse(split_lines(text), line))
+            after = line + text.count("\n") + (not text.endswith("\n"))
+            return self._convert([row for _, row in parsed]), after
+        columns = {name: table[self._fields[name]].copy() for name in self.numbers}
+        for name, book in self.books.items():
+            columns[name] = book.code(table[self._fields[name]].tolist())
+        lines = range(line, line + len(table))
+        return Batch(columns, lines), lines.stop
+
+    def _read_on(self, blocks: Iterable[bytes], line: int) -> Iterator[Batch]:
+        """Read all that is left row by row."""
+        stream = io.BufferedReader(_Joined(blocks), BLOCK)
+        rows = self._parse(io.TextIOWrapper(stream, "utf-8", newline=None), line)
+        while some := [row for _, row in itertools.islice(rows, _BATCH)]:
+            yield self._convert(some)
+
+    def _parse(self, lines: Iterable[str], line: int) -> Iterator[tuple[int, Row]]:
+        header, delimiter, _ = self._head
+        return parse_rows(lines, delimiter, self._file, line, len(header))
+
+    def _convert(self, rows: Sequence[Row]) -> Batch:
+        """Return what rows of text hold."""
+        columns: dict[str, NDArray[Any]] = {}
+        for name, entries in self._pick(rows, tuple(self.numbers)):
+            numbers = parse_numbers(entries)
+            if numbers is None:
+                self.numbers.remove(name)
+            else:
+                columns[name] = numbers
+        for name, entries in self._pick(rows, tuple(self.books)):
+            columns[name] = self.books[name].code(entries)
+        return Batch(columns, np.array([row.line for row in rows], dtype=np.int64))
+
+    def _pick(self, rows: Sequence[Row], names: Sequence[str]) -> Iterable[tuple[str, list[str]]]:
+        places = [self._head.header.index(name) for name in names]
+        return zip(names, pick_fields(rows, places), strict=True)
+
+    def _load(self, data: bytes, text: str) -> NDArray[Any]:
+        """Read a block by NumPy; raise `_UnusualError` unless that is what it says."""
+        if "\0" in text or not text[: text.find("\n")].strip():
+            raise _UnusualError
+        try:
+            table = self._load_wide(text)
+        except ValueError:
+            if self.books or "\n\n" in text or "\n\r\n" in text:
+                raise _UnusualError from None
+            try:
+                filled = _gap_pattern(self._head.delimiter).sub("nan", text.removesuffix("\n"))
+                table = self._load_wide(filled)
+            except ValueError:
+                raise _UnusualError from None
+        # A line of one empty field is blank, and blank lines are no rows.
+        is_text = len(self._fields) == 1 and not self.numbers
+        if is_text and not all(map(str.strip, table["c0"].tolist())):
+            raise _UnusualError
+        numbers = [table[self._fields[name]] for name in self.numbers]
+        if any(np.isinf(column).any() for column in numbers):
+            raise _UnusualError
+        if any(np.isnan(column).any() for column in numbers) and _SIGNED_NAN.search(data):
+            raise _UnusualError
+        return table
+
+    def _load_wide(self, text: str) -> NDArray[Any]:
+        """Read text with fields that are wide enough for it."""
+        while True:
+            try:
+                texts = [self._fields[name] for name in self.books]
+                return _load_text(text, self._head.delimiter, self._layout(), texts)
+            except _CutError:
+                if self._width == _WIDEST:
+                    raise _UnusualError from None
+                self._width *= 2
+
+    def _layout(self) -> np.dtype[Any]:
+        kinds = dict.fromkeys(self.numbers, "f8") | dict.fromkeys(self.books, f"U{self._width}")
+        return np.dtype([(field, kinds.get(name, "U1")) for name, field in self._fields.items()])
+
+
+def _load_text(
+    text: str, delimiter: str, layout: np.dtype[Any], texts: Sequence[str]
+) -> NDArray[Any]:
+    lines = text.removesuffix("\n").split("\n")  # faster than a stream
+    table = np.loadtxt(lines, layout, delimiter=delimiter, comments=None, quotechar='"', ndmin=1)
+    if len(table) != len(lines):
+        raise _UnusualError
+    for name in texts:
+        width = layout[name].itemsize // 4
+        # The last character of every entry, without a copy.
+        place = layout.fields[name][1] + 4 * (width - 1)  # type: ignore[index]
+        if np.ndarray(len(table), np.uint32, table, place, table.strides).any():
+            raise _CutError
+    return table
+
+
+def _cut_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield bytes that end with a line; longer lines, and the last, as they are."""
+    rest = b""
+    while more := stream.read(BLOCK):
+        data = rest + more
+        end = data.rfind(b"\n") + 1 or (len(data) if len(data) > 2 * BLOCK else 0)
+        rest = data[end:]
+        if end:
+            yield data[:end]
+    if rest:
+        yield rest
+
+
+def _check_structure(data: bytes, delimiter: str) -> None:
+    """Raise `_EntangledError` unless lines end as usual and quotes are around fields of a line."""
+    if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
+        raise _EntangledError
+    if b"\n" not in data and len(data) > 2 * BLOCK:
+        raise _EntangledError
+    if b'"' not in data:
+        return
+    raw = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(raw == ord('"'))
+    if len(quotes) % 2 or not delimiter.isascii():
+        raise _EntangledError
+    opens, closes = quotes[::2], quotes[1::2]
+    ends = np.flatnonzero(raw == ord("\n"))
+    before, after = raw[np.maximum(opens - 1, 0)], raw[np.minimum(closes + 1, len(raw) - 1)]
+    is_field = (opens == 0) | (before == ord(delimiter)) | (before == ord("\n"))
+    is_field &= (
+        (closes == len(raw) - 1)
+        | (after == ord(delimiter))
+        | ((after == ord("\r")) | (after == ord("\n")))
+    )
+    if not is_field.all() or (ends.searchsorted(opens) != ends.searchsorted(closes)).any():
+        raise _EntangledError
+
+
+@cache
+def _gap_pattern(delimiter: str) -> re.Pattern[str]:
+    """Match whole fields that count as missing."""
+    sides = re.escape(delimiter)
+    return re.compile(
+        rf"(?:(?<=[{sides}\n])|\A)(?:nan?|n/a|null|none|\?|)(?=[{sides}\r\n]|\Z)", re.IGNORECASE
+    )
+
+
+class _Joined(io.RawIOBase):
+    """Blocks as one stream again."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = iter(blocks)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            following = next(self._blocks, None)
+            if following is None:
+                return 0
+            self._rest = following
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count

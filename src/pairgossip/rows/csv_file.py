@@ -1,0 +1,179 @@
+"""A CSV file as columns: all that hold numbers at once, those of text as they are asked for."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, unreadable
+from pairgossip.rows import csv_blocks
+from pairgossip.rows.columns import Names
+from pairgossip.rows.csv_lines import SNIFFED_LINES, Head, not_text, read_head
+from pairgossip.rows.places import Places
+
+STANDARD_INPUT = Path("-")
+_COMPRESSED = ".gz"
+_FIRST_BYTES = 1 << 13
+"""Bytes in which the first lines are looked for; as many again until they are there."""
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+class CsvFile:
+    """The rows of a CSV file (UTF-8) whose first line names its columns.
+
+    Reading it once shows which columns hold numbers, and keeps those; text is read when it is asked
+    for. The file must not change in between.
+    """
+
+    numbers: dict[str, FloatArray]
+    """The columns without anything but finite numbers and missing entries, which are NaN."""
+
+    def __init__(
+        self,
+        content: bytes | Path,
+        file: Path,
+        delimiter: str | None = None,
+        columns: Collection[str] | None = None,
+    ) -> None:
+        """Read the columns of numbers.
+
+        Parameters
+        ----------
+        content
+            What the file holds, or where it is.
+        file
+            What messages call it.
+        delimiter
+            What separates fields; by default whichever of comma, semicolon and tab fits.
+        columns
+            Which columns may be asked for as numbers; None for all.
+        """
+        self.file = file
+        self._content = content
+        self._stamp: tuple[int, ...] | None = None
+        self._texts: dict[str, Names] = {}
+        self.head, self._offset = self._read_head(delimiter)
+        self.places = Places()
+        with self._reading(self.head.header if columns is None else columns) as blocks:
+            self.numbers = _join(self._note_places(blocks))
+        if not len(self):
+            raise InputError(f"{file} has a header line only: it needs rows.")
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def has_text(self, name: str) -> bool:
+        """Tell whether a column was read as text already."""
+        return name in self._texts
+
+    def texts(self, names: Collection[str]) -> dict[str, Names]:
+        """Return columns as text, whatever they hold."""
+        unread = [name for name in dict.fromkeys(names) if name not in self._texts]
+        if unread:
+            with self._reading((), unread) as blocks:
+                codes = _join(batch.columns for batch in blocks)
+            self._texts |= {name: Names(codes[name], blocks.books[name].entries) for name in unread}
+        return {name: self._texts[name] for name in names}
+
+    def _note_places(self, blocks: csv_blocks.Blocks) -> Iterator[dict[str, NDArray[Any]]]:
+        for batch in blocks:
+            self.places.add(batch.lines)
+            yield batch.columns
+
+    @contextmanager
+    def _reading(
+        self, numbers: Collection[str], texts: Collection[str] = ()
+    ) -> Iterator[csv_blocks.Blocks]:
+        with self._open() as stream:
+            stream.read(self._offset)
+            yield csv_blocks.Blocks(stream, self.head, self.file, numbers, texts)
+
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        if isinstance(self._content, bytes):
+            yield io.BytesIO(self._content)
+            return
+        try:
+            with self._content.open("rb") as stream:
+                self._refuse_change(os.fstat(stream.fileno()))
+                with _decompress(stream, self._content) as plain:
+                    yield plain
+        except OSError as problem:
+            raise unreadable(self._content, problem) from None
+
+    def _refuse_change(self, status: os.stat_result) -> None:
+        stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+        if self._stamp not in (None, stamp):
+            raise InputError(f"{self.file} changed while it was being read: read it again.")
+        self._stamp = stamp
+
+    def _read_head(self, delimiter: str | None) -> tuple[Head, int]:
+        """Return the header, and the number of bytes up to its end."""
+        start = b""
+        with self._open() as stream:
+            while more := stream.read(len(start) or _FIRST_BYTES):
+                start += more
+                # The last line may be cut.
+                if sum(map(bool, map(bytes.strip, start.splitlines()))) > SNIFFED_LINES:
+                    start = start[: max(start.rfind(b"\n"), start.rfind(b"\r")) + 1]
+                    break
+        try:
+            head = read_head(start.decode("utf-8-sig"), self.file, delimiter)
+        except UnicodeDecodeError:
+            raise not_text(self.file) from None
+        ends = [end.end() for end in itertools.islice(_LINE_END.finditer(start), head.start - 1)]
+        return head, ends[-1] if len(ends) == head.start - 1 else len(start)
+
+
+def open_csv(
+    path: str | PathLike[str],
+    delimiter: str | None = None,
+    columns: Collection[str] | None = None,
+) -> CsvFile:
+    """Read a CSV file, or one compressed by gzip; the path "-" is standard input."""
+    place = Path(path)
+    if place == STANDARD_INPUT:
+        content: bytes | Path = sys.stdin.buffer.read()
+        return CsvFile(content, Path("standard input"), delimiter, columns)
+    # A pipe can be read only once.
+    content = place if place.is_file() else read_bytes(place)
+    return CsvFile(content, place, delimiter, columns)
+
+
+@contextmanager
+def _decompress(stream: BinaryIO, file: Path) -> Iterator[BinaryIO]:
+    if file.suffix != _COMPRESSED:
+        yield stream
+        return
+    import gzip
+    import zlib
+
+    try:
+        yield cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{file} is not a whole file of gzip: compress it again.") from None
+
+
+def _join(batches: Iterable[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Join the columns that all batches have, one after the other, as both are in memory then."""
+    parts: dict[str, list[NDArray[Any]]] | None = None
+    for columns in batches:
+        if parts is None or len(columns) < len(parts):
+            parts = {name: [] if parts is None else parts[name] for name in columns}
+        for name, column in columns.items():
+            parts[name].append(column)
+    parts = parts or {}
+    return {name: np.concatenate(parts.pop(name)) for name in list(parts)}
