@@ -146,7 +146,7 @@ def test_no_small_number_leaves_a_site(
     for size in (2, 9, 40, N):
         contributed = cells.add_up(rows[:size])
         assert ((contributed == 0) | (contributed >= least)).all()
-        is_filled = size >= least and (cells.tables[0].classes is None or 3 * least <= size)
+        is_filled = size >= least and (not cells.tables[0].factors or 3 * least <= size)
         assert cells.is_filled(rows[:size]) == is_filled
         assert contributed[0] == (size if is_filled else 0)
         assert (contributed[1:].sum() == contributed[0] * len(cells.tables)).all()

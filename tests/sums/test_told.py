@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,9 @@ TESTS = (
     "brunner-munzel",
     "kolmogorov-smirnov",
 )
+
+
+OF_FACTORS = ("auc", "auc-difference", "gini", "kendall-b", "concordance")
 
 
 class Case(NamedTuple):
@@ -140,6 +144,47 @@ def test_no_number_is_of_few_rows(case: Case, seed: int, rows: int, least: int, 
     assert told[1:].sum() == told[0] * len(layout.tables)
 
 
+FACTORS = (
+    'by = "g"\ngroups = ["f", "m"]',
+    'within = "s"\nstrata = ["a", "b", "c"]',
+    'weight = "w"\nweights = [1, 3]',
+)
+
+
+@pytest.mark.parametrize("case", [one for one in CASES if one.name in OF_FACTORS], ids=str)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rows=st.integers(0, 400),
+    least=st.sampled_from([1, 3, 5]),
+    chosen=st.sampled_from([(0,), (1,), (2,), (0, 1), (0, 1, 2)]),
+)
+@settings(max_examples=15, deadline=None)
+def test_no_combination_is_of_few_rows(
+    case: Case, seed: int, rows: int, least: int, chosen: tuple[int, ...]
+) -> None:
+    """Rows counted by group, stratum and weight, too: as by brute force, and never of few."""
+    random = np.random.default_rng(seed)
+    top = "\n".join(FACTORS[at] for at in chosen)
+    label = "l" if case.has_label else None
+    more = f"least_cell = {least}\nbins = 8"
+    layout = cells_of(kernel_spec(case.name, case.columns, label, algorithm=more, top=top))
+    values = ([0.0, 1.0], [0.0, 1.0, 2.0], [1.0, 3.0])
+    factors = [random.choice(values[at], rows) for at in chosen]
+    own = np.column_stack([case.draw(random, rows), *factors])
+    told = layout.add_up(own)
+    assert ((told == 0) | (told >= least)).all()
+    counted = list(range(len(case.columns) - case.has_events, own.shape[1]))
+    levels = [values[at] for at in chosen]
+    levels = [[0.0, 1.0], *levels] if len(counted) > len(chosen) else levels
+    combinations = list(itertools.product(*levels))
+    totals = [int((own[:, counted] == one).all(axis=1).sum()) for one in combinations]
+    assert layout.is_filled(own) == (least == 1 or min(totals) >= least)
+    parts = [part.reshape(len(combinations), -1) for part in layout.split(told[1:])]
+    for part in parts:
+        assert part.sum(axis=1).tolist() == (totals if told[0] else [0] * len(totals))
+
+
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
 @given(
     seed=st.integers(0, 2**32 - 1), rows=st.integers(4, 80), least=st.sampled_from([1, 3, 5, 10])
 )

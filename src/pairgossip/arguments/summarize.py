@@ -25,3 +25,8 @@ class SummarizeArguments:
     missing: str = argument(REFUSE, noun="treatment of missing values", choices=MISSING)
     classes: Sequence[Any] | None = None
     positive: Any = None
+    by: Any = None
+    groups: Sequence[Any] | None = None
+    within: Any = None
+    strata: Sequence[Any] | None = None
+    weights: Any = None

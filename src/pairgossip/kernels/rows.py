@@ -239,11 +239,12 @@ def code_labels(
     describe: Callable[[Sequence[int]], str] | None = None,
     *,
     is_private: bool = False,
+    what: str = "classes",
 ) -> FloatArray:
     """Return labels as 0, 1, ... in the order of the declared classes; NaN for what is missing.
 
-    Raise `InputError` for those that were not declared; ``owner`` says whose they are, and
-    ``describe`` which rows hold them. Private ones are not quoted.
+    Raise `InputError` for those that were not declared; ``owner`` says whose they are, ``describe``
+    which rows hold them, and ``what`` they are. Private ones are not quoted.
     """
     order = {label: code for code, label in enumerate(check_classes(classes))}
     if labels is None:
@@ -270,8 +271,8 @@ def code_labels(
         ]
         raise InputError(
             f"{owner} {join_first(named, len(strangers), what=' labels')}, but the declared "
-            f"classes are {join_names([repr(label) for label in order])}: correct the labels, or "
-            "declare all classes."
+            f"{what} are {join_names([repr(label) for label in order])}: correct the labels, or "
+            f"declare all {what}."
         )
     codes = np.array([order.get(label, np.nan) for label in found], dtype=np.float64)
     return codes.reshape(array.shape)

@@ -101,6 +101,11 @@ def add_strata(
     return _multiply(kernel, factor), np.column_stack((data, strata.astype(np.float64)))
 
 
+def restrict_to_strata(kernel: AnyKernel) -> Combination:
+    """Return the statistic over pairs within strata, which are the last column of its rows."""
+    return _multiply(kernel, _WITHIN)
+
+
 def check_weights(weights: Any, n: int) -> FloatArray | None:
     """Return how many times each row counts, or None; raise `InputError` unless all do."""
     if weights is None:

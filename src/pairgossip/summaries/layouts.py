@@ -20,6 +20,7 @@ from pairgossip.kernels import CATALOG, AnyKernel, Combination, Formula, Kernel,
 from pairgossip.kernels.builtin.classes import auc
 from pairgossip.kernels.builtin.spread import DISTANCE, GINI, SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.named_tests import NAMED_TESTS, refuse_test
+from pairgossip.kernels.weighing import restrict_to_strata
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
@@ -29,7 +30,7 @@ from pairgossip.order_statistics.statistics import (
     TrimmedMean,
     WinsorizedMean,
 )
-from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.axes import Axis, Grid
 from pairgossip.summaries.bounds import (
     UNKNOWN,
     Blocks,
@@ -69,15 +70,9 @@ class PairLayout(Layout):
         self.kernel = kernel
         super().__init__(columns)
 
-    def lay(self) -> tuple[Axis, ...]:
-        """Return the cells of two columns at most; a third one tells events."""
-        return super().lay()[:2]
-
     def lay_tables(self) -> list[CountTable]:
-        """Return one table, by class or by whether an event was seen."""
-        is_of_events = len(self.columns.ranges) == 3
-        classes = Labels(np.arange(2.0)) if is_of_events else self.columns.label
-        return [CountTable(self.axes, tuple(range(len(self.axes))), classes)]
+        """Return one table."""
+        return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.factors)]
 
     def parts(self) -> list[tuple[float, Kernel | Combination]]:
         """Return the kernel of every table, and by how much it counts in the statistic."""
@@ -89,11 +84,15 @@ class PairLayout(Layout):
         Several tables do not tell how their columns go together: the error is at most the sum of
         theirs.
         """
-        target = self.columns.target
-        both = list(zip(self.parts(), sums.clip(), strict=True))
+        target, has_strata = self.columns.target, self.columns.strata is not None
+        bound, tables = bound_kernel, sums.clip()
+        if has_strata:
+            bound, tables = bound_within, tuple(map(_leave_out_lone, tables))
         found = [
-            read_kernel(kernel, blocks, target, bound_kernel(kernel, blocks, target), level)
-            for (_, kernel), blocks in both
+            read_kernel(
+                kernel, one, target, bound(kernel, one, target), level, has_strata=has_strata
+            )
+            for (_, kernel), one in zip(self.parts(), tables, strict=True)
         ]
         return self.join(found, noise, level)
 
@@ -118,12 +117,9 @@ class _ColumnsLayout(PairLayout):
     Two AUCs are subtracted, and scatter adds up over columns.
     """
 
-    def lay(self) -> tuple[Axis, ...]:
-        return self.columns.axes()
-
     def lay_tables(self) -> list[CountTable]:
-        label = self.columns.label
-        return [CountTable((axis,), (at,), label) for at, axis in enumerate(self.axes)]
+        factors = self.columns.factors
+        return [CountTable((axis,), (at,), factors) for at, axis in enumerate(self.axes)]
 
     def parts(self) -> list[tuple[float, Kernel | Combination]]:
         if self.kernel.name == "auc-difference":
@@ -139,7 +135,7 @@ class _DistanceLayout(_ColumnsLayout):
         return ()
 
     def lay(self) -> tuple[Axis, ...]:
-        low, high = np.array(self.columns.ranges).T
+        low, high = np.array([(one.places[0], one.places[-1]) for one in self.columns.axes]).T
         self._directions = spread_directions(len(low), _DIRECTIONS)
         middle = self._directions @ (low + high) / 2
         reach = np.abs(self._directions) @ (high - low) / 2
@@ -147,13 +143,13 @@ class _DistanceLayout(_ColumnsLayout):
         first = (np.floor((middle - reach) / step) * step).tolist()
         last = (np.ceil((middle + reach) / step) * step).tolist()
         ends = zip(first, last, strict=True)
-        return tuple(choose_cells(*one, self.columns.bins).lay() for one in ends)
+        return tuple(choose_cells(*one, self.columns.axes[0].bins).lay() for one in ends)
 
     def prepare(self, rows: FloatArray) -> FloatArray:
         return np.asarray(rows @ self._directions.T)
 
     def parts(self) -> list[tuple[float, Kernel | Combination]]:
-        factor = distance_factor(len(self.columns.ranges)) / len(self.axes)
+        factor = distance_factor(len(self.columns.axes)) / len(self.axes)
         return [(factor, as_kernel("gini"))] * len(self.axes)
 
 
@@ -168,6 +164,27 @@ def bound_kernel(kernel: Kernel | Combination, blocks: Blocks, target: str) -> E
         return UNKNOWN
     of_column = {GINI: bound_differences, VARIANCE: bound_variance, SCATTER_SQUARED: _bound_scatter}
     return of_column.get(asked[0], _bound_nothing)(blocks, target)
+
+
+def bound_within(kernel: Kernel | Combination, blocks: Blocks, target: str) -> Ends:
+    """Return the same ends over pairs within strata, which are the last factor of the blocks."""
+    if set(formulas(kernel)) <= OF_ORDER | OF_SCORES | OF_SURVIVAL:
+        return bound_order(restrict_to_strata(kernel), blocks, target)
+    counts = np.moveaxis(blocks.counts, -2, 0)
+    parts = [Blocks(blocks.axes[:-1], blocks.tree, one) for one in counts]
+    pairs = np.array([one.pairs(target) for one in parts])
+    ends = np.array([bound_kernel(kernel, one, target) for one in parts])
+    if isinstance(kernel, Combination):  # a quotient of sums is between the quotients of its parts
+        ends = ends[~np.isnan(ends[:, 0])]  # in a part without one there is nothing to divide
+        return (float(ends[:, 0].min()), float(ends[:, 1].max())) if len(ends) else UNKNOWN
+    low, high = (pairs[pairs > 0] @ ends[pairs > 0] / max(pairs.sum(), 1.0)).tolist()
+    return (low, high) if pairs.any() else UNKNOWN
+
+
+def _leave_out_lone(blocks: Blocks) -> Blocks:
+    """Leave out strata of one row, which is in no pair."""
+    rows = np.moveaxis(blocks.counts, -2, 0).reshape(blocks.axes[-1].bins, -1).sum(axis=1)
+    return replace(blocks, counts=blocks.counts * (rows > 1)[:, None])
 
 
 def _bound_scatter(blocks: Blocks, target: str) -> Ends:
@@ -187,14 +204,14 @@ class OrderLayout(Layout):
 
     def lay_tables(self) -> list[CountTable]:
         """Return one table."""
-        return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.label)]
+        return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.factors)]
 
     def reading(self, n: float) -> OrderReading:
         """Return what the cells tell of the statistic."""
         axes = [replace(axis, powers=1) if isinstance(axis, Grid) else axis for axis in self.axes]
         if self.statistic is None:
             return OrderReading(RankTable(Table(axes[0], axes[1], n)))
-        classes = 1 if self.columns.label is None else 2
+        classes = 1 if self.columns.classes is None else 2
         return OrderReading(SampleReadout(self.statistic, axes[0], classes, n))
 
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:

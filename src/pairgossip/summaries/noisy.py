@@ -173,12 +173,11 @@ def find_forms(table: CountTable, kernel: Kernel | Combination) -> Forms:
 
     Rows are spread over their cell as the cells beside it suggest, or evenly if cells widen fast.
     """
-    classes = () if table.classes is None else (table.classes,)
-    axes = [_axis_points(axis, table) for axis in (*classes, *table.axes)]
+    axes = [_axis_points(axis, table) for axis in (*table.factors, *table.axes)]
     spread: FloatArray = np.ones((1, 1))
     for one in axes:
         spread = np.asarray(np.kron(spread, one.spread))
-    order, kinds = np.roll(np.arange(len(axes)), -len(classes)), kernel.components
+    order, kinds = np.roll(np.arange(len(axes)), -len(table.factors)), kernel.components
     points, shifts = (
         np.stack([part.ravel() for part in np.meshgrid(*numbers, indexing="ij")], axis=1)[:, order]
         for numbers in ([one.places for one in axes], [one.shifts for one in axes])

@@ -51,16 +51,24 @@ class Estimate(NamedTuple):
 
 
 def read_kernel(
-    kernel: Kernel | Combination, blocks: Blocks, target: str, bounds: Ends, level: float = LEVEL
+    kernel: Kernel | Combination,
+    blocks: Blocks,
+    target: str,
+    bounds: Ends,
+    level: float = LEVEL,
+    *,
+    has_strata: bool = False,
 ) -> Estimate:
     """Read a kernel's statistic, by rows that are spread evenly over their cells.
 
-    ``bounds`` are the ends between which it lies, wherever in their blocks the rows are.
+    ``bounds`` are the ends between which it lies, wherever in their blocks the rows are. If the
+    last factor is that of strata, only pairs within one count.
     """
     rows, times = place_points(blocks)
+    rows, strata = (rows[:, :-1], rows[:, -1]) if has_strata else (rows, None)
     limits = POSSIBLE[kernel.interval_scale]
     try:
-        pairs = Pairs(rows, kernel, target, weights=times)
+        pairs = Pairs(rows, kernel, target, weights=times, within=strata)
         projected = project(pairs)
     except InputError:  # no pair counts
         return Estimate(math.nan, math.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +13,18 @@ from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.summarize import SummarizeArguments
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import REFUSE
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, RowsDropped, notify
 from pairgossip.kernels import Combination, Kernel, check_data
-from pairgossip.kernels.data import check_columns, column_count, format_label
-from pairgossip.kernels.rows import check_classes, name_positive, prepare_rows
+from pairgossip.kernels.data import as_array, check_columns, column_count, format_label
+from pairgossip.kernels.rows import check_classes, code_labels, name_positive, prepare_rows
+from pairgossip.kernels.weighing import check_weights
 from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.summaries.layouts import OrderQuestion
 from pairgossip.summaries.summary import (
     EVENT,
     LEAST_BLOCK,
+    MOST_WEIGHT,
     OF_CLASSES,
     Summary,
     find_measure,
@@ -47,6 +49,11 @@ def summarize(
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
     positive: Any = None,
+    by: Any = None,
+    groups: Sequence[Any] | None = None,
+    within: Any = None,
+    strata: Sequence[Any] | None = None,
+    weights: Any = None,
 ) -> Summary:
     """Count rows per cell, so that statistics can be read and parts be added up.
 
@@ -66,6 +73,18 @@ def summarize(
         1 to keep counts as they are; from 3 on, every count is 0 or at least this number, because
         rows are counted in blocks of cells of a public tree. Give cells then: those that follow
         from the values tell about them.
+    by, groups
+        The group of every row, such as the sex of patients, and all groups that there may be: those
+        of the rows unless given. Statistics are read of all rows, or of one group
+        (``s.answer(0.95, group="f")``).
+    within, strata
+        The stratum of every row, and all that there may be. Only pairs of rows in the same stratum
+        are compared, as with ``exact(..., within=)``.
+    weights
+        How often each row counts: whole numbers, 1 to 16.
+
+    Every combination of class, group, stratum and weight is counted by itself, and there are at
+    most 64. With a larger ``least_cell`` one that has fewer rows counts as empty: list few.
 
     Examples
     --------
@@ -87,6 +106,11 @@ def summarize(
         missing=missing,
         classes=classes,
         positive=positive,
+        by=by,
+        groups=groups,
+        within=within,
+        strata=strata,
+        weights=weights,
     )
     return request.summarize()
 
@@ -98,6 +122,16 @@ class _SummarizeRequest(SummarizeArguments):
     def __post_init__(self) -> None:
         check_declared(self)
         self.measure = find_measure(self.kernel)
+        if self.within is not None and isinstance(self.measure, OrderQuestion):
+            raise InputError(
+                f"'{self.measure.name}' compares no pairs of rows: leave {{argument}} out.",
+                "within",
+            )
+        if self.weights is not None and getattr(self.measure, "is_test", False):
+            raise InputError(
+                f"Test '{self.measure.name}' is of rows that count once: leave {{argument}} out.",
+                "weights",
+            )
         if 1 < self.least_cell < LEAST_BLOCK:
             raise InputError(
                 "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
@@ -107,7 +141,8 @@ class _SummarizeRequest(SummarizeArguments):
 
     def summarize(self) -> Summary:
         """Return the rows, counted."""
-        given = {"data": self.data, "labels": self.labels}
+        arguments = ("data", "labels", "by", "within", "weights")
+        given = {name: getattr(self, name) for name in arguments}
         rows, _, positive = prepare_rows(self.missing, self.classes, given, self.positive)
         labels = rows.get("labels")
         table = check_data(rows["data"], labels)
@@ -127,9 +162,70 @@ class _SummarizeRequest(SummarizeArguments):
         columns = table[:, :-1] if has_classes else table
         known = self._find_classes(table[:, -1], has_events) if has_classes else None
         cells = self._lay_cells(columns)
-        values = None if known is None else tuple(known.tolist())
-        head = (model.name, self.kind, cells, values, has_events, named, self.least_cell)
-        return Summary.of_rows(head, table)
+        factors = self._find_factors(rows, len(table))
+        empty = Summary.empty(
+            reading=model.name,
+            kind=self.kind,
+            cells=cells,
+            classes=None if known is None else tuple(known.tolist()),
+            has_events=has_events,
+            positive=named,
+            least_cell=self.least_cell,
+            **{name: values for name, (values, _) in factors.items()},
+        )
+        counted = empty.with_rows(np.column_stack([table, *(one for _, one in factors.values())]))
+        if left_out := len(table) - counted.rows:
+            notify(
+                RowsDropped(
+                    f"Left out {left_out:,} of {len(table):,} rows: fewer than {self.least_cell} "
+                    "have the same class, group and stratum."
+                )
+            )
+        return counted
+
+    def _find_factors(
+        self, rows: Mapping[str, Any], count: int
+    ) -> dict[str, tuple[tuple[Any, ...], FloatArray]]:
+        """Return all groups, strata and weights, and the number of each row's."""
+        found: dict[str, tuple[tuple[Any, ...], FloatArray]] = {}
+        for name, key in (("by", "groups"), ("within", "strata")):
+            values = getattr(self, key)
+            if name in rows:
+                found[key] = self._number_rows(rows[name], name, key, values, count)
+            elif values is not None:
+                raise InputError(f"The {key} are those of rows: give {{argument}}, too.", name)
+        weights = check_weights(rows.get("weights"), count)
+        if weights is not None:
+            if not (np.isin(weights, np.arange(1, MOST_WEIGHT + 1))).all():
+                raise InputError(
+                    f"A summary counts rows 1 to {MOST_WEIGHT} times: give {{argument}} that are "
+                    "such whole numbers.",
+                    "weights",
+                )
+            listed = np.unique(weights) if self.least_cell == 1 else np.arange(1, MOST_WEIGHT + 1)
+            found["weights"] = (tuple(map(int, listed)), weights)
+        return found
+
+    def _number_rows(
+        self, column: Any, name: str, key: str, values: Sequence[Any] | None, count: int
+    ) -> tuple[tuple[str, ...], FloatArray]:
+        """Return the names of all groups or strata, and the number of each row's."""
+        entries = [format_label(one) for one in as_array(column, name, objects=True).tolist()]
+        if len(entries) != count:
+            raise InputError(
+                f"{name} has {len(entries):,} entries, but there are {format_count(count, 'row')}: "
+                "give one per row."
+            )
+        if values is None and self.least_cell > 1:
+            raise InputError(
+                f"The {key} of the rows tell about them: give {{argument}}, all that there may be.",
+                key,
+            )
+        if values is None:
+            found, numbers = np.unique(entries, return_inverse=True)
+            return tuple(found.tolist()), numbers.astype(np.float64)
+        listed = tuple(map(format_label, values))
+        return listed, code_labels(entries, listed, f"{name} holds", what=key)
 
     def _find_classes(self, labels: FloatArray, has_events: bool) -> FloatArray:
         """Return the classes as numbers, from the lowest to the highest."""

@@ -12,12 +12,13 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
 from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.cells import KINDS, MOST_CELLS, Cells
+from pairgossip.summaries.intervals import LEVEL
 from pairgossip.summaries.layouts import (
     OrderQuestion,
     check_name,
@@ -30,6 +31,8 @@ from pairgossip.summaries.summary_reading import SummaryAnswer
 from pairgossip.summaries.tables import Columns, Layout, Sums
 from pairgossip.text import format_count, join_names
 
+MOST_WEIGHT = 16
+"""Largest number of times that a row may count."""
 LEAST_BLOCK = 3
 """The least number of rows in a block that hides any: 2 would tell each of two about the other."""
 _MOST_ROWS = 1 << 40
@@ -64,9 +67,14 @@ class Summary:
         The class that counts as the positive one of two, by name; None if there is none.
     least_cell
         Every count is 0 or at least this number: rows are counted in blocks of cells.
+    groups, strata
+        The names of groups, of which statistics can be read by themselves, and of strata, within
+        which pairs are compared; None without.
+    weights
+        How often rows may count, from the least on; None if all count once.
     counts
-        Whole numbers, by class and cell; with a larger ``least_cell``, by class and block. Columns
-        that are counted apart follow one another.
+        Whole numbers, by class, group, stratum, weight and cell; with a larger ``least_cell``, by
+        block instead of by cell. Columns that are counted apart follow one another.
     """
 
     reading: str
@@ -77,11 +85,14 @@ class Summary:
     positive: str | None
     least_cell: int
     counts: IntArray
+    groups: tuple[str, ...] | None = None
+    strata: tuple[str, ...] | None = None
+    weights: tuple[int, ...] | None = None
 
     @property
     def rows(self) -> int:
         """How many rows are counted."""
-        return int(self.counts.sum()) // len(self._layout.tables)
+        return int(self.counts.sum()) // len(self.layout.tables)
 
     def __add__(self, other: Summary) -> Self:
         """Return the summary of the rows of both."""
@@ -108,16 +119,18 @@ class Summary:
 
     def __repr__(self) -> str:
         cells = " x ".join(map(str, self.cells))
-        classes = "" if self.classes is None else f", {len(self.classes)} classes"
+        given = ((name, getattr(self, name)) for name in _FACTORS)
+        factors = [f", {len(values)} {name}" for name, values in given if values is not None]
         least = "" if self.least_cell == 1 else f", counts of at least {self.least_cell}"
         return (
-            f"<Summary for {self.reading}: {format_count(self.rows, 'row')} in {cells}{classes}"
-            f"{least}; {len(self.to_bytes()):,} bytes>"
+            f"<Summary for {self.reading}: {format_count(self.rows, 'row')} in {cells}"
+            f"{''.join(factors)}{least}; {len(self.to_bytes()):,} bytes>"
         )
 
     def to_bytes(self) -> bytes:
         """Return the summary as bytes: their number follows from the cells, not from the rows."""
         head = {name: getattr(self, name) for name in _HEAD}
+        head = {name: one for name, one in head.items() if one is not None or name not in _LATER}
         head["cells"] = [[type(one).__name__, *one.numbers] for one in self.cells]
         counts = self.counts.astype("<i8")
         whole = {"version": _VERSION, **head, "shape": counts.shape, "counts": counts.tobytes()}
@@ -149,6 +162,9 @@ class Summary:
         numbers, least = self.counts[self.counts != 0], self.least_cell
         if not (
             (least == 1 or least >= LEAST_BLOCK)
+            and all(map(_are_names, (self.groups, self.strata)))
+            and (self.weights is None or set(self.weights) <= set(range(1, MOST_WEIGHT + 1)))
+            and list(self.weights or ()) == sorted(set(self.weights or ()))
             and self.kind in ("u", "v")
             and math.prod(one.lay().bins for one in self.cells) <= MOST_CELLS
             and self.counts.shape == self._shape
@@ -158,22 +174,53 @@ class Summary:
             raise InputError("The counts of this summary do not fit its cells: ask for it again.")
 
     @classmethod
-    def of_rows(cls, head: Sequence[Any], rows: FloatArray) -> Self:
-        """Count rows, the label last, in the cells of a summary with this head."""
-        empty = cls(*(*head, np.zeros(0, dtype=np.int64)))
-        return cls.of_counts(head, empty._layout.count(rows))
+    def empty(cls, **head: Any) -> Self:
+        """Return the summary of no rows with these attributes."""
+        summary = cls(**head, counts=np.zeros(0, dtype=np.int64))
+        return summary.with_counts(np.zeros(summary.layout.counts, dtype=np.int64))
 
-    @classmethod
-    def of_counts(cls, head: Sequence[Any], counts: IntArray) -> Self:
-        """Return the summary with this head and these counts of all tables, flat."""
-        empty = cls(*(*head, counts))
-        return replace(empty, counts=counts.reshape(empty._shape))
+    def with_counts(self, counts: IntArray) -> Self:
+        """Return the summary with these counts of all tables, flat."""
+        return replace(self, counts=counts.reshape(self._shape))
+
+    def with_rows(self, rows: FloatArray) -> Self:
+        """Return the summary of these rows: columns, label, group, stratum and weight."""
+        return self.with_counts(self.layout.count(rows))
 
     @property
     def _shape(self) -> tuple[int, ...]:
         """The shape of the only table; several tables lie one after the other."""
-        first, *others = self._layout.tables
-        return (self._layout.counts,) if others else first.shape_of(self.least_cell)
+        first, *others = self.layout.tables
+        return (self.layout.counts,) if others else first.shape_of(self.least_cell)
+
+    def select(self, group: str | None = None, *, within: bool = True) -> Self:
+        """Return the summary of one group of rows, or of all: without groups and weights.
+
+        Parameters
+        ----------
+        group
+            The name of a group; all are added up unless one is given.
+        within
+            False to leave strata out, too: all pairs of rows are compared then.
+        """
+        if group is not None and self.groups is None:
+            raise InputError("This summary has no groups: leave {argument} out.", "group")
+        if group is not None and group not in (self.groups or ()):
+            raise unknown_name("group", group, self.groups or ())
+        times = {
+            "groups": [int(group in (None, one)) for one in self.groups or ()],
+            "weights": self.weights or (),
+            "strata": [1 - within] * len(self.strata or ()),
+        }
+        present = [name for name in _FACTORS if getattr(self, name) is not None]
+        parts = self.layout.split(self.counts)
+        for at, name in reversed(list(enumerate(present))):
+            if any(times.get(name, ())):
+                parts = [np.tensordot(part, np.array(times[name]), (at, 0)) for part in parts]
+        counts = np.concatenate([part.ravel() for part in parts])
+        strata = self.strata if within else None
+        plain = replace(self, groups=None, strata=strata, weights=None, counts=counts)
+        return plain.with_counts(counts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Summary.from_bytes, (self.to_bytes(),)
@@ -185,6 +232,8 @@ class Summary:
         *,
         column: int | None = None,
         kind: str | None = None,
+        group: str | None = None,
+        within: bool = True,
     ) -> SummaryAnswer:
         """Return a statistic with its sampling error, its interval, and what is certain.
 
@@ -200,6 +249,12 @@ class Summary:
             Which of two columns, 0 or 1, if the reading takes one.
         kind
             "v" or "u"; that of the summary unless given.
+        group
+            The group to read it of; all rows unless given.
+        within
+            False to compare all pairs of rows, not only those within strata. Statistics of order
+            and tests know no pairs, so they need it where there are strata. Strata of one row have
+            no pair, and are left out.
 
         Examples
         --------
@@ -210,7 +265,8 @@ class Summary:
         """
         level = check_level(level)
         measure = find_measure(self.reading if reading is None else reading)
-        found, positive = self._read(measure, column, kind or self.kind, level)
+        part = self.select(group, within=within)
+        found, positive = part._read(measure, column, kind or self.kind, level)
         kernel = measure if isinstance(measure, Kernel | Combination) else None
         scale = "plain" if kernel is None else kernel.interval_scale
         ends = (found.bracket, found.p, found.p_bracket, self.least_cell)
@@ -218,11 +274,16 @@ class Summary:
             found.value, found.error, found.low, found.high, level, scale, positive, *ends
         )
 
-    def bracket(
-        self, reading: str | None = None, *, column: int | None = None, kind: str | None = None
-    ) -> Ends:
-        """Return the two values between which a statistic of the counted rows lies for certain."""
-        return self.answer(0.95, reading, column=column, kind=kind).bracket
+    def bracket(self, reading: str | None = None, **more: Any) -> Ends:
+        """Return the two values between which a statistic of the counted rows lies for certain.
+
+        It takes what `answer` takes.
+        """
+        return self.answer(0.95, reading, **more).bracket
+
+    def find(self) -> Estimate:
+        """Return the first reading of all rows, as members of a run state it."""
+        return self.select()._read(find_measure(self.reading), None, self.kind, LEVEL)[0]
 
     def _read(
         self, measure: Measure, column: int | None, kind: str, level: float
@@ -238,18 +299,18 @@ class Summary:
         if needs_label and (self.classes is None or self.has_events):
             raise self._refuse(measure, "labels")
         has_classes = needs_label or (self.has_events and EVENT in names)
-        label = self._classes if has_classes and not self.has_events else None
-        self._check(measure, label)
-        events = [Labels(np.arange(2.0))] if has_classes and label is None else []
+        classes = self._classes if has_classes else None
+        self._check(measure, classes)
         laid = [self.cells[at].lay() for at in columns]
-        layout = lay_out(Columns.of([*laid, *events], label, kind), measure.name)
+        read = Columns(tuple(laid), classes, kind, strata=_number(self.strata))
+        layout = lay_out(read, measure.name)
         tables = [tuple(columns[at] for at in table.columns) for table in layout.tables]
         found = tuple(self._find_table(one, has_classes) for one in tables)
         for places, blocks in zip(tables, found, strict=True):
             for at, axis in zip(places, blocks.axes, strict=False):
                 laid[columns.index(at)] = axis  # without cells beyond all rows
-        layout = lay_out(Columns.of([*laid, *events], label, kind), measure.name)
-        positive = self.positive if label is not None else None
+        layout = lay_out(replace(read, axes=tuple(laid)), measure.name)
+        positive = self.positive if has_classes and not self.has_events else None
         return layout.find(Sums(self.rows, found), level=level), positive
 
     def _choose_columns(
@@ -273,13 +334,15 @@ class Summary:
             return [column]
         return list(range(min(len(takes), count)))
 
-    def _check(self, measure: Measure, label: Labels | None) -> None:
+    def _check(self, measure: Measure, classes: Labels | None) -> None:
+        if self.strata is not None and isinstance(measure, OrderQuestion):
+            raise refuse_strata(measure)
         two = isinstance(measure, OrderQuestion) or any(
             part.two_classes for part in measure.components
         )
-        if two and label is not None and label.bins != 2:
+        if two and classes is not None and not self.has_events and classes.bins != 2:
             raise InputError(
-                f"'{measure.name}' is of two classes, but the summary has {label.bins}: read "
+                f"'{measure.name}' is of two classes, but the summary has {classes.bins}: read "
                 "another statistic."
             )
         least = self._tables[0].trim().axes[0].places[0]
@@ -298,10 +361,13 @@ class Summary:
 
     def _find_table(self, columns: tuple[int, ...], has_classes: bool) -> Blocks:
         """Return the counts of some columns; raise `InputError` if they are counted apart."""
-        for table, blocks in zip(self._layout.tables, self._tables, strict=True):
+        for table, blocks in zip(self.layout.tables, self._tables, strict=True):
             if set(columns) <= set(table.columns):
                 found = blocks.choose(columns[0]) if len(columns) == 1 else blocks
-                return (found if has_classes else found.drop_classes()).trim()
+                if self.classes is not None and not has_classes:
+                    axes = [one for at, one in enumerate(found.axes) if at != len(columns)]
+                    found = Blocks(tuple(axes), found.tree, found.counts.sum(axis=0))
+                return found.trim()
         raise InputError(
             f"'{self.reading}' counts every column by itself, so nothing is known of two together: "
             "read another statistic, or summarize the rows for this one."
@@ -312,20 +378,31 @@ class Summary:
         return None if self.classes is None else Labels(np.array(self.classes))
 
     @cached_property
-    def _layout(self) -> Layout:
-        laid = [one.lay() for one in self.cells]
-        label = None if self.has_events else self._classes
-        laid += [Labels(np.arange(2.0))] if self.has_events else []
-        return lay_out(Columns.of(laid, label, self.kind, self.least_cell), self.reading)
+    def layout(self) -> Layout:
+        """The tables that rows are counted in."""
+        columns = Columns(
+            tuple(one.lay() for one in self.cells),
+            self._classes,
+            self.kind,
+            self.least_cell,
+            groups=_number(self.groups),
+            strata=_number(self.strata),
+            weights=None if self.weights is None else Labels(np.array(self.weights, np.float64)),
+        )
+        return lay_out(columns, self.reading)
 
     @cached_property
     def _tables(self) -> tuple[Blocks, ...]:
         """The counts of every table, in blocks."""
-        return self._layout.read_sums(np.append(self.rows, self.counts.ravel())).tables
+        return self.layout.read_sums(np.append(self.rows, self.counts.ravel())).tables
 
 
 _HEAD = tuple(each.name for each in fields(Summary) if each.name != "counts")
 """All that a summary is beside its counts."""
+_LATER = ("groups", "strata", "weights")
+"""Attributes that bytes hold only where there are any."""
+_FACTORS = ("classes", *_LATER)
+"""Attributes that list the values of a factor, in the order of their axes."""
 Measure = Kernel | Combination | OrderQuestion
 
 
@@ -342,6 +419,31 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     least_cell: int
     shape: tuple[int, ...]
     counts: bytes
+    groups: tuple[str, ...] | None = None
+    strata: tuple[str, ...] | None = None
+    weights: tuple[int, ...] | None = None
+
+
+def _number(names: Sequence[str] | None) -> Labels | None:
+    """Return the axis of groups or strata, which rows name by their numbers."""
+    return None if names is None else Labels(np.arange(float(len(names))))
+
+
+def _are_names(names: Sequence[str] | None) -> bool:
+    """Return whether these can be the names of groups or strata, all different, if any are."""
+    if names is None:
+        return True
+    return 0 < len(names) == len(set(names)) and all(one.isprintable() for one in names)
+
+
+def refuse_strata(measure: OrderQuestion) -> InputError:
+    """Build the error for a statistic that knows no pairs of rows."""
+    return InputError(
+        f"'{measure.name}' compares no pairs of rows, so that strata mean nothing to it: read it "
+        "of all rows with {argument}.",
+        "within",
+        False,
+    )
 
 
 def _restore_cells(kind: str, *numbers: float) -> Cells:

@@ -14,80 +14,85 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.summaries.axes import Axis, Labels, Range
+from pairgossip.errors import InputError
+from pairgossip.summaries.axes import Axis, Labels
 from pairgossip.summaries.bounds import Blocks
-from pairgossip.summaries.cells import choose_cells
 from pairgossip.summaries.intervals import LEVEL
 from pairgossip.summaries.readings import Estimate
 from pairgossip.summaries.tree import Tree, lay_tree
 
 MOST_CELLS = 1024
 """Largest number of cells of one column."""
+MOST_COMBINATIONS = 64
+"""Largest number of combinations of classes, groups, strata and weights."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a specification: their ranges, and the classes of the label."""
+    """What is counted of a row: the cells of its columns, its class, its group and its stratum.
 
-    ranges: tuple[Range, ...]
-    """Ranges of all columns but a label whose values are known."""
-    whole: tuple[bool, ...]
-    """Which of them hold whole numbers only."""
-    label: Labels | None
-    bins: int
-    """How many cells a column has."""
+    The last columns of a row are its factors, as far as there are any: the class, the group, the
+    stratum and the weight. Each combination of them has a table of its own.
+    """
+
+    axes: tuple[Axis, ...]
+    """The cells of every column."""
+    classes: Labels | None
+    """The values of the label, or whether an event was seen."""
     target: str
     least: int = 1
     """The least number of rows that is counted: 1 for cells as they are, else blocks of them."""
+    groups: Labels | None = None
+    """The groups that statistics are read of by themselves."""
+    strata: Labels | None = None
+    """Only pairs of rows in the same stratum count."""
+    weights: Labels | None = None
+    """How often a row may count."""
 
-    laid: tuple[Axis, ...] = ()
-    """The cells of every column, if they are laid already."""
+    def __post_init__(self) -> None:
+        combinations = math.prod(one.bins for one in self.factors)
+        if combinations > MOST_COMBINATIONS:
+            raise InputError(
+                f"Classes, groups, strata and weights have {combinations:,} combinations, but at "
+                f"most {MOST_COMBINATIONS} are counted apart: list fewer."
+            )
 
-    @classmethod
-    def of(cls, laid: Sequence[Axis], label: Labels | None, target: str, least: int = 1) -> Columns:
-        """Return columns with these cells."""
-        ranges = tuple((float(axis.places[0]), float(axis.places[-1])) for axis in laid)
-        whole = tuple(axis.ties_known for axis in laid)
-        return cls(ranges, whole, label, 0, target, least, tuple(laid))
-
-    def axes(self) -> tuple[Axis, ...]:
-        """Return the cells of every column; whole numbers have one each, if they are not many."""
-        return self.laid or tuple(
-            Labels(np.arange(low, high + 1.0))
-            if is_whole and high - low < MOST_CELLS
-            else choose_cells(low, high, self.bins).lay()
-            for (low, high), is_whole in zip(self.ranges, self.whole, strict=True)
-        )
+    @property
+    def factors(self) -> tuple[Labels, ...]:
+        """The values of the last columns of a row, in their order."""
+        every = (self.classes, self.groups, self.strata, self.weights)
+        return tuple(one for one in every if one is not None)
 
 
 @dataclass(frozen=True)
 class CountTable:
-    """A table of counts: rows by the cells of one or more columns, and by class."""
+    """A table of counts: rows by the cells of one or more columns, and by their factors."""
 
     axes: tuple[Axis, ...]
     columns: tuple[int, ...]
     """Where the axes' columns are in a row."""
-    classes: Labels | None = None
-    """The values of the last column of a row, if they are counted apart."""
+    factors: tuple[Labels, ...] = ()
+    """The values of the last columns of a row, of which every combination is counted apart."""
 
     @property
     def leading(self) -> tuple[int, ...]:
-        """How many classes there are; empty without."""
-        return () if self.classes is None else (self.classes.bins,)
+        """How many values each factor has."""
+        return tuple(one.bins for one in self.factors)
 
     @property
     def tree(self) -> Tree:
-        """The tree over the cells of a class."""
+        """The tree over the cells of a combination of factors."""
         return lay_tree(tuple(axis.bins for axis in self.axes))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many classes there are, and how many cells each axis has."""
+        """How many values each factor has, and how many cells each axis."""
         return (*self.leading, *self.tree.shape)
 
     def shape_of(self, least: int) -> tuple[int, ...]:
@@ -95,21 +100,39 @@ class CountTable:
         return self.shape if least == 1 else (*self.leading, self.tree.size)
 
     def count(self, rows: FloatArray, least: int) -> IntArray:
-        """Return the number of rows by class and cell, or block."""
+        """Return the number of rows by factors and cell, or block."""
         columns = zip(self.axes, self.columns, strict=True)
-        places = [axis.find_bins(rows[:, at]) for axis, at in columns]
-        if self.classes is not None:
-            places.insert(0, self.classes.find_bins(rows[:, -1]))
-        flat = np.ravel_multi_index(tuple(places), self.shape)
-        counts = np.bincount(flat, minlength=math.prod(self.shape)).reshape(self.shape)
+        places = [*self._find_factors(rows), *(one.find_bins(rows[:, at]) for one, at in columns)]
+        counts = _count_places(places, self.shape)
         return counts if least == 1 else self.tree.report(counts, least)
+
+    def is_filled(self, rows: FloatArray, least: int) -> bool:
+        """Return whether every combination of factors has so many rows."""
+        return bool(self.count_factors(rows).min() >= least)
+
+    def count_factors(self, rows: FloatArray) -> IntArray:
+        """Return how many rows have every combination of factors; all rows without any."""
+        if not self.factors:
+            return np.array(len(rows))
+        return _count_places(self._find_factors(rows), self.leading)
+
+    def _find_factors(self, rows: FloatArray) -> list[IntArray]:
+        """Return the place of every row in each of the factors."""
+        first = rows.shape[1] - len(self.factors)
+        return [one.find_bins(rows[:, first + at]) for at, one in enumerate(self.factors)]
 
     def as_blocks(self, counts: FloatArray) -> Blocks:
         """Return counts of cells, or of blocks, as blocks."""
-        axes = self.axes if self.classes is None else (*self.axes, self.classes)
+        axes = (*self.axes, *self.factors)
         if counts.shape != self.shape:
             return Blocks(axes, self.tree, counts)
         return Blocks.of_cells(axes, counts, len(self.leading))
+
+
+def _count_places(places: Sequence[IntArray], shape: tuple[int, ...]) -> IntArray:
+    """Return how many rows have every combination of places."""
+    flat = np.ravel_multi_index(tuple(places), shape)
+    return np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
 
 
 class Sums(NamedTuple):
@@ -147,7 +170,7 @@ class Layout(ABC):
 
     def lay(self) -> tuple[Axis, ...]:
         """Return the cells of the columns."""
-        return self.columns.axes()
+        return self.columns.axes
 
     @abstractmethod
     def lay_tables(self) -> Sequence[CountTable]:
@@ -170,7 +193,7 @@ class Layout(ABC):
     def add_up(self, rows: FloatArray) -> IntArray:
         """Return what a member with these rows contributes; noise is not in it.
 
-        Rows that do not fill every class are not counted at all.
+        Rows that do not fill every class, group and stratum are not counted at all.
         """
         counts = self.count(rows)
         n = counts.sum() // len(self.tables)
@@ -183,23 +206,21 @@ class Layout(ABC):
         return np.concatenate(counts).astype(np.int64)
 
     def is_filled(self, rows: FloatArray) -> bool:
-        """Return whether rows are enough to be counted: the least number of every class."""
-        least, classes = self.columns.least, self.tables[0].classes
-        if least == 1:
-            return True
-        if classes is None:
-            return len(rows) >= least
-        counts = np.bincount(classes.find_bins(rows[:, -1]), minlength=classes.bins)
-        return bool(counts.min() >= least)
+        """Return whether rows are enough: the least number of every class, group and stratum."""
+        least = self.columns.least
+        return least == 1 or self.tables[0].is_filled(rows, least)
+
+    def split(self, counts: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the counts of every table in its shape."""
+        shapes = [table.shape_of(self.columns.least) for table in self.tables]
+        parts = np.split(counts.ravel(), np.cumsum([math.prod(one) for one in shapes])[:-1])
+        return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def read_sums(self, total: IntArray | FloatArray) -> Sums:
         """Return the counts of a sum over all members."""
         numbers = total.astype(np.float64)
-        shapes = [table.shape_of(self.columns.least) for table in self.tables]
-        parts = np.split(numbers[1:], np.cumsum([math.prod(one) for one in shapes])[:-1])
-        found = zip(self.tables, parts, shapes, strict=True)
-        blocks = (table.as_blocks(part.reshape(shape)) for table, part, shape in found)
-        return Sums(float(numbers[0]), tuple(blocks))
+        parts = zip(self.tables, self.split(numbers[1:]), strict=True)
+        return Sums(float(numbers[0]), tuple(table.as_blocks(part) for table, part in parts))
 
     @abstractmethod
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:

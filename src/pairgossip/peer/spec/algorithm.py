@@ -36,6 +36,9 @@ _NOT_OF_EXCHANGE = {
 }
 """The same where rows travel."""
 
+FACTORS = {"by": "groups", "within": "strata", "weight": "weights"}
+"""Keys that name a column by which rows are counted apart, and those that list its values."""
+
 
 def choose_algorithm(table: Mapping[str, Any]) -> str | None:
     """Return the algorithm of a specification: sums unless it names another, or they cannot tell.
@@ -80,8 +83,9 @@ def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     """Refuse keys that mean nothing to the algorithm that is chosen."""
     if is_sums and table.get("links"):
         raise InputError('links is for algorithm.name = "exchange", where links ring: remove it.')
-    if not is_sums and table.get("whole"):
-        raise InputError('whole is for algorithm.name = "sums": remove it.')
+    for key in () if is_sums else ("whole", *FACTORS, *FACTORS.values()):
+        if table.get(key):
+            raise InputError(f'{key} is for algorithm.name = "sums": remove it.')
     for (name, key), sentence in (_NOT_OF_SUMS if is_sums else _NOT_OF_EXCHANGE).items():
         part = table.get(name) if name else table
         if isinstance(part, Mapping) and key in part:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.losses.steps import AdaptiveStep
+from pairgossip.peer.spec.algorithm import FACTORS
 from pairgossip.text import MOST_NAMED, join_first
 
 if TYPE_CHECKING:
@@ -26,6 +27,16 @@ _LEAST_WEIGHT = 1e-6
 """Smallest weight of a link; the largest is one over it."""
 _MOST_ROWS = 2**40
 """Largest number of rows of all members; more are refused."""
+
+_MOST_WEIGHT = 16
+"""Largest number of times that a row may count."""
+MOST_COUNTED = 64
+"""Largest number of a group or stratum, or weight, of a row."""
+_EXAMPLES = {
+    "by": 'by = "sex" with groups = ["f", "m"]',
+    "within": 'within = "ward" with strata = ["a", "b"]',
+    "weight": 'weight = "times" with weights = [1, 2, 4]',
+}
 
 _KINDS = {
     "str": "text in quotes",
@@ -64,6 +75,8 @@ def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection
         _check_names(table["classes"], table)
     if "whole" in table:
         _check_whole(table["whole"], table["columns"])
+    for key, listed in FACTORS.items():
+        _check_factor(key, listed, table)
     if "links" in table:
         _check_links(table["links"])
     _check_ranges(table, keys_by_table[""])
@@ -177,14 +190,21 @@ def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
         raise InputError("classes are those of a label: name its column, or remove them.")
     if len(classes) < 2:
         raise InputError("classes must list two labels or more, from the lowest to the highest.")
-    if (repeated := _find_repeated(classes)) is not None:
-        raise InputError(f"classes lists '{repeated}' twice: list it once.")
-    if not all(name and name == name.strip() for name in classes):
-        raise InputError("classes lists a word that is empty or has blanks around it.")
+    _check_words("classes", classes)
     if isinstance(table.get("ranges"), Mapping) and label in table["ranges"]:
         raise InputError(f"ranges.{label} is not needed: classes say what it can be; remove it.")
     if isinstance(privacy, Mapping) and "classes" in privacy:
         raise InputError("privacy.classes is not needed: classes say what they are; remove it.")
+
+
+def _check_words(key: str, words: list[str]) -> None:
+    """Refuse words that are repeated, empty or surrounded by blanks, and single ones."""
+    if len(words) < 2:
+        raise InputError(f"{key} must list two words or more, all that there may be.")
+    if (repeated := _find_repeated(words)) is not None:
+        raise InputError(f"{key} lists '{repeated}' twice: list it once.")
+    if not all(name and name == name.strip() for name in words):
+        raise InputError(f"{key} lists a word that is empty or has blanks around it.")
 
 
 def _check_whole(whole: Any, columns: list[str]) -> None:
@@ -195,6 +215,37 @@ def _check_whole(whole: Any, columns: list[str]) -> None:
         raise InputError(
             f"whole names '{strangers[0]}', which is not among columns: name columns of whole "
             "numbers (a label is one anyway)."
+        )
+
+
+def _check_factor(key: str, listed: str, table: Mapping[str, Any]) -> None:
+    """Refuse a column by which rows are counted apart without a list of its values."""
+    name, values = table.get(key), table.get(listed)
+    if name is None and values is None:
+        return
+    example = _EXAMPLES[key]
+    if name is None or values is None:
+        lacks, there = (key, listed) if name is None else (listed, key)
+        raise InputError(f"{there} is given without {lacks}: give both, as in {example}.")
+    others = [table[one] for one in ("label", *FACTORS) if one != key and one in table]
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{key} must be the name of a column, as in {example}.")
+    if name in (*table["columns"], *others):
+        raise InputError(f"{key} is '{name}', which this run has for something else: remove one.")
+    if key == "weight":
+        _check_weights(values)
+        return
+    if not _are_words(values):
+        raise InputError(f"{listed} must be a list of words, as in {example}.")
+    _check_words(listed, values)
+
+
+def _check_weights(values: Any) -> None:
+    are_whole = isinstance(values, list) and all(type(one) is int for one in values)
+    if not are_whole or not values or not all(1 <= one <= _MOST_WEIGHT for one in values):
+        raise InputError(
+            f"weights must list how often rows may count, 1 to {_MOST_WEIGHT}, as in "
+            f"{_EXAMPLES['weight']}: one row that counts more would stand out among others."
         )
 
 

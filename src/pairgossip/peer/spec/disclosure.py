@@ -77,7 +77,7 @@ def _describe_cells(spec: Spec) -> list[str]:
         sentences.insert(
             1,
             f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
-            f"a member without {least} rows of every class counts none.",
+            f"a member without {least} rows of {_name_parts(spec)} counts none.",
         )
     if spec.noise is None and least > 1:
         return [*sentences, f"The promise, with k = {least}: {PROMISE}"]
@@ -99,6 +99,14 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
 
 
+def _name_parts(spec: Spec) -> str:
+    """Name the parts of the rows that are counted apart."""
+    if not spec.factors:
+        return "every class"
+    names = [*([] if spec.label is None else [spec.label]), *spec.factors]
+    return f"every combination of {join_names(names)}" if len(names) > 1 else f"every {names[0]}"
+
+
 def _describe_tables(cells: Layout, names: Sequence[str]) -> list[str]:
     """Name the cells of every table of counts."""
     if not cells.column_axes:
@@ -109,8 +117,8 @@ def _describe_tables(cells: Layout, names: Sequence[str]) -> list[str]:
             f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{names[at]}'"
             for axis, at in zip(table.axes, table.columns, strict=True)
         ]
-        if table.classes is not None:
-            parts.append(f"{table.classes.bins} values of '{names[-1]}'")
+        factors = zip(table.factors, names[len(names) - len(table.factors) :], strict=True)
+        parts += [f"{factor.bins} values of '{name}'" for factor, name in factors]
         described.append(" by ".join(parts))
     return described
 

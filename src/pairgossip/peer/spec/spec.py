@@ -31,6 +31,7 @@ from pairgossip.losses import (
 )
 from pairgossip.peer.spec.algorithm import (
     EXCHANGE,
+    FACTORS,
     SUMS,
     check_algorithm_keys,
     check_measure_name,
@@ -38,6 +39,7 @@ from pairgossip.peer.spec.algorithm import (
 )
 from pairgossip.peer.spec.checks import (
     ADAPTIVE,
+    MOST_COUNTED,
     check_meaning,
     check_privacy,
     check_table,
@@ -160,6 +162,18 @@ class Spec(_Strict, frozen=True):
     """The words of the label from the lowest to the highest; they count as 0, 1, ..."""
     whole: tuple[str, ...] | None = None
     """With sums and a kernel, columns that hold whole numbers only: each number has a bin."""
+    by: str | None = None
+    """With sums and a kernel, the column of groups, of which statistics are read by themselves."""
+    groups: tuple[str, ...] | None = None
+    """The groups, in words."""
+    within: str | None = None
+    """With sums and a kernel, the column of strata: only pairs of rows in the same one count."""
+    strata: tuple[str, ...] | None = None
+    """The strata, in words."""
+    weight: str | None = None
+    """With sums and a kernel, the column that says how often a row counts."""
+    weights: tuple[_Whole, ...] | None = None
+    """How often rows may count, from the least on."""
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
@@ -184,8 +198,25 @@ class Spec(_Strict, frozen=True):
 
     @property
     def observed(self) -> tuple[str, ...]:
-        """The columns of an observation in order, the label last."""
+        """The columns of an observation in order: the label, the group, the stratum, the weight."""
+        return (*self.measured, *self.factors)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns of the kernel or loss in order, the label last."""
         return self.columns if self.label is None else (*self.columns, self.label)
+
+    @property
+    def factors(self) -> dict[str, tuple[str, ...] | tuple[int, ...]]:
+        """The values of the columns by which rows are counted apart, beside the label."""
+        listed = ((self.by, self.groups), (self.within, self.strata), (self.weight, self.weights))
+        return {name: values or () for name, values in listed if name is not None}
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """The words of the columns that hold words; they count as 0, 1, ..."""
+        listed = ((self.label, self.classes), (self.by, self.groups), (self.within, self.strata))
+        return {name: words for name, words in listed if name is not None and words is not None}
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
@@ -199,13 +230,15 @@ class Spec(_Strict, frozen=True):
             return tuple(
                 (float(low), float(high)) for low, high in mechanism_of(self).report_limits
             )
-        return tuple(self.ranges[name] for name in self.observed)
+        counted = ((0.0, float(MOST_COUNTED)) for _ in self.factors)
+        return (*(self.ranges[name] for name in self.measured), *counted)
 
     @property
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, defaults filled in."""
         table = msgspec.to_builtins(self)
-        for later in ("whole", "links"):  # they came later: a file without them keeps its hash
+        # They came later: a file without them keeps its hash.
+        for later in ("whole", "links", *FACTORS, *FACTORS.values()):
             if table[later] is None:
                 del table[later]
         if table["algorithm"]["least_cell"] is None:
@@ -320,6 +353,8 @@ def _canonical(spec: Spec) -> Spec:
     }
     if spec.whole is not None:
         changes["whole"] = tuple(sorted(set(spec.whole))) or None
+    if spec.weights is not None:
+        changes["weights"] = tuple(sorted(set(spec.weights)))
     if spec.links is not None:
         links = {link_name(*name.split()): weight for name, weight in spec.links.items()}
         changes["links"] = {name: weight for name, weight in links.items() if weight != 1} or None

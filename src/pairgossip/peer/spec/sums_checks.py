@@ -9,7 +9,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import why_not_sketched
-from pairgossip.peer.spec.algorithm import OR_EXCHANGE
+from pairgossip.peer.spec.algorithm import FACTORS, OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.summaries.axes import Labels
@@ -45,8 +45,9 @@ def check_sums(spec: Spec) -> None:
     if spec.loss is None:
         _check_statistic(spec)
     else:
-        if spec.whole:
-            raise InputError("whole is for a kernel, whose columns have cells: remove it.")
+        for key in ("whole", *FACTORS):
+            if getattr(spec, key):
+                raise InputError(f"{key} is for a kernel, whose columns have cells: remove it.")
         _check_loss(spec)
 
 
@@ -59,6 +60,12 @@ def _check_statistic(spec: Spec) -> None:
         check_kernel(as_kernel(spec.kernel))
     elif spec.target == "u":
         raise InputError(f"target is for averages over pairs, not for '{asked.name}': remove it.")
+    if asked is not None and spec.within is not None:
+        raise InputError(
+            f"within is for averages over pairs, not for '{asked.name}': remove it, or name the "
+            "column in by."
+        )
+    _check_factors(spec, is_test=asked is not None and asked.is_test)
     if spec.kernel == "gini-coefficient" and spec.ranges[spec.columns[0]][0] < 0:
         raise InputError(
             f"ranges.{spec.columns[0]} begins below 0, where kernel 'gini-coefficient' means "
@@ -85,6 +92,20 @@ def _check_statistic(spec: Spec) -> None:
     if spec.noise is not None:
         _check_noise(spec.noise)
         check_noisy(cells)
+
+
+def _check_factors(spec: Spec, *, is_test: bool) -> None:
+    """Refuse rows that are counted apart where nothing is read from that."""
+    for key in FACTORS:
+        if getattr(spec, key) is not None and spec.noise is not None:
+            raise InputError(
+                f"{key} and [privacy] do not go together, since noise adds up over groups, strata "
+                "and weights: remove one."
+            )
+        if getattr(spec, key) is not None and spec.kernel == "distance":
+            raise InputError(f"{key} is for a kernel other than 'distance': remove it.")
+    if spec.weight is not None and is_test:
+        raise InputError(f"Test '{spec.kernel}' is of rows that count once: remove weight.")
 
 
 def _check_least_cell(spec: Spec) -> None:

@@ -108,9 +108,9 @@ def check_contribution(spec: Spec, rows: Rows, settings: OperatorSettings) -> li
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
     """Read the specification's columns; refuse, and never correct, what may not circulate."""
     table = _read_table(Path(path), spec, delimiter)
-    if spec.classes is not None:
-        table = _with_codes(table, spec, spec.classes)
-    for name in spec.observed:
+    for name, words in spec.words.items():
+        table = _with_codes(table, spec, name, words)
+    for name in spec.measured:
         low, high = spec.ranges[name]
         is_inside = (low <= table[name]) & (table[name] <= high)
         agreed = f"the agreed range [{low:g}, {high:g}]"
@@ -125,14 +125,19 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
         allowed = f"privacy.classes ({', '.join(f'{one:g}' for one in classes)})"
         is_inside = np.isin(table[spec.label], classes)
         _check_inside(table, spec.label, is_inside, allowed, "other classes")
-    matrix = table.matrix() + 0.0  # minus zero would be signed as another number
+    if spec.weight is not None:
+        is_inside = np.isin(table[spec.weight], spec.weights or ())
+        _check_inside(table, spec.weight, is_inside, "the listed weights", "others")
+    # Minus zero would be signed as another number.
+    matrix = np.column_stack([table[name] for name in spec.observed]) + 0.0
+    measured = matrix[:, : len(spec.measured)]
     if spec.is_sums and spec.label is not None:
         from pairgossip.peer.sums.labels import check_labels
 
-        check_labels(spec, matrix[:, -1])
+        check_labels(spec, measured[:, -1])
     # Rows of one class are no mistake here: others may have the other class.
-    if spec.label is None or len(distinct(matrix[:, -1])) > 1:
-        spec.measure.check(matrix[:, 0] if matrix.shape[1] == 1 else matrix)
+    if spec.label is None or len(distinct(measured[:, -1])) > 1:
+        spec.measure.check(measured[:, 0] if measured.shape[1] == 1 else measured)
     return tuple(tuple(map(float, row)) for row in matrix)
 
 
@@ -142,9 +147,8 @@ def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
     Messages end up in terminals, logs and mails, where private values have no place.
     """
     table = read_columns(path, (), delimiter)
-    words = {} if spec.classes is None else {str(spec.label): spec.classes}
-    table = replace(table, words=words)
-    numbers = spec.observed if spec.classes is None else spec.columns
+    table = replace(table, words=spec.words)
+    numbers = [name for name in spec.observed if name not in spec.words]
     if spec.privacy is not None:
         _refuse_unshown(table, spec.observed, numbers)
     table.refuse_unknown(spec.observed)
@@ -168,24 +172,29 @@ def _refuse_unshown(table: Table, names: Sequence[str], numbers: Sequence[str]) 
             )
 
 
-def _with_codes(table: Table, spec: Spec, classes: Sequence[str]) -> Table:
-    """Return the table with the label as 0, 1, ... in the agreed order of its classes."""
-    label = str(spec.label)
+def _with_codes(table: Table, spec: Spec, name: str, words: Sequence[str]) -> Table:
+    """Return the table with a column of words as 0, 1, ... in their agreed order."""
     codes = code_labels(
-        table.text(label),
-        classes,
-        f"Column '{label}' of {table.path} holds",
+        table.text(name),
+        words,
+        f"Column '{name}' of {table.path} holds",
         lambda rows: format_rows([table.lines[row] for row in rows], "line"),
         is_private=spec.privacy is not None,
+        what={spec.by: "groups", spec.within: "strata"}.get(name, "classes"),
     )
-    return replace(table, columns={**table.columns, label: codes})
+    return replace(table, columns={**table.columns, name: codes})
 
 
 def rows_text(rows: Rows, spec: Spec) -> str:
-    """Write rows as CSV that reads back bit for bit, classes in words."""
-    lines = ([repr(entry) for entry in row] for row in rows)
-    if (names := spec.classes) is not None:
-        lines = ([*map(repr, row[:-1]), names[int(row[-1])]] for row in rows)
+    """Write rows as CSV that reads back bit for bit, words as words."""
+    words = [spec.words.get(name) for name in spec.observed]
+    lines = (
+        [
+            repr(entry) if one is None else one[int(entry)]
+            for entry, one in zip(row, words, strict=True)
+        ]
+        for row in rows
+    )
     return _csv_text(spec.observed, lines)
 
 

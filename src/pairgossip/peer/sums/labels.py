@@ -14,6 +14,9 @@ from pairgossip.text import join_names
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
+_MOST_LABELS = 64
+"""Values of a label that sums count; more are refused."""
+
 
 def count_grades(spec: Spec) -> int:
     """Return how many values the label of a run has."""
@@ -25,10 +28,16 @@ def count_grades(spec: Spec) -> int:
 
 def label_values(spec: Spec) -> FloatArray:
     """Return the values that the label of a run has: two, or all whole numbers of its range."""
-    low, high = spec.ranges[str(spec.label)]
+    (low, high), grades = spec.ranges[str(spec.label)], count_grades(spec)
     if spec.has_two_classes:
         return np.array([low, high])
-    return np.asarray(math.ceil(low) + np.arange(float(count_grades(spec))))
+    if not 1 <= grades <= _MOST_LABELS:
+        raise InputError(
+            f"ranges.{spec.label} holds {grades:,} whole numbers, but sums are made for 1 to "
+            f"{_MOST_LABELS} of them: number the labels 0, 1, ..., list classes, or let rows "
+            'travel with algorithm.name = "exchange".'
+        )
+    return np.asarray(math.ceil(low) + np.arange(float(grades)))
 
 
 def check_labels(spec: Spec, labels: FloatArray) -> None:

@@ -32,20 +32,25 @@ _ROUNDING = 1e-9
 """Rounding error per row, relative to the largest measure of a row, and of a value."""
 
 
-def check_sums(cells: Layout, sums: Sums, rows: tuple[int, int], law: NoiseLaw | None) -> None:
-    """Raise `Disagreement` if no rows of the members, so many at least and at most, have these."""
+def check_sums(
+    cells: Layout, sums: Sums, rows: tuple[int, int], law: NoiseLaw | None, members: int = 0
+) -> None:
+    """Raise `Disagreement` if no rows, so many at least and at most, have these sums.
+
+    ``members`` is the number of those who have rows of every class, group and stratum.
+    """
     least, most = rows
     if not least <= sums.n <= most:
         raise Disagreement(
             f"members add {least:,} to {most:,} rows by their cards, but counted {sums.n:,.0f}"
         )
     if law is None:
-        _check_counts(sums, cells.columns.least)
+        _check_counts(sums, cells.columns.least, members)
     else:
         _check_noisy_counts(cells, sums, law)
 
 
-def _check_counts(sums: Sums, least: int) -> None:
+def _check_counts(sums: Sums, least: int, members: int) -> None:
     if any((table.counts < 0).any() for table in sums.tables):
         raise Disagreement("a cell holds a negative number of rows")
     if any(((table.counts > 0) & (table.counts < least)).any() for table in sums.tables):
@@ -55,8 +60,14 @@ def _check_counts(sums: Sums, least: int) -> None:
             raise Disagreement(
                 f"the cells hold {table.n:,.0f} rows, and members have {sums.n:,.0f}"
             )
-        if (_count_classes(table) != _count_classes(sums.tables[0])).any():
+        classes = _count_classes(table)
+        if (classes != _count_classes(sums.tables[0])).any():
             raise Disagreement("one table holds other rows than another")
+        if least > 1 and (classes < least * members).any():
+            raise Disagreement(
+                f"a class, group or stratum holds fewer rows than {members} members with {least} "
+                "or more of each"
+            )
 
 
 def _count_classes(table: Blocks) -> FloatArray:

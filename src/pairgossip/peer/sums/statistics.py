@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, Ask, Disagreement
 from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.sums.batches import CountingProgram, Table
-from pairgossip.peer.sums.labels import check_labels, count_grades, label_values
+from pairgossip.peer.sums.labels import check_labels, label_values
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
 from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation
@@ -24,20 +25,16 @@ from pairgossip.peer.sums.results import (
     rounded_interval,
     rounded_or_none,
 )
-from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.cells import choose_cells
-from pairgossip.summaries.layouts import lay_out
 from pairgossip.summaries.noisy import find_noisy, rows_for_interval
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.summary import Summary
-from pairgossip.summaries.tables import MOST_CELLS, Columns, Layout, Sums
+from pairgossip.summaries.summary import EVENT, Summary
+from pairgossip.summaries.tables import MOST_CELLS, Layout, Sums
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
-_MOST_LABELS = 64
-"""Values of a label that sums count; more are refused."""
 _CELLS, _NOISY_CELLS = (256, 32), (32, 8)
 """Cells of a column by itself or by class, and of each of two columns that are counted together.
 With noise few: it adds up over cells."""
@@ -71,6 +68,8 @@ class StatisticsProgram(CountingProgram):
     ) -> None:
         by = "" if spec.label is None else f" by {spec.label}"
         kind = ", own pairs left out" if spec.target == "u" else ""
+        kind += "" if spec.within is None else f", pairs within {spec.within} alone"
+        kind += "" if spec.weight is None else f", each as often as {spec.weight} says"
         asked = f"{spec.kernel} of {join_names(spec.columns)}{by}, over the rows of all members"
         if spec.noise is not None and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
@@ -78,7 +77,7 @@ class StatisticsProgram(CountingProgram):
         self.summary: Summary | None = None
         """The sum of all members' counts, once it is known; None with noise."""
         if spec.label is not None:
-            check_labels(spec, rows[:, -1])
+            check_labels(spec, rows[:, len(spec.columns)])
         super().__init__(spec, rows, generation, asked + kind, released, salt)
 
     @property
@@ -118,13 +117,15 @@ class StatisticsProgram(CountingProgram):
     def _check(self, new: IntArray, least: int, most: int) -> None:
         members = len(self._generation.members)
         law = None if self._noise is None else noise_law(self._spec, members)
-        check_sums(self._cells, self._cells.read_sums(new), (least, most), law)
+        adding = sum(count > 0 for count in self._added.values())
+        check_sums(self._cells, self._cells.read_sums(new), (least, most), law, adding)
 
     def _read(self, table: Table) -> dict[str, Any]:
         sums = self._cells.read_sums(table.numbers)
         if self._noise is None:
             self.summary = summary_of(self._spec, table.numbers[1:])
-            estimate = self._cells.find(sums)
+            has_parts = self._spec.groups or self._spec.strata or self._spec.weights
+            estimate = self.summary.find() if has_parts else self._cells.find(sums)
             check_value(self._spec, estimate)
             noise = None
         else:
@@ -183,51 +184,57 @@ def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
     return crowded if any(crowded) else None
 
 
-def columns_of(spec: Spec) -> Columns:
-    """Return what a specification says of the columns of a statistic."""
-    grades = 1 if spec.label is None else count_grades(spec)
-    if not 1 <= grades <= _MOST_LABELS:
-        raise InputError(
-            f"ranges.{spec.label} holds {grades:,} whole numbers, but sums are made for 1 to "
-            f"{_MOST_LABELS} of them: number the labels 0, 1, ..., list classes, or let rows "
-            'travel with algorithm.name = "exchange".'
-        )
-    label = None if spec.label is None else Labels(label_values(spec))
-    # The kernel and the label alone decide on cells: counts of fine cells are the rows, rounded.
-    is_table = len(spec.columns) > 1 and label is None
-    default = (_CELLS if spec.noise is None else _NOISY_CELLS)[is_table]
-    return Columns(
-        ranges=tuple(spec.ranges[name] for name in spec.columns),
-        whole=tuple(name in (spec.whole or ()) for name in spec.columns),
-        label=label,
-        bins=spec.algorithm.bins or default,
-        target=spec.target,
-        least=spec.algorithm.least_cell or 1,
-    )
-
-
 def cells_of(spec: Spec) -> Layout:
     """Return what is added up for a specification with a kernel."""
-    return lay_out(columns_of(spec), str(spec.kernel))
+    return summary_of(spec).layout
 
 
-def summary_of(spec: Spec, counts: IntArray) -> Summary:
-    """Return the counts of a specification's cells as a summary, to be kept and read again."""
-    columns = columns_of(spec)
-    has_events = len(spec.columns) == 3 and spec.label is None
-    laid = spec.columns[:2] if has_events else spec.columns
-    cells = tuple(
-        choose_cells(*spec.ranges[name], MOST_CELLS if is_whole else columns.bins, is_whole)
-        for name, is_whole in zip(laid, columns.whole, strict=False)
-    )
+def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
+    """Return the summary of a specification's cells, with these counts or none."""
+    is_table = len(spec.columns) > 1 and spec.label is None
+    # The kernel and the label alone decide on cells: counts of fine cells are the rows, rounded.
+    bins = spec.algorithm.bins or (_CELLS if spec.noise is None else _NOISY_CELLS)[is_table]
+    takes = spec.measure.columns or ()
+    has_events = takes[-1:] == (EVENT,) and len(spec.columns) == len(takes)
     values = (0.0, 1.0) if has_events else None
-    if columns.label is not None:
-        values = tuple(columns.label.values.tolist())
+    if spec.label is not None:
+        values = tuple(label_values(spec).tolist())
     positive = None
     if spec.has_two_classes and values is not None:
         positive = f"{values[-1]:g}" if spec.classes is None else spec.classes[-1]
-    head = (str(spec.kernel), spec.target, cells, values, has_events, positive, columns.least)
-    return Summary.of_counts(head, counts)
+    empty = Summary.empty(
+        reading=str(spec.kernel),
+        kind=spec.target,
+        cells=tuple(
+            choose_cells(*spec.ranges[name], MOST_CELLS if is_whole else bins, is_whole)
+            for name in spec.columns[: -1 if has_events else None]
+            for is_whole in [name in (spec.whole or ())]
+        ),
+        classes=values,
+        has_events=has_events,
+        positive=positive,
+        least_cell=spec.algorithm.least_cell or 1,
+        groups=spec.groups,
+        strata=spec.strata,
+        weights=spec.weights,
+    )
+    return empty if counts is None else empty.with_counts(counts)
+
+
+def count_combinations(spec: Spec, rows: FloatArray) -> dict[str, int]:
+    """Return how many rows have each combination of label, group, stratum and weight, by its name.
+
+    Empty where rows are not counted apart.
+    """
+    table = cells_of(spec).tables[0]
+    names = spec.observed[len(spec.observed) - len(table.factors) :]
+    values = []
+    for name, factor in zip(names, table.factors, strict=True):
+        shown = spec.words.get(name, [f"{one:g}" for one in factor.values])
+        values.append([f"{name} {one}" for one in shown])
+    counts = table.count_factors(rows).ravel().tolist()
+    combined = map(", ".join, itertools.product(*values))
+    return dict(zip(combined, counts, strict=True)) if names else {}
 
 
 def noise_law(spec: Spec, members: int) -> NoiseLaw:

@@ -1,0 +1,187 @@
+"""Groups, strata and weights of rows in a summary, against the rows themselves."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
+from pairgossip.errors import InputError, RowsDropped
+
+CELLS = pg.cells.Even(0, 1, 16)
+OF_CLASSES = ("auc", "within-cluster-scatter")
+OF_TWO = ("kendall", "kendall-b", "concordance")
+KERNELS = (*OF_CLASSES, *OF_TWO, "gini", "variance", "gini-coefficient")
+
+
+class Rows:
+    """Rows that are drawn at random."""
+
+    def __init__(self, seed: int, n: int, kernel: str) -> None:
+        random = np.random.default_rng(seed)
+        x = np.round(random.random(n) ** random.choice([1, 3]), random.choice([1, 6]))
+        y = np.round((random.random(n) + x) / 2, 2)
+        self.data: FloatArray = np.column_stack([x, y]) if kernel in OF_TWO else x
+        self.labels: IntArray = random.integers(0, 2, n)
+        self.has_labels = kernel in OF_CLASSES
+        self.by: IntArray = random.integers(0, 2, n)
+        self.within: IntArray = random.integers(0, 3, n)
+        self.weights: IntArray = random.integers(1, 4, n)
+
+    def take(self, chosen: BoolArray, *names: str) -> dict[str, Any]:
+        """Return arguments with these columns of some rows."""
+        names = ("labels", *names) if self.has_labels else names
+        return {name: getattr(self, name)[chosen] for name in ("data", *names)}
+
+    def counted(self, least: int) -> BoolArray:
+        """Return which rows have enough others of their class, group and stratum."""
+        parts = [self.by, self.within, *([self.labels] if self.has_labels else [])]
+        alike = np.logical_and.reduce([one[:, None] == one for one in parts])
+        return np.asarray(alike.sum(axis=1) >= least)
+
+
+def summarize(rows: Rows, kernel: str, least: int, **more: Any) -> pg.Summary:
+    every = np.ones(len(rows.by), bool)
+    given = rows.take(every, "by", "within", *(["weights"] if least == 1 else []))
+    classes = [0, 1] if rows.has_labels else None
+    listed = {"groups": [0, 1], "strata": [0, 1, 2], "classes": classes, "cells": CELLS} | more
+    return pg.summarize(kernel=kernel, least_cell=least, **given, **listed)
+
+
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("least", [1, 3, 5])
+def test_brackets_hold_groups_within_strata(kernel: str, least: int) -> None:
+    found = 0
+    for seed, kind in itertools.product(range(8), "uv"):
+        rows = Rows(seed, 20 + 8 * seed, kernel)
+        summary = summarize(rows, kernel, least, kind=kind)
+        for group in (None, "0", "1"):
+            chosen = rows.counted(least)
+            if group is not None:
+                chosen &= rows.by == int(group)
+            if not chosen.any() or np.bincount(rows.within[chosen]).min(initial=2) == 1:
+                continue
+            names = ("within", *(["weights"] if least == 1 else []))
+            if rows.has_labels and len(np.unique(rows.labels[chosen])) < 2:
+                continue
+            exact = pg.exact(kernel=kernel, kind=kind, **rows.take(chosen, *names))
+            low, high = summary.bracket(group=group)
+            assert np.isnan(exact) == np.isnan(low)
+            if not np.isnan(exact):
+                assert low - 1e-9 <= exact <= high + 1e-9
+                found += 1
+    assert found > 20
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_fine_cells_tell_what_all_rows_do(kernel: str) -> None:
+    """Values that are cells' own: the answer is that of the rows, and so is its error."""
+    rows = Rows(3, 90, kernel)
+    rows.data = np.floor(rows.data * 20)
+    cells = pg.cells.Whole(0, 20)
+    summary = summarize(rows, kernel, 1, cells=cells)
+    for group in (None, "0", "1"):
+        chosen = np.ones(90, bool) if group is None else rows.by == int(group)
+        given = rows.take(chosen, "within", "weights")
+        exact = pg.exact(kernel=kernel, interval=0.9, **given)
+        answer = summary.answer(0.9, group=group)
+        assert answer.value == pytest.approx(exact.value, rel=1e-9)
+        assert answer.error == pytest.approx(exact.error, rel=1e-9)
+        assert (answer.low, answer.high) == pytest.approx((exact.low, exact.high), rel=1e-6)
+        del given["within"]
+        plain = pg.exact(kernel=kernel, **given)
+        assert summary.answer(0.9, group=group, within=False).value == pytest.approx(plain)
+
+
+def test_statistics_of_order_of_groups() -> None:
+    random = np.random.default_rng(1)
+    x, by, weights = (
+        random.integers(0, 30, 80),
+        random.choice(["f", "m"], 80),
+        np.arange(80) % 3 + 1,
+    )
+    summary = pg.summarize(x, "median", cells=pg.cells.Whole(0, 29), by=by, weights=weights)
+    for group in "fm":
+        repeated = np.repeat(x[by == group], weights[by == group])
+        assert summary.answer(0.9, group=group).value == np.median(repeated)
+        assert summary.answer(0.9, "quantile-0.9", group=group).value == np.quantile(repeated, 0.9)
+    assert summary.answer(0.9).value == np.median(np.repeat(x, weights))
+    assert summary.rows == 80 and summary.groups == ("f", "m") and summary.weights == (1, 2, 3)
+
+
+def test_parts_add_up_and_bytes_come_back() -> None:
+    rows = Rows(5, 60, "auc")
+    given = {"kernel": "auc", "cells": CELLS, "classes": [0, 1], "groups": [0, 1]}
+    given |= {"strata": [0, 1, 2]}
+    halves = [np.arange(60) < 20, np.arange(60) >= 20]
+    parts = [pg.summarize(**given, **rows.take(one, "by", "within")) for one in halves]
+    whole = pg.summarize(**given, **rows.take(np.ones(60, bool), "by", "within"))
+    assert sum(parts) == whole
+    back = pg.Summary.from_bytes(whole.to_bytes())
+    assert back == whole and back.answer(0.9, group="1").value == whole.answer(0.9, group="1").value
+    assert repr(whole).startswith(
+        "<Summary for auc: 60 rows in Even(0, 1, 16), 2 classes, 2 groups, 3 strata; "
+    )
+    chosen = rows.by == 1
+    del given["groups"]
+    assert whole.select("1") == pg.summarize(**given, **rows.take(chosen, "within"))
+    assert whole.select().rows == 60 and whole.select(within=False).strata is None
+
+
+def test_strata_of_one_row_are_left_out() -> None:
+    x, within = np.array([1.0, 2, 5, 7, 9]), np.array([0, 0, 0, 0, 1])
+    for kind in "uv":
+        summary = pg.summarize(x, "gini", kind, cells=pg.cells.Whole(0, 9), within=within)
+        assert summary.answer(0.9).value == pytest.approx(pg.exact(x[:4], "gini", kind))
+        assert summary.bracket() == pytest.approx((pg.exact(x[:4], "gini", kind),) * 2)
+
+
+def test_rows_of_rare_combinations_are_left_out_with_a_warning() -> None:
+    x, by = np.linspace(0, 1, 12), np.array(["f"] * 10 + ["m"] * 2)
+    with pytest.warns(RowsDropped, match="Left out 2 of 12 rows: fewer than 3 have the same class"):
+        summary = pg.summarize(x, "gini", cells=CELLS, by=by, groups=["f", "m"], least_cell=3)
+    assert summary.rows == 10
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"by": list("ffm")}, "by has 3 entries, but there are 4 rows"),
+    ({"groups": ["f", "m"]}, "The groups are those of rows: give by=, too"),
+    ({"by": list("ffmx"), "groups": ["f", "m"]}, "by holds 'x' in row 3"),
+    ({"within": list("aabb"), "strata": ["a", "a"]}, "name a label twice"),
+    ({"weights": [1, 2, 3, 17]}, "counts rows 1 to 16 times"),
+    ({"weights": [1, 2, 3, 1.5]}, "counts rows 1 to 16 times"),
+    ({"by": list("ffmm"), "least_cell": 3}, "The groups of the rows tell about them"),
+    ({"within": list("aabb"), "least_cell": 3}, "The strata of the rows tell about them"),
+    ({"kernel": "median", "within": list("aabb")}, "'median' compares no pairs of rows"),
+    (
+        {"by": list("ffmm"), "groups": list("abcdefghijklm"), "within": list("abcd")}
+        | {"strata": list("abcdef")},
+        "have 78 combinations, but at most 64 are counted apart",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "sentence"), REFUSED)
+def test_refusals(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        pg.summarize(**({"data": [0.1, 0.2, 0.3, 0.4], "kernel": "gini", "cells": CELLS} | given))
+
+
+def test_readings_that_groups_and_strata_do_not_have() -> None:
+    x, two = np.linspace(0, 1, 8), np.arange(8) % 2
+    summary = pg.summarize(x, "gini", cells=CELLS, by=two, within=two)
+    with pytest.raises(InputError, match="Unknown group 'x'"):
+        summary.answer(0.9, group="x")
+    with pytest.raises(InputError, match=r"'median' compares no pairs.* with within=False"):
+        summary.answer(0.9, "median")
+    assert summary.answer(0.9, "median", within=False).value == pytest.approx(0.5, abs=0.1)
+    with pytest.raises(InputError, match="has no groups"):
+        summary.select().answer(0.9, group="x")
+    damaged = summary.to_bytes().replace(b"groups\x92\xa10\xa11", b"groups\x92\xa10\xa10")
+    with pytest.raises(InputError, match="do not fit"):
+        pg.Summary.from_bytes(damaged)
