@@ -208,6 +208,7 @@ def test_other_bytes_are_refused() -> None:
         pg.Summary.from_bytes(whole[:-8] + 8 * b"\xff")
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
 @settings(deadline=None, max_examples=30)
 @given(
     places=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=2, max_size=60),
