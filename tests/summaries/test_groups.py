@@ -48,7 +48,12 @@ def summarize(rows: Rows, kernel: str, least: int, **more: Any) -> pg.Summary:
     every = np.ones(len(rows.by), bool)
     given = rows.take(every, "by", "within", *(["weights"] if least == 1 else []))
     classes = [0, 1] if rows.has_labels else None
-    listed = {"groups": [0, 1], "strata": [0, 1, 2], "classes": classes, "cells": CELLS} | more
+    listed: dict[str, Any] = {
+        "groups": [0, 1],
+        "strata": [0, 1, 2],
+        "classes": classes,
+        "cells": CELLS,
+    } | more
     return pg.summarize(kernel=kernel, least_cell=least, **given, **listed)
 
 
@@ -116,7 +121,7 @@ def test_statistics_of_order_of_groups() -> None:
 
 def test_parts_add_up_and_bytes_come_back() -> None:
     rows = Rows(5, 60, "auc")
-    given = {"kernel": "auc", "cells": CELLS, "classes": [0, 1], "groups": [0, 1]}
+    given: dict[str, Any] = {"kernel": "auc", "cells": CELLS, "classes": [0, 1], "groups": [0, 1]}
     given |= {"strata": [0, 1, 2]}
     halves = [np.arange(60) < 20, np.arange(60) >= 20]
     parts = [pg.summarize(**given, **rows.take(one, "by", "within")) for one in halves]
@@ -169,7 +174,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("given", "sentence"), REFUSED)
 def test_refusals(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        pg.summarize(**({"data": [0.1, 0.2, 0.3, 0.4], "kernel": "gini", "cells": CELLS} | given))
+        usual: dict[str, Any] = {"data": [0.1, 0.2, 0.3, 0.4], "kernel": "gini", "cells": CELLS}
+        pg.summarize(**(usual | given))
 
 
 def test_readings_that_groups_and_strata_do_not_have() -> None:

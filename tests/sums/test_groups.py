@@ -42,7 +42,7 @@ def test_members_find_the_statistic_within_strata(least: int, near: float) -> No
     spec = parse_spec(text(BY + WITHIN + WEIGHT, f"least_cell = {least}"))
     sites = {name: draw(seed, 300) for seed, name in enumerate("abcde")}
     rows = {name: tuple(map(tuple, one)) for name, one in sites.items()}
-    programs = start_programs(spec, rows)  # type: ignore[arg-type]
+    programs = start_programs(spec, rows)
     result = run_programs(programs)
     risk, died, sex, ward, times = np.concatenate(list(sites.values())).T
     exact = pg.exact(risk, "auc", labels=died, within=ward, weights=times)
@@ -75,7 +75,7 @@ def test_a_site_that_lacks_a_combination_contributes_zeros() -> None:
 def test_sums_that_members_who_fill_every_combination_cannot_have() -> None:
     spec = parse_spec(text(BY, "least_cell = 3"))
     cells = cells_of(spec)
-    total = sum(cells.add_up(draw(seed, 100)[:, :3]) for seed in range(4))
+    total = np.sum([cells.add_up(draw(seed, 100)[:, :3]) for seed in range(4)], axis=0)
     check_sums(cells, cells.read_sums(total), (400, 400), None, members=4)
     parts = cells.split(total[1:].copy())
     parts[0][0, 0, :] = 0
