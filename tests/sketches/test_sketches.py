@@ -199,7 +199,9 @@ def check_bracket(pairs: Pairs, recipe: Recipe) -> None:
     if not isinstance(sketch, BracketingSketch):  # few numbers: exact
         assert float(sketch.readout(mean)) == pytest.approx(truth, rel=1e-9, abs=1e-9)
         return
-    low, high = sketch.bracket(mean)
+    ends = sketch.bracket(mean)
+    assert ends is not None
+    low, high = ends
     assert low <= truth <= high
     assert low - 1e-12 <= float(sketch.readout(mean)) <= high + 1e-12
 

@@ -6,9 +6,9 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import AnyKernel
 from pairgossip.sketches.bins import Bins, TwoWayBins
 from pairgossip.sketches.moments import Moments
-from pairgossip.sketches.sketch import BracketingSketch, Recipe
+from pairgossip.sketches.sketch import Recipe
 from pairgossip.sketches.smooth import Chebyshev, Directions
-from pairgossip.summaries.features.sketch import Sketch
+from pairgossip.summaries.features.sketch import BracketingSketch, Sketch
 from pairgossip.summaries.layouts import find_kind
 
 __all__ = [

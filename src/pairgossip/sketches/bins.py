@@ -11,17 +11,20 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
-from pairgossip.sketches.sketch import kernels_of, wrong_kernel
+from pairgossip.sketches.sketch import check_kernel
 from pairgossip.summaries.axes import Axis, Labels, Range, check_range, flooded_rows, lay_bins
 from pairgossip.summaries.features.order import (
     OF_ORDER,
     OF_SCORES,
     OF_SURVIVAL,
-    sketch_order,
-    sketch_scores,
+    AucPair,
+    AucTable,
+    ConcordanceTable,
+    JointAucPair,
+    OrderTable,
 )
 from pairgossip.summaries.features.sketch import Sketch, formulas
-from pairgossip.summaries.features.spread import OF_ONE_COLUMN, sketch_column
+from pairgossip.summaries.features.spread import OF_ONE_COLUMN, Gini, GiniBins
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,21 @@ class Bins:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of Gini's mean difference or coefficient, or of one or two AUCs."""
-        known, size = set(formulas(pairs.kernel)), (pairs.count, pairs.scale)
-        if known <= OF_ONE_COLUMN:
+        kernel, n, scale = pairs.kernel, pairs.count, pairs.scale
+        check_kernel(self, kernel, OF_ONE_COLUMN, OF_SCORES)
+        if set(formulas(kernel)) <= OF_ONE_COLUMN:
             axis = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins, powers=2)
-            return sketch_column(pairs.kernel, axis, *size)
-        if known <= OF_SCORES:
-            classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
-            axes = [lay_bins(column, self.bins, self.range, 2 * self.bins) for column in columns]
-            joint = None
-            if self.errors and len(axes) == 2:
-                joint = tuple(map(self._coarser, axes, columns))
-            return sketch_scores(pairs.kernel, axes, classes, *size, joint)
-        raise wrong_kernel("Bins", pairs.kernel, kernels_of(OF_ONE_COLUMN, OF_SCORES))
+            if isinstance(axis, Labels):
+                return Gini(axis, n, scale, kernel)
+            return GiniBins(axis, n, scale, kernel)
+        classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
+        axes = [lay_bins(column, self.bins, self.range, 2 * self.bins) for column in columns]
+        tables = tuple(AucTable(axis, classes, n, scale, kernel) for axis in axes)
+        if len(tables) == 1:
+            return tables[0]
+        if not self.errors:
+            return AucPair(kernel, tables)
+        return JointAucPair(kernel, tables, tuple(map(self._coarser, axes, columns)))
 
     def _coarser(self, bins: Axis, column: FloatArray) -> Axis:
         if isinstance(bins, Labels):
@@ -106,16 +112,16 @@ class TwoWayBins:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of a statistic of how two columns order pairs."""
-        known = formulas(pairs.kernel)
-        if not (set(known) <= OF_ORDER or set(known) <= OF_SURVIVAL):
-            raise wrong_kernel("TwoWayBins", pairs.kernel, kernels_of(OF_ORDER, OF_SURVIVAL))
+        check_kernel(self, pairs.kernel, OF_ORDER, OF_SURVIVAL)
         powers = 2 if self.errors else 1
         x, y = (
             lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)
             for column, declared in enumerate(self.ranges or (None, None))
         )
-        events = pairs.data.shape[1] == 3
-        return sketch_order(pairs.kernel, (x, y), pairs.count, pairs.scale, events=events)
+        parts = (x, y, pairs.count, pairs.scale, pairs.kernel)
+        if set(formulas(pairs.kernel)) <= OF_SURVIVAL:
+            return ConcordanceTable(*parts, events=pairs.data.shape[1] == 3)
+        return OrderTable(*parts)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first."""

@@ -11,9 +11,9 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
-from pairgossip.sketches.sketch import kernels_of, wrong_kernel
-from pairgossip.summaries.features.sketch import Sketch, combine_averages, formulas
-from pairgossip.summaries.features.spread import Scatter, sketch_variance
+from pairgossip.sketches.sketch import check_kernel
+from pairgossip.summaries.features.sketch import Sketch, formulas
+from pairgossip.summaries.features.spread import Scatter, Variance
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of powers rounding may take."""
@@ -40,15 +40,16 @@ class Moments:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of a variance, or of the squared scatter within clusters."""
-        if set(formulas(pairs.kernel)) == {VARIANCE}:
-            sketch = sketch_variance(self.center, pairs.scale, errors=self.errors)
-        elif set(formulas(pairs.kernel)) == {SCATTER_SQUARED}:
-            clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
-            sketch = Scatter(self.center, columns, clusters, 2 * pairs.scale)
+        kernel = pairs.kernel
+        check_kernel(self, kernel, {VARIANCE}, {SCATTER_SQUARED})
+        if set(formulas(kernel)) == {VARIANCE}:
+            kind = Variance if self.errors else Scatter
+            sketch = kind(self.center, 1, None, pairs.scale, kernel)
         else:
-            raise wrong_kernel("Moments", pairs.kernel, kernels_of({VARIANCE}, {SCATTER_SQUARED}))
+            clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
+            sketch = Scatter(self.center, columns, clusters, 2 * pairs.scale, kernel)
         self._check_digits(sketch, pairs.data)
-        return combine_averages(sketch, pairs.kernel)
+        return sketch
 
     def _check_digits(self, sketch: Scatter, data: FloatArray) -> None:
         """Raise `InputError` if the rows are so far from the center that their spread is lost."""

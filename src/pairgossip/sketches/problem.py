@@ -24,9 +24,9 @@ from pairgossip.sketches import (
     TwoWayBins,
     default_sketch,
 )
-from pairgossip.summaries.features.order import Table
+from pairgossip.summaries.features.order import OrderTable
 from pairgossip.summaries.features.sampling import find_points, sampling_errors, sampling_law
-from pairgossip.summaries.features.sketch import Combined, formulas
+from pairgossip.summaries.features.sketch import PointSketch
 from pairgossip.summaries.features.spread import Scatter
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class SketchedPairs(Averages):
             recipe = replace(recipe, errors=True)
         self.sketch = recipe.fit(rows) if isinstance(recipe, Recipe) else recipe
         if errors:
-            find_points(self.sketch, pairs.kernel)
+            find_points(self.sketch, pairs.kernel.name)
         if isinstance(recipe, Recipe):
             self._flood(recipe.flooded(rows))
         self._sum_up(_check_features(self.sketch, rows.data))
@@ -106,18 +106,17 @@ class SketchedPairs(Averages):
 
     def sampling(self, averaged: FloatArray, level: float) -> Sampling:
         """Return each node's sampling error, from the averages it has; NaN where there is none."""
-        means, rows = self.means(averaged), self._rows
-        errors = sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
+        errors = sampling_errors(self._points, self._rows, self.means(averaged))
         unknown = np.full_like(errors, np.nan)
         return Sampling(errors, unknown, unknown)
 
     def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
         """Return each node's standard error without an effect, from the averages it has."""
-        table, wanted = self.table, formulas(self._rows.kernel)
+        table = self.table
         assert table is not None
         return np.concatenate(
             [
-                test.errors(table.averages(means, wanted), table.tie_sizes(means))
+                test.errors(table.averages(means), table.tie_sizes(means))
                 for _, means in self._parts(averaged)
             ]
         )
@@ -133,22 +132,23 @@ class SketchedPairs(Averages):
         return None if self.table is None else self.table.ties_known
 
     @property
-    def table(self) -> Table | None:
+    def table(self) -> OrderTable | None:
         """The cells of two columns, or of one and the class, if these are averaged."""
-        part = self.sketch.part if isinstance(self.sketch, Combined) else self.sketch
-        return part if isinstance(part, Table) else None
+        return self.sketch if isinstance(self.sketch, OrderTable) else None
+
+    @property
+    def _points(self) -> PointSketch:
+        return find_points(self.sketch, self._rows.kernel.name)
 
     def limit_error(self, level: float) -> float:
         """Return what nodes agree on in the end as the sampling error of intervals at a level."""
-        rows, mean = self._rows, self._mean[None]
-        return float(sampling_errors(self.sketch, rows.kernel, rows.target, mean, rows.count)[0])
+        return float(sampling_errors(self._points, self._rows, self._mean[None])[0])
 
     def limit_law(self, freedom: float) -> Law:
         """Return the law of the statistic over its error, as nodes know it in the end."""
-        rows, part = self._rows, find_points(self.sketch, self._rows.kernel)
-        if isinstance(part, Scatter):  # the powers that are averaged tell the error only
+        if isinstance(self.sketch, Scatter):  # the powers that are averaged tell the error only
             return Law(freedom)
-        return sampling_law(self.sketch, rows.kernel, rows.target, self._mean, rows.count, freedom)
+        return sampling_law(self._points, self._rows, self._mean, freedom)
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
@@ -159,8 +159,8 @@ class SketchedPairs(Averages):
         """The interval that holds the statistic for sure; None if the sketch knows none."""
         if not isinstance(self.sketch, BracketingSketch):
             return None
-        low, high = self.sketch.bracket(self._mean)
-        return float(low), float(high)
+        ends = self.sketch.bracket(self._mean)
+        return None if ends is None else (float(ends[0]), float(ends[1]))
 
     def linearized(self) -> tuple[FloatArray, float]:
         """Return numbers whose averaging shows how estimates settle, and what error stays.

@@ -12,9 +12,9 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
-from pairgossip.sketches.sketch import kernels_of, wrong_kernel
+from pairgossip.sketches.sketch import check_kernel, wrong_kernel
 from pairgossip.summaries.axes import Extent, Grid, Range, check_range, flooded_rows
-from pairgossip.summaries.features.sketch import Sketch, combine_averages, formulas
+from pairgossip.summaries.features.sketch import Sketch
 from pairgossip.summaries.features.spread import GiniBins, Projections, spread_directions
 
 _LARGEST_MISFIT = 0.01
@@ -45,7 +45,7 @@ class Chebyshev:
         """Return the sketch of any single kernel of one column that is smooth enough."""
         (kernel, *others) = pairs.kernel.components
         if others or isinstance(pairs.kernel, Combination) or pairs.dimension != 1:
-            raise wrong_kernel("Chebyshev", pairs.kernel, ("smooth kernels of one column",))
+            raise wrong_kernel(self, pairs.kernel, "smooth kernels of one column")
         low, high = self.range or (float(pairs.data.min()), float(pairs.data.max()))
         Grid(np.array([low, high])).check(pairs.data)
         low, high = (low, high) if low < high else (low - 1.0, high + 1.0)
@@ -137,12 +137,11 @@ class Directions:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of the mean distance."""
-        if set(formulas(pairs.kernel)) != {DISTANCE}:
-            raise wrong_kernel("Directions", pairs.kernel, kernels_of({DISTANCE}))
+        check_kernel(self, pairs.kernel, {DISTANCE})
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
-        parts = tuple(GiniBins(grid, pairs.count, pairs.scale) for grid in grids)
-        return combine_averages(Projections(axes, parts), pairs.kernel)
+        parts = tuple(GiniBins(grid, pairs.count, pairs.scale, pairs.kernel) for grid in grids)
+        return Projections(axes, parts, pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose projections all nodes must learn first."""

@@ -7,14 +7,13 @@ columns' features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.kernels import AnyKernel, Formula
+from pairgossip.errors import InputError
+from pairgossip.kernels import AnyKernel, Formula, Kernel, Ratio
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import (
     BOTH_APART,
@@ -25,15 +24,8 @@ from pairgossip.kernels.builtin.ranks import (
     RANKING_RISK,
     SECOND_APART,
 )
-from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.features.sketch import (
-    Points,
-    Sketch,
-    check_half_ties,
-    combine_averages,
-    formulas,
-    stack_averages,
-)
+from pairgossip.summaries.axes import Axis, Grid
+from pairgossip.summaries.features.sketch import KernelSketch, Points, PointSketch, formulas
 
 _SIGNS = ("signs", "signs")
 _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
@@ -48,8 +40,10 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
 """What kernels average, both ways of a pair: forms of the first column times the second's."""
 OF_ORDER = frozenset(_FORMS) - {AUC_ORDERED, AUC_COMPARED}
 OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
+OF_SURVIVAL = frozenset({CONCORDANT, COMPARABLE})
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
+_COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)
 ROUNDING = 1e-13
 """How far sums of shares may be off; a certified interval allows for it."""
 
@@ -61,9 +55,6 @@ class Table:
     x: Axis
     y: Axis
     n: float
-    scale: float = 1.0
-
-    statistic: ClassVar[tuple[Formula, ...]] = ()
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return all products of the features of the two columns, shape (m, r)."""
@@ -72,23 +63,42 @@ class Table:
 
     def cells(self, mean: FloatArray) -> FloatArray:
         """Return mean features as tables, one row per feature of the first column."""
-        return mean.reshape(*mean.shape[:-1], len(self.x.signs), len(self.y.signs))
+        return mean.reshape(*mean.shape[:-1], self.x.size, self.y.size)
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the average of the kernel that it is about, for means of features."""
-        return self.averages(mean, self.statistic)[..., 0]
+    def point_weights(self, cells: FloatArray) -> FloatArray:
+        """Return the weights of the axes' points whose mean features are the cells."""
+        return self.x.point_inverse.T @ cells @ self.y.point_inverse
 
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the averages of kernels of order, NaN where none is counted, (..., wanted)."""
+
+@dataclass(frozen=True)
+class OrderTable(Table, PointSketch):
+    """Kernels of how two columns order pairs, from their table."""
+
+    scale: float
+    kernel: AnyKernel
+
+    def __post_init__(self) -> None:
+        for part in self.kernel.components:  # tied scores count one half in a bin on average
+            if part.formula in _COUNT_TIES and part.parameter != 0.5:
+                raise InputError(
+                    "A sketch cannot tell tied scores from others in a bin, so it counts ties as "
+                    f"0.5, not {part.parameter:g}: use method 'tracking'."
+                )
+
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the averages of the components, NaN where no pair is counted."""
         cells = self.cells(mean)
-        return np.stack([self.scale * self._average(cells, formula) for formula in wanted], axis=-1)
+        return np.stack([self.average(cells, one) for one in formulas(self.kernel)], axis=-1)
 
-    def _average(self, cells: FloatArray, formula: Formula) -> FloatArray:
+    def average(self, cells: FloatArray, formula: Formula) -> FloatArray:
+        """Return the average of one kernel of order."""
         forms = _FORMS[formula]
         average = np.sum(
             [factor * self._mean_form(cells, kinds) for factor, kinds in forms], axis=0
         )
-        return average if formula in _SIGNED else np.where(average > 0, average, np.nan)
+        return self.scale * (
+            average if formula in _SIGNED else np.where(average > 0, average, np.nan)
+        )
 
     def _mean_form(self, cells: FloatArray, kinds: tuple[str, str]) -> FloatArray:
         if kinds == _SIGNS:
@@ -99,11 +109,11 @@ class Table:
         forms = (getattr(axis, kind) for axis, kind in zip(axes, kinds, strict=True))
         return _form(cells, *forms) - (0.0 if any(tied) else 1 / self.n)
 
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return the points of every cell, by columns, and the row means of kernels there."""
+    def points(self, mean: FloatArray) -> Points:
+        """Return the points of every cell, by columns, and the row means there."""
         cells, at = self.cells(mean), (self.x.point_features, self.y.point_features)
-        means = [self.row_means(cells, formula, *at) for formula in wanted]
-        return self._points(point_weights(cells, self.x, self.y), np.stack(means, axis=-1))
+        means = [self.row_means(cells, formula, *at) for formula in formulas(self.kernel)]
+        return _flatten(self.point_weights(cells), np.stack(means, axis=-1))
 
     def row_means(
         self, cells: FloatArray, formula: Formula, x: FloatArray, y: FloatArray
@@ -115,13 +125,6 @@ class Table:
         ]
         return np.sum(parts, axis=0)
 
-    def _points(self, weights: FloatArray, row_means: FloatArray) -> Points:
-        """Return what is known at the points of cells in rows."""
-        nodes, width, height, kernels = row_means.shape
-        classes = np.tile(np.arange(height), width)
-        shape = (nodes, width * height)
-        return Points(weights.reshape(shape), row_means.reshape(*shape, kernels), classes=classes)
-
     def tie_sizes(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many rows count as tied with each other, in either column."""
         cells = self.cells(mean)
@@ -132,6 +135,20 @@ class Table:
     def ties_known(self) -> bool:
         """Whether every cell holds one value of either column."""
         return self.x.ties_known and self.y.ties_known
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return an interval that holds Kendall's tau-a, or the share of pairs ordered apart."""
+        formula = self.kernel.formula if isinstance(self.kernel, Kernel) else None
+        if formula not in (KENDALL, RANKING_RISK):
+            return None
+        cells = self.cells(mean)
+        known, unknown = self.known(cells), self.unknown(cells)
+        low, high = known - unknown, known + unknown
+        if formula is RANKING_RISK:
+            apart = (1.0 - np.eye(axis.bins) for axis in (self.x, self.y))
+            least = (_form(self._counts(cells), *apart) - known) / 2
+            low, high = least - ROUNDING, least + unknown
+        return self.scale * low, self.scale * high
 
     def agreement(self, cells: FloatArray) -> FloatArray:
         """Return the mean of sign(x - x') sign(y - y') over all pairs, within its bounds."""
@@ -145,8 +162,9 @@ class Table:
 
     def unknown(self, cells: FloatArray) -> FloatArray:
         """Return how far the agreement may be off: pairs that share a bin count from -1 to 1."""
-        counts = self._counts(cells)
-        apart, shared = zip(*(_apart_and_shared(axis) for axis in (self.x, self.y)), strict=True)
+        counts, axes = self._counts(cells), (self.x, self.y)
+        apart = [1.0 - np.eye(axis.bins) for axis in axes]
+        shared = [np.eye(axis.bins) * (not axis.ties_known) for axis in axes]
         one = _form(counts, shared[0], apart[1]) + _form(counts, apart[0], shared[1])
         # Where both share a bin there are also the pairs of a row with itself, which count 0.
         both = _form(counts, shared[0], shared[1]) - 1 / self.n
@@ -154,6 +172,14 @@ class Table:
 
     def _counts(self, cells: FloatArray) -> FloatArray:
         return cells[..., self.x.counts, self.y.counts]
+
+
+def _flatten(weights: FloatArray, row_means: FloatArray) -> Points:
+    """Return the points of cells in rows, of which the last axis before kernels is the class."""
+    nodes, kernels, height = len(weights), row_means.shape[-1], row_means.shape[-2]
+    flat = weights.reshape(nodes, -1)
+    classes = np.tile(np.arange(height), flat.shape[1] // height)
+    return Points(flat, row_means.reshape(nodes, -1, kernels), classes=classes)
 
 
 def _form(
@@ -168,64 +194,25 @@ def _turn(cells: FloatArray, first: FloatArray, second: FloatArray) -> FloatArra
     return first @ cells @ second.T
 
 
-def point_weights(cells: FloatArray, x: Axis, y: Axis) -> FloatArray:
-    """Return the weights of the axes' points whose mean features are the cells."""
-    return x.point_inverse.T @ cells @ y.point_inverse
-
-
-def _apart_and_shared(axis: Axis) -> tuple[FloatArray, FloatArray]:
-    """Return the forms of pairs in different bins, and in one bin whose order is unknown."""
-    apart = np.abs(axis.signs[axis.counts, axis.counts])
-    return apart, np.eye(axis.bins) * (not axis.ties_known)
-
-
-class _KendallTable(Table):
-    """Kendall's tau-a."""
-
-    statistic = (KENDALL,)
-
-    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return an interval that holds the statistic."""
-        cells = self.cells(mean)
-        known, unknown = self.known(cells), self.unknown(cells)
-        return self.scale * (known - unknown), self.scale * (known + unknown)
-
-
-class _RiskTable(Table):
-    """The share of pairs whose scores and labels are in opposite order."""
-
-    statistic = (RANKING_RISK,)
-
-    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return an interval that holds the statistic."""
-        cells = self.cells(mean)
-        apart = (_apart_and_shared(axis)[0] for axis in (self.x, self.y))
-        least = (_form(self._counts(cells), *apart) - self.known(cells)) / 2
-        return self.scale * (least - ROUNDING), self.scale * (least + self.unknown(cells))
-
-
 @dataclass(frozen=True)
-class _ConcordanceTable(Table):
+class ConcordanceTable(OrderTable):
     """Harrell's concordance, from two tables: of all rows, and of those with an event."""
 
-    events: bool = False
-
-    statistic: ClassVar[tuple[Formula, ...]] = (CONCORDANT, COMPARABLE)
+    events: bool
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of all rows and of those with an event."""
         cells = super().features(rows)
         return np.hstack([cells, cells * rows[:, 2:]]) if self.events else cells
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        agreeing, compared = np.moveaxis(self.averages(mean, self.statistic), -1, 0)
-        return agreeing / compared
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the shares of concordant and comparable pairs, shape (..., wanted)."""
+    def _both(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the tables of all rows, and of those with an event."""
         halves = np.split(mean, 2, axis=-1) if self.events else [mean, mean]
-        everyone, failed = map(self.cells, halves)
+        return self.cells(halves[0]), self.cells(halves[1])
+
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the shares of concordant and comparable pairs."""
+        everyone, failed = self._both(mean)
         # A failed row i and any row j are compared if y_j > y_i, and agree if also p_j > p_i. With
         # s the signs of the differences these are (|s_y| + s_y) / 2 and, times (1 + s_p) / 2, ...
         x, y = self.x, self.y
@@ -233,8 +220,7 @@ class _ConcordanceTable(Table):
         compared = self._form_of_compared(everyone, x.whole, failed) - own
         agreeing = (compared + self._form_of_compared(everyone, x.signs, failed)) / 2
         compared = np.where(compared > 0, compared, np.nan)
-        known = {CONCORDANT: agreeing, COMPARABLE: compared}
-        return self.scale * stack_averages(known, wanted)
+        return self.scale * self.select({CONCORDANT: agreeing, COMPARABLE: compared})
 
     def _form_of_compared(
         self, everyone: FloatArray, form: FloatArray, failed: FloatArray
@@ -244,18 +230,15 @@ class _ConcordanceTable(Table):
         later = _form(everyone, form, y.apart + y.signs, failed)
         return later + _form(everyone - failed, form, 2 * (y.whole - y.apart), failed)
 
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+    def points(self, mean: FloatArray) -> Points:
         """Return the points of every cell, failed rows and others apart, and their row means."""
-        halves = np.split(mean, 2, axis=-1) if self.events else [mean, mean]
-        everyone, failed = map(self.cells, halves)
+        everyone, failed = self._both(mean)
         kinds = [(failed, 1.0), (everyone - failed, 0.0)] if self.events else [(everyone, 1.0)]
-        weights = [point_weights(cells, self.x, self.y) for cells, _ in kinds]
-        means = [self._row_means(everyone, failed, event, wanted) for _, event in kinds]
-        return self._points(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
+        weights = [self.point_weights(cells) for cells, _ in kinds]
+        means = [self._row_means(everyone, failed, event) for _, event in kinds]
+        return _flatten(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
 
-    def _row_means(
-        self, everyone: FloatArray, failed: FloatArray, event: float, wanted: tuple[Formula, ...]
-    ) -> FloatArray:
+    def _row_means(self, everyone: FloatArray, failed: FloatArray, event: float) -> FloatArray:
         """Return the means at points of cells: a failed row is compared with all later ones."""
         x, y = self.x.point_features, self.y.point_features
         later, earlier = (y @ (self.y.apart + sign * self.y.signs) / 2 for sign in (-1, 1))
@@ -268,56 +251,43 @@ class _ConcordanceTable(Table):
         whole, signs = x @ self.x.whole, x @ self.x.signs
         compared = _turn(failed, whole, earlier) + outliving(whole)
         ordered = _turn(failed, signs, earlier) - outliving(signs)
-        return stack_averages({CONCORDANT: compared + ordered, COMPARABLE: 2 * compared}, wanted)
+        return self.select({CONCORDANT: compared + ordered, COMPARABLE: 2 * compared})
 
 
-OF_SURVIVAL = frozenset(_ConcordanceTable.statistic)
-_TABLES: dict[tuple[Formula, ...], type[Table]] = {
-    kind.statistic: kind for kind in (_KendallTable, _RiskTable)
-}
+class AucTable(OrderTable):
+    """The AUC, from a table of scores and classes: of pairs of both, how many are in order."""
 
-
-def sketch_order(
-    kernel: AnyKernel,
-    axes: tuple[Axis, Axis],
-    n: float,
-    scale: float,
-    *,
-    events: bool = False,
-) -> Sketch:
-    """Return the sketch of how two columns order pairs, on these bins of them."""
-    check_half_ties(kernel)
-    known = formulas(kernel)
-    if set(known) <= OF_SURVIVAL:
-        return combine_averages(_ConcordanceTable(*axes, n, scale, events), kernel)
-    return combine_averages(_TABLES.get(known, Table)(*axes, n, scale), kernel)
-
-
-class AucTable(Table):
-    """The AUC: of the pairs of different labels, how many are in order."""
-
-    statistic = (AUC_ORDERED, AUC_COMPARED)
+    @property
+    def _is_auc(self) -> bool:
+        """Whether it is the AUC itself, and not a function of it."""
+        is_asked = formulas(self.kernel) == (AUC_ORDERED, AUC_COMPARED)
+        return is_asked and isinstance(self.kernel, Ratio)
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
+        if not self._is_auc:
+            return super().readout(mean)
         cells = self.cells(mean)
         compared = self._compared(cells)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(compared > 0, (1 + self.agreement(cells) / compared) / 2, np.nan)
 
-    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return an interval that holds the statistic."""
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return an interval that holds the AUC."""
+        return self._ends(mean) if self._is_auc else None
+
+    def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         cells = self.cells(mean)
         compared = self._compared(cells)
         known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
         return (1 + known - unknown) / 2, (1 + known + unknown) / 2
 
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+    def points(self, mean: FloatArray) -> Points:
         """Return the points of every bin and class, NaN where the classes may be separated."""
-        found = super().points(mean, wanted)
+        found = super().points(mean)
         if self.x.ties_known:
             return found
-        low, high = self.bracket(mean)
+        low, high = self._ends(mean)
         is_known = (low > ROUNDING) & (high < 1 - ROUNDING)
         found = _center_in_bins(found, self.x.bins)
         return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
@@ -328,73 +298,60 @@ class AucTable(Table):
 
 
 @dataclass(frozen=True)
-class AucPair:
+class AucPair(KernelSketch):
     """Two scores of the same rows: a table of each, side by side."""
 
-    first: AucTable
-    second: AucTable
-    joint: tuple[Axis, ...] | None = None
+    kernel: AnyKernel
+    tables: tuple[AucTable, ...]
+    joint: tuple[Axis, ...] = ()
     """Bins of either score that are counted together, where it matters how they go together."""
-
-    statistic: ClassVar[tuple[Formula, ...]] = ()
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of both tables, and of both scores together, shape (m, r)."""
-        columns = ([0, 2], [1, 2])
-        tables = [
-            table.features(rows[:, held])
-            for table, held in zip((self.first, self.second), columns, strict=True)
-        ]
-        if self.joint is not None:
+        parts = [table.features(rows[:, [at, 2]]) for at, table in enumerate(self.tables)]
+        if self.joint:
             x, y = (axis.features(rows[:, at]) for at, axis in enumerate(self.joint))
-            together = np.einsum("mi,mj,mk->mijk", x, y, self.first.y.features(rows[:, 2]))
-            tables.append(together.reshape(len(rows), -1))
-        return np.hstack(tables)
+            together = np.einsum("mi,mj,mk->mijk", x, y, self.tables[0].y.features(rows[:, 2]))
+            parts.append(together.reshape(len(rows), -1))
+        return np.hstack(parts)
 
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the averages of which the AUCs are quotients."""
         held = self.split(mean)
-        return np.concatenate(
-            [
-                table.averages(held[at], (formula,))
-                for at, table, formula in map(self._table, wanted)
-            ],
-            axis=-1,
-        )
+        found = [
+            table.average(table.cells(held[at]), formula) for at, table, formula in self.asked()
+        ]
+        return np.stack(found, axis=-1)
 
-    def _table(self, formula: Formula) -> tuple[int, AucTable, Formula]:
-        """Return which of the tables knows a kernel, and what the kernel is there."""
-        if formula is SECOND_AUC_ORDERED:
-            return 1, self.second, AUC_ORDERED
-        return 0, self.first, formula
+    def asked(self) -> list[tuple[int, AucTable, Formula]]:
+        """Return which of the tables knows each component, and what the kernel is there."""
+        return [
+            (1, self.tables[1], AUC_ORDERED)
+            if formula is SECOND_AUC_ORDERED
+            else (0, self.tables[0], formula)
+            for formula in formulas(self.kernel)
+        ]
 
     def split(self, mean: FloatArray) -> list[FloatArray]:
         """Return the means of the features of either table, and those of both scores together."""
-        sizes = [2 * len(table.x.signs) for table in (self.first, self.second)]
-        return np.split(mean, np.cumsum(sizes), axis=-1)
+        return np.split(mean, np.cumsum([2 * table.x.size for table in self.tables]), axis=-1)
 
 
-class JointAucPair(AucPair):
+class JointAucPair(AucPair, PointSketch):
     """The same where both scores are counted together, which tells how sure the difference is."""
 
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return the points of both scores and the class, and the row means of kernels there."""
-        assert self.joint is not None
-        held, classes = self.split(mean), self.first.y.point_features
+    def points(self, mean: FloatArray) -> Points:
+        """Return the points of both scores and the class, and the row means there."""
+        held, classes = self.split(mean), self.tables[0].y.point_features
         inverse = [axis.point_inverse for axis in self.joint]
         shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
         weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
-        means = np.empty((*shape, len(wanted)))
-        for place, (at, table, formula) in enumerate(map(self._table, wanted)):
+        means = np.empty((*shape, len(self.kernel.components)))
+        for place, (at, table, formula) in enumerate(self.asked()):
             scores = _features_at(table.x, self.joint[at].points)
             found = table.row_means(table.cells(held[at]), formula, scores, classes)
             means[..., place] = np.expand_dims(found, 2 - at)
-        flat = (len(mean), -1)
-        return Points(
-            weights.reshape(flat),
-            means.reshape(*flat, len(wanted)),
-            classes=np.tile(np.arange(shape[3]), shape[1] * shape[2]),
-        )
+        return _flatten(weights, means)
 
 
 def _features_at(axis: Axis, points: FloatArray) -> FloatArray:
@@ -422,21 +379,3 @@ def _center_in_bins(points: Points, bins: int) -> Points:
         weights=np.repeat(total / 2, 2, axis=2).reshape(nodes, -1),
         row_means=means.reshape(nodes, -1, kernels),
     )
-
-
-def sketch_scores(
-    kernel: AnyKernel,
-    axes: Sequence[Axis],
-    classes: Labels,
-    n: float,
-    scale: float,
-    joint: tuple[Axis, ...] | None = None,
-) -> Sketch:
-    """Return the sketch of one or two AUCs on these bins of the scores."""
-    check_half_ties(kernel)
-    tables = [AucTable(axis, classes, n, scale) for axis in axes]
-    if len(tables) == 1:
-        return combine_averages(tables[0], kernel)
-    first, second = tables
-    pair = AucPair(first, second) if joint is None else JointAucPair(first, second, joint)
-    return combine_averages(pair, kernel)

@@ -11,7 +11,7 @@ from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.summaries.axes import PARTS, Axis, Grid, Labels, fill
-from pairgossip.summaries.features.order import Table, point_weights
+from pairgossip.summaries.features.order import Table
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class RankTable:
         x, y = self.table.x, self.table.y
         f, first = _point_ranks(x, cells[..., y.counts].sum(axis=-1), n)
         g, second = _point_ranks(y, cells[..., x.counts, :].sum(axis=-2), n)
-        weights = point_weights(cells, x, y)
+        weights = self.table.point_weights(cells)
         rows, columns = f[..., :, None], g[..., None, :]
         product = (weights * rows * columns).sum(axis=(-2, -1))
         own_x, own_y = weights.sum(axis=-1), weights.sum(axis=-2)

@@ -4,77 +4,90 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, lgamma, pi, sqrt
-from typing import ClassVar
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.kernels import AnyKernel, Formula
-from pairgossip.kernels.builtin.spread import (
-    DISTANCE,
-    GINI,
-    MIDPOINT,
-    SCATTER_SQUARED,
-    VARIANCE,
-)
-from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.features.sketch import Points, Sketch, combine_averages, stack_averages
+from pairgossip.kernels import AnyKernel, Kernel
+from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
+from pairgossip.summaries.axes import Axis, Grid
+from pairgossip.summaries.features.sketch import KernelSketch, Points, PointSketch
 
 OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
 
 
-def sketch_column(kernel: AnyKernel, axis: Axis, n: float, scale: float) -> Sketch:
-    """Return the sketch of Gini's mean difference or coefficient on these bins of its column."""
-    if isinstance(axis, Labels):
-        return combine_averages(GiniLabels(axis, scale), kernel)
-    return combine_averages(GiniBins(axis, n, scale), kernel)
+@dataclass(frozen=True)
+class Gini(PointSketch):
+    """The mean of |x - y| of numbers of which few are different: exact."""
+
+    axis: Axis
+    n: float
+    scale: float
+    kernel: AnyKernel
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return a 1 in the place of each number; of bins, powers of the offset in its bin."""
+        return self.axis.features(rows)
+
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return mean differences and means of the column, as the kernel has them."""
+        return self.select({GINI: self.difference(mean), MIDPOINT: self.middle(mean)})
+
+    def difference(self, mean: FloatArray) -> FloatArray:
+        """Return the mean difference."""
+        differences = np.abs(np.subtract.outer(self.axis.points, self.axis.points))
+        return self.scale * np.einsum("...i,ij,...j->...", mean, differences, mean)
+
+    def middle(self, mean: FloatArray) -> FloatArray:
+        """Return the mean of the column."""
+        return mean @ self.axis.points
+
+    def points(self, mean: FloatArray) -> Points:
+        """Return the points of the axis, three for the mean and variance of a bin."""
+        places, weights = self.axis.points, mean @ self.axis.point_inverse
+        known = {
+            GINI: 2 * weights @ np.abs(np.subtract.outer(places, places)),
+            MIDPOINT: places + (weights @ places)[:, None],
+        }
+        own = {GINI: np.zeros(len(places)), MIDPOINT: 2 * places}
+        return Points(weights, self.select(known), self.select(own))
 
 
 @dataclass(frozen=True)
-class GiniBins:
+class GiniBins(Gini):
     """The mean of |x - y| from counts, sums and squares per bin."""
 
-    grid: Grid
-    n: float
-    scale: float
+    axis: Grid
 
-    statistic: ClassVar[tuple[Formula, ...]] = (GINI,)
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return counts, offsets and squared offsets per bin."""
-        return self.grid.features(rows)
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
+    def difference(self, mean: FloatArray) -> FloatArray:
+        """Return the mean difference."""
         share, deviation = self._shares(mean), self._deviations(mean)
         # Of k numbers drawn evenly from a bin, the mean difference is on average about this part
         # of their standard deviation, own pairs counted; of two it is exactly this part.
         in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / (share * self.n + 2))
-        in_bin *= self.grid.widths
+        in_bin *= self.axis.widths
         near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
-        return np.clip(near, *self.bracket(mean))
+        return np.clip(near, *self._ends(mean))
 
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
-        parts, grid = self._parts(mean), self.grid
-        middle = parts[..., 0] @ grid.middles + parts[..., 1] @ grid.widths
-        return stack_averages({GINI: self.readout(mean), MIDPOINT: middle}, wanted)
+    def middle(self, mean: FloatArray) -> FloatArray:
+        """Return the mean of the column."""
+        parts = self._parts(mean)
+        return np.asarray(parts[..., 0] @ self.axis.middles + parts[..., 1] @ self.axis.widths)
 
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return three points per bin that have its mean and variance, and their row means."""
-        weights = mean @ self.grid.point_inverse
-        return _points_of_column(self.grid.points, weights, wanted)
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the interval that holds the mean difference, whatever the rows in each bin."""
+        return self._ends(mean) if isinstance(self.kernel, Kernel) else None
 
-    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the interval that holds the mean difference, whatever the rows in each bin.
+    def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the mean difference.
 
         In a bin of width w with mean offset d and variance v the mean difference is at least
         2 v / w, because |t| >= t^2 / w, and at most 2 sqrt(v / 3) (Glasser 1962), and at most that
         of numbers at the two ends.
         """
-        share, deviation, widths = self._shares(mean), self._deviations(mean), self.grid.widths
+        share, deviation, widths = self._shares(mean), self._deviations(mean), self.axis.widths
         offset = self._parts(mean)[..., 1] / np.maximum(share, _TINY)
         ends = 2 * np.maximum(0.25 - offset**2, 0.0)
         least = (share**2 * 2 * deviation**2 * widths).sum(axis=-1)
@@ -82,7 +95,7 @@ class GiniBins:
         lost = (64 + self.n) * _EPSILON
         rounded = np.sqrt(deviation**2 + lost)
         most = (share**2 * np.minimum(2 / np.sqrt(3) * rounded, ends + lost) * widths).sum(axis=-1)
-        across, rounding = self._across(mean), lost * np.abs(self.grid.edges).max()
+        across, rounding = self._across(mean), lost * np.abs(self.axis.edges).max()
         return (
             self.scale * np.maximum(across + least - rounding, 0.0),
             self.scale * (across + most + rounding),
@@ -96,8 +109,8 @@ class GiniBins:
         parts = self._parts(mean)
         share = parts[..., 0]
         # From the lowest edge on: differences stay the same, and far from zero no digits are lost.
-        middles = self.grid.middles - self.grid.edges[0]
-        sums = middles * share + self.grid.widths * parts[..., 1]
+        middles = self.axis.middles - self.axis.edges[0]
+        sums = middles * share + self.axis.widths * parts[..., 1]
         below, sums_below = np.cumsum(share, axis=-1) - share, np.cumsum(sums, axis=-1) - sums
         return 2 * (sums * below - share * sums_below).sum(axis=-1)
 
@@ -109,48 +122,7 @@ class GiniBins:
         return np.sqrt(np.clip(variance, 0.0, 0.25))
 
     def _parts(self, mean: FloatArray) -> FloatArray:
-        return mean.reshape(*mean.shape[:-1], self.grid.bins, 3)
-
-
-@dataclass(frozen=True)
-class GiniLabels:
-    """The mean of |x - y| of numbers of which few are different: exact."""
-
-    labels: Labels
-    scale: float
-
-    statistic: ClassVar[tuple[Formula, ...]] = (GINI,)
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return a 1 in the place of each number."""
-        return self.labels.features(rows)
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        values = self.labels.values
-        differences = np.abs(np.subtract.outer(values, values))
-        return self.scale * np.einsum("...i,ij,...j->...", mean, differences, mean)
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
-        known = {GINI: self.readout(mean), MIDPOINT: mean @ self.labels.values}
-        return stack_averages(known, wanted)
-
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
-        """Return the numbers themselves, and their row means."""
-        return _points_of_column(self.labels.values, mean, wanted)
-
-
-def _points_of_column(
-    places: FloatArray, weights: FloatArray, wanted: tuple[Formula, ...]
-) -> Points:
-    middles = weights @ places
-    known = {
-        GINI: 2 * weights @ np.abs(np.subtract.outer(places, places)),
-        MIDPOINT: places + middles[:, None],
-    }
-    own = {GINI: np.zeros(len(places)), MIDPOINT: 2 * places}
-    return Points(weights, stack_averages(known, wanted), stack_averages(own, wanted))
+        return mean.reshape(*mean.shape[:-1], self.axis.bins, 3)
 
 
 def spread_directions(dimension: int, count: int) -> FloatArray:
@@ -165,13 +137,12 @@ def spread_directions(dimension: int, count: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Projections:
+class Projections(KernelSketch):
     """The mean distance from the mean differences of projections."""
 
     axes: FloatArray
     parts: tuple[GiniBins, ...]
-
-    statistic: ClassVar[tuple[Formula, ...]] = (DISTANCE,)
+    kernel: AnyKernel
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of every projection, side by side."""
@@ -179,16 +150,12 @@ class Projections:
         pieces = zip(self.parts, projected.T, strict=True)
         return np.hstack([part.features(column) for part, column in pieces])
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        sizes = [3 * part.grid.bins for part in self.parts]
-        pieces = np.split(mean, np.cumsum(sizes)[:-1], axis=-1)
-        readings = [part.readout(piece) for part, piece in zip(self.parts, pieces, strict=True)]
-        return distance_factor(self.axes.shape[1]) * np.mean(readings, axis=0)
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the mean distance as often as wanted, shape (..., wanted)."""
-        return np.stack([self.readout(mean)] * len(wanted), axis=-1)
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the mean distance, for every component."""
+        pieces = np.split(mean, np.cumsum([part.axis.size for part in self.parts])[:-1], axis=-1)
+        found = [part.difference(piece) for part, piece in zip(self.parts, pieces, strict=True)]
+        distance = distance_factor(self.axes.shape[1]) * np.mean(found, axis=0)
+        return np.stack([distance] * len(self.kernel.components), axis=-1)
 
 
 def distance_factor(columns: int) -> float:
@@ -196,13 +163,8 @@ def distance_factor(columns: int) -> float:
     return sqrt(pi) * exp(lgamma((columns + 1) / 2) - lgamma(columns / 2))
 
 
-def sketch_variance(center: float, scale: float, *, errors: bool) -> Scatter:
-    """Return the sketch of a variance, with third and fourth powers if its error is wanted."""
-    return (_Variance if errors else Scatter)(center, 1, None, scale)
-
-
 @dataclass(frozen=True)
-class Scatter:
+class Scatter(KernelSketch):
     """The mean of ||x - y||^2 within clusters, up to a factor, from (share, mean, mean square).
 
     Over all pairs of a cluster with share p, sum s and sum of squares q it is 2 (p q - ||s||^2).
@@ -213,11 +175,7 @@ class Scatter:
     dimension: int
     clusters: FloatArray | None
     factor: float
-
-    @property
-    def statistic(self) -> tuple[Formula, ...]:
-        """Which kernel it is about."""
-        return (VARIANCE if self.clusters is None else SCATTER_SQUARED,)
+    kernel: AnyKernel
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return distances from the center and their squared length, per cluster."""
@@ -230,28 +188,27 @@ class Scatter:
         belongs = table[:, -1:] == self.clusters
         return (belongs[:, :, None] * moments[:, None, :]).reshape(len(table), -1)
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the scatter, for every component."""
         if self.clusters is None:
-            return self.factor * (mean[..., 1] - mean[..., 0] ** 2)
-        parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
-        share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
-        within = share * squares - (sums**2).sum(axis=-1)
-        return self.factor * within.sum(axis=-1)
-
-    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
-        """Return the statistic as often as wanted, shape (..., wanted)."""
-        return np.stack([self.readout(mean)] * len(wanted), axis=-1)
+            scatter = self.factor * (mean[..., 1] - mean[..., 0] ** 2)
+        else:
+            parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
+            share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
+            within = share * squares - (sums**2).sum(axis=-1)
+            scatter = self.factor * within.sum(axis=-1)
+        return np.stack([scatter] * len(self.kernel.components), axis=-1)
 
 
-class _Variance(Scatter):
+class Variance(Scatter, PointSketch):
     """The variance with its sampling error, from third and fourth powers as well."""
 
     def features(self, rows: FloatArray) -> FloatArray:
+        """Return the first four powers of distances from the center."""
         shifted = rows.reshape(len(rows), -1) - self.center
         return shifted ** np.arange(1, 5)
 
-    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+    def points(self, mean: FloatArray) -> Points:
         """Return three points with the moments that the powers tell, and their row means."""
         m, second, third, fourth = mean.T
         m2 = second - m**2
@@ -266,5 +223,5 @@ class _Variance(Scatter):
         row_means = offsets**2 + m2[:, None]
         return Points(
             np.stack([above, 1 - above - below, below], axis=1),
-            np.stack([row_means] * len(wanted), axis=-1),
+            np.stack([row_means] * len(self.kernel.components), axis=-1),
         )
