@@ -18,6 +18,7 @@ from pairgossip.kernels import AnyKernel
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Statistic
 from pairgossip.summaries.axes import Axis, Grid
+from pairgossip.summaries.spreading import spread_rows
 from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree, lay_tree
 
 Ends = tuple[float, float]
@@ -67,7 +68,7 @@ class Blocks:
     def spread(self) -> FloatArray:
         """Return the number of rows per cell, estimated where blocks are larger."""
         if not self.is_known:
-            return self.tree.spread(self.counts)
+            return spread_rows(self.tree, self.counts)
         cells = self.counts[..., self.tree.cells]
         return cells.reshape(*cells.shape[:-1], *self.tree.shape)
 

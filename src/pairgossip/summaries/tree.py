@@ -140,26 +140,52 @@ class Tree:
         """
         if least <= 1:
             return np.where(self.is_cell, self.gather(counts), 0)
-        # Rows are ranked by the order of the leaves; those that arrive at a block are consecutive.
         ranked = counts.reshape(*counts.shape[: counts.ndim - len(self.shape)], -1)
         below = np.cumsum(ranked[..., np.argsort(self._starts[self.cells])], axis=-1)
+        return np.subtract(*self.hold(below, least)[::-1])
+
+    def hold(self, below: IntArray, least: int) -> tuple[IntArray, IntArray]:
+        """Return which rows of a site are reported in every block, as `report` says.
+
+        Rows are ranked by the order of the leaves, so that those that arrive at a block are
+        consecutive, and so are those that stay.
+
+        Parameters
+        ----------
+        below
+            The number of rows up to every leaf, shape (..., cells).
+        least
+            The least number of rows in a block.
+
+        Returns
+        -------
+        start, stop
+            The rank of the first row, and of the first that is not reported there, shape
+            (..., size).
+        """
         first = np.zeros((*below.shape[:-1], self.size), dtype=below.dtype)
         end = first.copy()
         end[..., 0] = np.where(below[..., -1] >= least, below[..., -1], 0)
-        reported = np.zeros_like(first)
+        start, stop = first.copy(), end.copy()
         for split, halves in self._levels:
             low, high = first[..., split], end[..., split]
             middle = below[..., self._starts[halves][1::2] - 1].clip(low, high)
             rows, fewest = high - low, np.minimum(middle - low, high - middle)
             stays = np.where(rows >= _MANY * least, least, rows)
             stays = np.where(fewest >= least, 0, stays)
-            reported[..., split] = stays
             is_left = (stays > 0) & (middle - low < least)
+            start[..., split] = np.where(is_left, low, high - stays)
+            stop[..., split] = start[..., split] + stays
             low, high = low + np.where(is_left, stays, 0), high - np.where(is_left, 0, stays)
             middle = middle.clip(low, high)
             first[..., halves] = np.stack([low, middle], axis=-1).reshape(*low.shape[:-1], -1)
             end[..., halves] = np.stack([middle, high], axis=-1).reshape(*low.shape[:-1], -1)
-        return np.where(self.is_cell, end - first, reported)
+        return np.where(self.is_cell, first, start), np.where(self.is_cell, end, stop)
+
+    @cached_property
+    def depths(self) -> IntArray:
+        """How many blocks contain each block, itself left out, shape (size,)."""
+        return self.add_containing(np.ones(self.size)).astype(np.intp) - 1
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -172,7 +198,7 @@ class Tree:
         return starts
 
     def spread(self, blocks: FloatArray | IntArray) -> FloatArray:
-        """Estimate how many rows are in every cell, shape (..., *shape).
+        """Estimate how many rows are in every cell, shape (..., *shape), whatever blocks are split.
 
         By expectation-maximization: the rows of a block are spread over its cells in proportion to
         what all blocks together say of them, smoothed over neighbors (Silverman et al. 1990). The

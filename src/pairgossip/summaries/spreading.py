@@ -1,0 +1,184 @@
+"""How many rows are in every cell, estimated from the blocks in which sites report them.
+
+Rows that stay in a large block are not like the others in it: they are the outermost rows of their
+site on the side of its light half (`Tree.report`). To spread them as others are would put the rows
+of tails where most rows are, and spread, means and even medians would lean. So the rule itself is
+played: sites are drawn from a law, they report, and what they report in a block shows where rows
+are that stay there. The law is what these rows and the observed blocks say, smoothed, and so on.
+
+Nothing tells how rows lie in the outer half of a tail. There the law goes on as it falls before:
+its logarithm is as straight as the rows allow (Eilers and Marx 1996), so an exponential tail is
+continued as it is. A few rounds from a law whose tails are short are enough. With more of them,
+tails that nothing shows would grow.
+
+Sizes of sites are not known from a sum, and not needed: smaller sites report in larger blocks, so
+that the depth of observed blocks shows the size of a typical site. Nor is the least number of rows:
+the smallest number in a block takes its place; if that is twice as large, so is the typical site.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.summaries.tree import Tree
+
+_ROUNDS = 10
+"""How often sites are drawn, each time from the law that the last ones gave."""
+_DRAWN_ROWS = 4000
+"""Rows that are drawn in a round, in as many sites as they fill."""
+_FEWEST_SITES, _MOST_SITES = 4, 64
+_LARGEST_SITE = 1 << 14
+"""Largest number of rows of a site that is drawn; the outermost rows of larger ones are few."""
+_KNOTS = 64
+"""Most points of a law's logarithm; it is straight between them."""
+_STIFFNESS = 1.2e-6
+"""Weight of squared second differences at as many knots as rows would have; see `_Curve`."""
+_RIDGE = 1e-6
+"""What is added to the rows of a knot in Newton's steps, as a part of the mean, so that knots
+without rows move alike on every machine."""
+_FIRST_STEPS, _STEPS = 12, 2
+"""Newton's steps toward the first law, and toward each one after it."""
+_FARTHEST = 1.0
+"""Largest change of a logarithm in one step."""
+_LONGEST_FALL = -60.0
+"""Logarithm of the least share, as a part of the largest: rows of any block have a place."""
+
+
+def spread_rows(tree: Tree, blocks: FloatArray) -> FloatArray:
+    """Estimate how many rows are in every cell, shape (..., *shape); none leaves its block.
+
+    ``blocks`` are the rows reported in every block, shape (..., size); leading axes are classes,
+    each with a law of its own. Two columns are spread by `Tree.spread`: their tails are not seen
+    to fall in blocks of two axes.
+    """
+    rows = tree.spread(blocks)
+    if len(tree.shape) > 1:
+        return rows
+    flat = blocks.reshape(-1, tree.size)
+    found = [
+        _Report(tree, one).spread(start) if one[~tree.is_cell].any() else start
+        for one, start in zip(flat, rows.reshape(-1, *tree.shape), strict=True)
+    ]
+    return np.array(found).reshape(rows.shape)
+
+
+@dataclass(frozen=True)
+class _Report:
+    """What the sites of one class report in the blocks of one column."""
+
+    tree: Tree
+    blocks: FloatArray
+
+    def spread(self, rows: FloatArray) -> FloatArray:
+        """Return the estimate, given a first one without long tails."""
+        curve, n = _lay_curve(self.tree.shape[0]), float(self.blocks.sum())
+        logs = curve.fit(rows, np.full(curve.knots, math.log(n / curve.knots)), _FIRST_STEPS)
+        size = n / _FEWEST_SITES
+        for number in range(_ROUNDS):
+            law = curve.draw(logs)
+            drawn = self._draw(law, min(size, _LARGEST_SITE), number)
+            size = min(max(size * self._compare_depths(drawn), self._least), n)
+            rows = self._place(drawn, law)
+            logs = curve.fit(rows, logs, _STEPS)
+        return rows
+
+    @cached_property
+    def _least(self) -> int:
+        large = self.blocks[~self.tree.is_cell]
+        return max(int(large[large > 0].min()), 1)
+
+    def _draw(self, law: FloatArray, size: float, seed: int) -> _Drawn:
+        """Draw sites of this size, and let them report."""
+        rows, cells = max(round(size), self._least), len(law)
+        sites = min(max(_DRAWN_ROWS // rows, _FEWEST_SITES), _MOST_SITES)
+        numbers = np.random.default_rng(seed).random((sites, rows))
+        places = np.searchsorted(np.cumsum(law)[:-1], numbers, side="right")
+        flat = (places + cells * np.arange(sites)[:, None]).ravel()
+        counts = np.bincount(flat, minlength=sites * cells).reshape(sites, cells)
+        start, stop = self.tree.hold(np.cumsum(counts, axis=-1), self._least)
+        site, block = np.nonzero(stop > start)
+        held = (stop - start)[site, block]
+        order = np.argsort(site * rows + start[site, block], kind="stable")
+        return _Drawn(
+            np.repeat(block[order], held[order]),
+            np.repeat(np.tile(np.arange(cells), sites), counts.ravel()),
+        )
+
+    def _compare_depths(self, drawn: _Drawn) -> float:
+        """Return how many times as large sites are as those drawn: twice if one level deeper."""
+        depths = self.tree.depths
+        deeper = self.blocks @ depths / self.blocks.sum() - depths[drawn.blocks].mean()
+        return float(2.0 ** min(max(deeper, -1.0), 1.0))
+
+    def _place(self, drawn: _Drawn, law: FloatArray) -> FloatArray:
+        """Spread the rows of every block as drawn ones lie in it, and one more as the law says."""
+        parts = self.blocks / (np.bincount(drawn.blocks, minlength=self.tree.size) + 1)
+        by_law = parts / self.tree.gather(law)
+        return (
+            np.bincount(drawn.cells, parts[drawn.blocks], minlength=len(law))
+            + law * self.tree.add_containing(by_law)[self.tree.cells]
+        )
+
+
+class _Drawn(NamedTuple):
+    """Rows of drawn sites: the blocks in which they are reported, and their cells."""
+
+    blocks: IntArray
+    cells: IntArray
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """Laws whose logarithm is straight between knots, each the middle of about as many cells."""
+
+    cells: int
+
+    @cached_property
+    def knots(self) -> int:
+        """How many there are."""
+        return min(self.cells, _KNOTS)
+
+    @cached_property
+    def _owners(self) -> IntArray:
+        """The knot of every cell."""
+        return np.arange(self.cells) * self.knots // self.cells
+
+    @cached_property
+    def _bends(self) -> FloatArray:
+        """The form of squared second differences."""
+        second = np.diff(np.eye(self.knots), 2, axis=0)
+        return np.asarray(_STIFFNESS * self.knots**3 * second.T @ second)
+
+    def fit(self, rows: FloatArray, logs: FloatArray, steps: int) -> FloatArray:
+        """Return the logarithms of rows at knots that are likely and straight, by Newton's steps.
+
+        The likelihood is Poisson's. The penalty grows with the rows and with the cube of the knots,
+        so that the law is smoothed over the same part of the range, however many there are.
+        """
+        counts = np.bincount(self._owners, rows, minlength=self.knots)
+        bends, ridge = counts.sum() * self._bends, _RIDGE * counts.mean()
+        for _ in range(steps):
+            expected = np.exp(logs)
+            slope = counts - expected - bends @ logs
+            step = np.linalg.solve(np.diag(expected + ridge) + bends, slope)
+            logs = logs + step.clip(-_FARTHEST, _FARTHEST)
+        return logs
+
+    def draw(self, logs: FloatArray) -> FloatArray:
+        """Return the shares of all cells, between knots by straight lines of logarithms."""
+        middles = (np.arange(self.cells) + 0.5) * self.knots / self.cells - 0.5
+        falls = np.maximum(logs - logs.max(), _LONGEST_FALL)
+        law = np.exp(np.interp(middles, np.arange(self.knots), falls))
+        return np.asarray(law / law.sum())
+
+
+@lru_cache(maxsize=16)
+def _lay_curve(cells: int) -> _Curve:
+    """Return the laws over this number of cells, the same object every time."""
+    return _Curve(cells)
