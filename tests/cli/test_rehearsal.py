@@ -143,3 +143,26 @@ def test_advice_on_blocks_and_noise() -> None:
     assert nothing == "Blocks cost less: with epsilon = 1 there is no interval."
     (_, tested) = advise([tried(3, 0.01, p=0.04), tried(None)])
     assert tested == "Blocks cost less: with epsilon = 1 a test has no p."
+
+
+def test_groups_are_rehearsed(cli: CommandLine, parts: list[np.ndarray]) -> None:
+    """By every group, and with the names of combinations that a member does not fill."""
+    for file, part in zip(FILES, parts, strict=True):
+        lines = [f"{score},{int(sick)},{'fm'[at % 2]}" for at, (score, sick) in enumerate(part)]
+        Path(file).write_text("\n".join(["score,sick,sex", *lines]) + "\n")
+    group = 'by = "sex"\ngroups = ["f", "m"]\n'
+    Path("auc.toml").write_text(group + AUC.format("algorithm.least_cell = 5"))
+    found = cli("estimate", *FILES, "--spec", "auc.toml", "--json").json()
+    assert [one["epsilon"] for one in found["rules"]] == [None] * 4  # no noise with groups
+    assert [one["group"] for one in found["groups"]] == ["f", "m"]
+    for at, one in enumerate(found["groups"]):
+        rows = np.concatenate([part[at::2] for part in parts[:4]])
+        low, high = one["bracket"]
+        assert one["rows"] == len(rows) == 160
+        assert low <= pg.exact(rows[:, 0], "auc", labels=rows[:, 1]) <= high
+    assert (
+        "site-4 has fewer than 5 rows of sick 1, sex f (3) and sick 1, sex m (3): it would tell"
+        in found["advice"][-1]
+    )
+    shown = cli("estimate", *FILES, "--spec", "auc.toml").out
+    assert "The same of every group" in shown and "(3): it would tell all members" in shown

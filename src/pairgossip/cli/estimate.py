@@ -100,7 +100,7 @@ def estimate_command(
             options = (statistic, rows, network, parameters, groups, privacy, how, sketch, outputs)
             result, read = try_sums(specified, files, options)
             rules = try_rules(specified.spec, read, result)
-            print_result(result, rules, json=outputs.json)
+            print_result(result, rules, read, json=outputs.json)
             return 0
         statistic, how = _apply_spec(specified, statistic, how)
     arguments = arguments_among(EstimateArguments, statistic, groups, how)

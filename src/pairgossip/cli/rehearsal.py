@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import format_value, write_line, write_rows
 from pairgossip.errors import InputError
+from pairgossip.text import MOST_NAMED, clean_text, join_first
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.messages import Rows
@@ -98,11 +99,67 @@ def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
     for least in sorted({*_LEAST, *([] if own is None else [own])}):
         algorithm = replace(spec.algorithm, least_cell=least)
         yield replace(spec, algorithm=algorithm, noise=None), least == own
+    if spec.factors:
+        return  # which noise does not go with
     given = None if spec.noise is None else spec.noise.epsilon
     honest = None if spec.noise is None else spec.noise.honest
     for epsilon in sorted({_EPSILON, *([] if given is None else [given])}):
         algorithm, noise = replace(spec.algorithm, least_cell=None), SumsNoise(epsilon, honest)
         yield replace(spec, algorithm=algorithm, noise=noise), epsilon == given
+
+
+def read_groups(spec: Spec, rows: Mapping[str, Rows], own: Result) -> list[dict[str, Any]]:
+    """Return the figures of every group, from the table that the members would have."""
+    import numpy as np
+
+    from pairgossip.peer.sums.results import rounded_bracket, rounded_interval, rounded_or_none
+    from pairgossip.peer.sums.statistics import cells_of, summary_of
+
+    if spec.groups is None or own.value is None:
+        return []
+    cells = cells_of(spec)
+    total = np.sum([cells.add_up(np.array(one)) for one in rows.values()], axis=0)
+    summary, found = summary_of(spec, total[1:]), []
+    for group in spec.groups:
+        answer = summary.answer(0.95, group=group)
+        figures = {
+            "value": rounded_or_none(answer.value),
+            "sampling_error": rounded_or_none(answer.error),
+            "interval": rounded_interval(answer.low, answer.high),
+            "bracket": rounded_bracket(*answer.bracket),
+        }
+        found.append({"group": group, "rows": summary.select(group).rows, **figures})
+    return found
+
+
+def print_groups(by: str, found: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line for every group, with the widths of its bracket and interval."""
+    columns = (by, "rows", "value", "bracket", "sampling", "95 %")
+    lines = []
+    for one in found:
+        numbers = (_width(one["bracket"]), one["sampling_error"], _width(one["interval"]))
+        value = "" if one["value"] is None else format_value(one["value"], 4)
+        shown = [_show(number) for number in numbers]
+        lines.append((clean_text(one["group"]), format_value(one["rows"]), value, *shown))
+    write_rows(columns, lines, "The same of every group: widths and standard errors")
+
+
+def describe_unfilled(spec: Spec, rows: Mapping[str, Rows]) -> Iterator[str]:
+    """Say which members have too few rows of a class, group or stratum, and what follows."""
+    import numpy as np
+
+    from pairgossip.peer.sums.statistics import count_combinations
+
+    least = spec.algorithm.least_cell or 1
+    for member, own in rows.items():
+        counts = count_combinations(spec, np.array(own))
+        few = [f"{name} ({count:,})" for name, count in counts.items() if count < least]
+        if least > 1 and few:
+            yield (
+                f"{member} has fewer than {least} rows of "
+                f"{join_first(few[:MOST_NAMED], len(few))}: it would tell all members that it does "
+                "not fill every one and contribute zeros, and its rows would count as released."
+            )
 
 
 def print_rules(tried: Sequence[Tried]) -> None:

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import format_value, write_json, write_line, write_rows
-from pairgossip.cli.rehearsal import advise, print_rules
+from pairgossip.cli.rehearsal import (
+    advise,
+    describe_unfilled,
+    print_groups,
+    print_rules,
+    read_groups,
+)
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text
 
@@ -48,22 +54,39 @@ def try_sums(
     return run_programs(start_programs(specified.spec, rows), is_read_once=True), rows
 
 
-def print_result(result: Result, rules: Sequence[Tried] = (), *, json: bool) -> None:
-    """Print what members have found, what other rules would cost, and what real peers do."""
+def print_result(
+    result: Result,
+    rules: Sequence[Tried] = (),
+    rows: Mapping[str, Rows] | None = None,
+    *,
+    json: bool,
+) -> None:
+    """Print what members have found, what other rules would cost, and what real peers do.
+
+    ``rows`` are those of every member, of which groups are read.
+    """
     from pairgossip.peer.protocol.program import LEAST_MEMBERS
     from pairgossip.peer.spec.canonical_text import decode_spec
     from pairgossip.peer.spec.local_part import least_sites
 
+    spec = decode_spec(result.specification)
+    groups = read_groups(spec, rows or {}, result)
+    unfilled = [*describe_unfilled(spec, rows or {})]
     if json:
         import msgspec
 
-        more = {"rules": [one.to_json() for one in rules], "advice": advise(rules)}
+        more = {"rules": [one.to_json() for one in rules], "advice": [*advise(rules), *unfilled]}
+        more |= {"groups": groups} if groups else {}
         write_json(msgspec.to_builtins(result) | (more if rules else {}))
         return
     write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
+    if groups:
+        print_groups(clean_text(spec.by), groups)
     if rules:
         print_rules(rules)
-    if (least := least_sites(decode_spec(result.specification))) > len(result.members):
+    for sentence in unfilled:
+        write_line(clean_text(sentence, 1000))
+    if (least := least_sites(spec)) > len(result.members):
         write_line(
             f"Real peers count rows in blocks among {least} members or more only: give a file for "
             "each member, or agree on algorithm.least_cell = 1, which counts cells as they are."
