@@ -138,6 +138,23 @@ def test_parts_add_up_and_bytes_come_back() -> None:
     assert whole.select().rows == 60 and whole.select(within=False).strata is None
 
 
+def test_parts_with_other_weights_add_up() -> None:
+    x, ill, times = np.arange(8.0), np.arange(8) % 2, np.array([1, 1, 5, 5, 2, 2, 1, 1])
+    given: dict[str, Any] = {"kernel": "auc", "cells": pg.cells.Whole(0, 9), "classes": [0, 1]}
+    parts = [
+        pg.summarize(x[one], labels=ill[one], weights=times[one], **given)
+        for one in (slice(0, 4), slice(4, 8))
+    ]
+    assert [one.weights for one in parts] == [(1, 5), (1, 2)]
+    both = parts[0] + parts[1]
+    assert both == parts[1] + parts[0] == pg.summarize(x, labels=ill, weights=times, **given)
+    assert both.answer().value == pytest.approx(pg.exact(x, "auc", labels=ill, weights=times))
+    with pytest.raises(InputError, match="same weights"):
+        parts[0] + parts[0].select()
+    with pytest.raises(InputError, match="'mann-whitney' is of rows that count once"):
+        both.answer(0.95, "mann-whitney")
+
+
 def test_strata_of_one_row_are_left_out() -> None:
     x, within = np.array([1.0, 2, 5, 7, 9]), np.array([0, 0, 0, 0, 1])
     for kind in "uv":
@@ -157,7 +174,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"by": list("ffm")}, "by has 3 entries, but there are 4 rows"),
     ({"groups": ["f", "m"]}, "The groups are those of rows: give by=, too"),
     ({"by": list("ffmx"), "groups": ["f", "m"]}, "by holds 'x' in row 3"),
-    ({"within": list("aabb"), "strata": ["a", "a"]}, "name a label twice"),
+    ({"within": list("aabb"), "strata": ["a", "a"]}, "The strata name a label twice"),
+    ({"by": list("ffff"), "groups": ["f"]}, "at least two groups, but one group is declared"),
+    ({"kernel": "mann-whitney", "labels": [0, 1, 0, 1], "weights": [1] * 4}, "is of rows that cou"),
     ({"weights": [1, 2, 3, 17]}, "counts rows 1 to 16 times"),
     ({"weights": [1, 2, 3, 1.5]}, "counts rows 1 to 16 times"),
     ({"by": list("ffmm"), "least_cell": 3}, "The groups of the rows tell about them"),
@@ -186,6 +205,7 @@ def test_readings_that_groups_and_strata_do_not_have() -> None:
     with pytest.raises(InputError, match=r"'median' compares no pairs.* with within=False"):
         summary.answer(0.9, "median")
     assert summary.answer(0.9, "median", within=False).value == pytest.approx(0.5, abs=0.1)
+    assert summary.answer(0.9, group=1).value == summary.answer(0.9, group="1").value
     with pytest.raises(InputError, match="has no groups"):
         summary.select().answer(0.9, group="x")
     damaged = summary.to_bytes().replace(b"groups\x92\xa10\xa11", b"groups\x92\xa10\xa10")

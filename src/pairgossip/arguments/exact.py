@@ -1,4 +1,4 @@
-"""The arguments of `exact` and of `test`."""
+"""The arguments of `exact`, of `test`, and those that `summarize` shares with them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,26 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 @dataclass(kw_only=True)
-class StatisticArguments:
-    """The rows and the statistic of them, as `exact` documents them."""
+class RowArguments:
+    """The rows and what is asked of them, as `exact` and `summarize` document them."""
 
     data: Any
     kernel: Any
     kind: str = argument("v", noun="kind of statistic", choices=STATISTICS)
     labels: Any = None
-    groups: Any = None
     weights: Any = None
     within: Any = None
-    between: Any = None
     missing: str = argument(REFUSE, noun="treatment of missing values", choices=MISSING)
     classes: Sequence[Any] | None = None
     positive: Any = None
+
+
+@dataclass(kw_only=True)
+class StatisticArguments(RowArguments):
+    """The rows and the statistic of them, as `exact` documents them."""
+
+    groups: Any = None
+    between: Any = None
     interval: float | None = None
 
 

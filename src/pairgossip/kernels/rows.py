@@ -24,6 +24,8 @@ from pairgossip.kernels.kernel import AnyKernel, evaluate
 from pairgossip.kernels.named_tests import NamedTest
 from pairgossip.text import MOST_NAMED, format_rows, join_first, join_names
 
+_SINGLE = {"classes": "class", "groups": "group", "strata": "stratum"}
+
 
 class Rows(NamedTuple):
     """The rows that are used, column by column."""
@@ -216,19 +218,22 @@ def _take(column: Any, name: str, kept: BoolArray) -> Any:
     return as_array(column, name, objects=True)[kept]
 
 
-def check_classes(classes: Any) -> list[Any]:
-    """Return declared classes, two or more different labels, or raise `InputError`."""
+def check_classes(classes: Any, what: str = "classes") -> list[Any]:
+    """Return declared classes, two or more different labels, or raise `InputError`.
+
+    ``what`` is what they are called.
+    """
     # A set has no order, and that of its text differs from one process to the next.
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray):
-        raise InputError(f"The classes are a list of labels, such as (0, 1), not {classes!r}.")
+        raise InputError(f"The {what} are a list of labels, such as (0, 1), not {classes!r}.")
     given = [label.item() if isinstance(label, np.generic) else label for label in classes]
     if not all(isinstance(label, Hashable) for label in given):
-        raise InputError("The classes are one list of labels, not a list of lists.")
+        raise InputError(f"The {what} are one list of labels, not a list of lists.")
     if len(set(given)) < len(given):
-        raise InputError("The classes name a label twice: give each label once.")
+        raise InputError(f"The {what} name a label twice: give each label once.")
     if len(given) < 2:
-        count = "one class is" if given else "no classes are"
-        raise InputError(f"Labels need at least two classes, but {count} declared: give them all.")
+        count = f"one {_SINGLE[what]} is" if given else f"no {what} are"
+        raise InputError(f"Labels need at least two {what}, but {count} declared: give them all.")
     return given
 
 
@@ -246,7 +251,7 @@ def code_labels(
     Raise `InputError` for those that were not declared; ``owner`` says whose they are, ``describe``
     which rows hold them, and ``what`` they are. Private ones are not quoted.
     """
-    order = {label: code for code, label in enumerate(check_classes(classes))}
+    order = {label: code for code, label in enumerate(check_classes(classes, what))}
     if labels is None:
         raise InputError(
             "Classes are declared, but there are no labels: give {argument}.", "labels"

@@ -21,15 +21,8 @@ from pairgossip.kernels.weighing import check_weights
 from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.summaries.layouts import OrderQuestion
-from pairgossip.summaries.summary import (
-    EVENT,
-    LEAST_BLOCK,
-    MOST_WEIGHT,
-    OF_CLASSES,
-    Summary,
-    find_measure,
-    name_columns,
-)
+from pairgossip.summaries.summary import LEAST_BLOCK, MOST_WEIGHT, Summary
+from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
 
 _MOST_CLASSES = 64
@@ -81,7 +74,8 @@ def summarize(
         The stratum of every row, and all that there may be. Only pairs of rows in the same stratum
         are compared, as with ``exact(..., within=)``.
     weights
-        How often each row counts: whole numbers, 1 to 16.
+        How often each row counts: whole numbers, 1 to 16. Intervals are those of the rows repeated
+        as often.
 
     Every combination of class, group, stratum and weight is counted by itself, and there are at
     most 64. With a larger ``least_cell`` one that has fewer rows counts as empty: list few.
@@ -122,14 +116,14 @@ class _SummarizeRequest(SummarizeArguments):
     def __post_init__(self) -> None:
         check_declared(self)
         self.measure = find_measure(self.kernel)
-        if self.within is not None and isinstance(self.measure, OrderQuestion):
+        order = self.measure if isinstance(self.measure, OrderQuestion) else None
+        if self.within is not None and order is not None:
             raise InputError(
-                f"'{self.measure.name}' compares no pairs of rows: leave {{argument}} out.",
-                "within",
+                f"'{order.name}' compares no pairs of rows: leave {{argument}} out.", "within"
             )
-        if self.weights is not None and getattr(self.measure, "is_test", False):
+        if self.weights is not None and order is not None and order.is_test:
             raise InputError(
-                f"Test '{self.measure.name}' is of rows that count once: leave {{argument}} out.",
+                f"Test '{order.name}' is of rows that count once: leave {{argument}} out.",
                 "weights",
             )
         if 1 < self.least_cell < LEAST_BLOCK:

@@ -6,30 +6,33 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.inference.answer import check_level
-from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
+from pairgossip.kernels import Combination, Kernel
+from pairgossip.kernels.data import format_label
 from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.cells import KINDS, MOST_CELLS, Cells
 from pairgossip.summaries.intervals import LEVEL
-from pairgossip.summaries.layouts import (
-    OrderQuestion,
-    check_name,
-    find_kind,
-    find_order_question,
-    lay_out,
-)
+from pairgossip.summaries.layouts import OrderQuestion, lay_out
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.summary_reading import SummaryAnswer
+from pairgossip.summaries.summary_reading import (
+    EVENT,
+    OF_CLASSES,
+    Measure,
+    SummaryAnswer,
+    find_measure,
+    name_columns,
+)
 from pairgossip.summaries.tables import Columns, Layout, Sums
-from pairgossip.text import format_count, join_names
+from pairgossip.text import format_count
 
 MOST_WEIGHT = 16
 """Largest number of times that a row may count."""
@@ -39,10 +42,6 @@ _MOST_ROWS = 1 << 40
 """Largest number of rows in a cell; sums of more could leave the whole numbers of 64 bits."""
 _VERSION = 1
 """Version of the bytes of a summary."""
-OF_CLASSES = ("label", "cluster")
-"""Names of the column that says which class a row is of."""
-EVENT = "event?"
-"""Name of the column that says whether an event was seen."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,6 +97,9 @@ class Summary:
         """Return the summary of the rows of both."""
         if not isinstance(other, Summary):
             return NotImplemented
+        if self.weights is not None and other.weights is not None:
+            weights = tuple(sorted({*self.weights, *other.weights}))
+            self, other = self._with_weights(weights), other._with_weights(weights)
         for name in _HEAD:
             own, others = getattr(self, name), getattr(other, name)
             if own != others:
@@ -106,6 +108,19 @@ class Summary:
                     f"{others}: summarize both with the same arguments."
                 )
         return replace(self, counts=self.counts + other.counts)
+
+    def _with_weights(self, weights: tuple[int, ...]) -> Self:
+        """Return the summary with more weights, which no rows have."""
+        places = [weights.index(one) for one in self.weights or ()]
+        at = sum(getattr(self, name) is not None for name in _FACTORS[:-1])
+        parts = []
+        for part in self.layout.split(self.counts):
+            shape = (*part.shape[:at], len(weights), *part.shape[at + 1 :])
+            more = np.zeros(shape, dtype=np.int64)
+            more[(slice(None),) * at + (places,)] = part
+            parts.append(more.ravel())
+        counts = np.concatenate(parts)
+        return replace(self, weights=weights, counts=counts).with_counts(counts)
 
     def __radd__(self, other: object) -> Self:
         """Begin a sum: ``sum(summaries)`` adds to 0."""
@@ -162,9 +177,9 @@ class Summary:
         numbers, least = self.counts[self.counts != 0], self.least_cell
         if not (
             (least == 1 or least >= LEAST_BLOCK)
+            and all(one < other for one, other in pairwise(self.classes or ()))
             and all(map(_are_names, (self.groups, self.strata)))
-            and (self.weights is None or set(self.weights) <= set(range(1, MOST_WEIGHT + 1)))
-            and list(self.weights or ()) == sorted(set(self.weights or ()))
+            and (self.weights is None or is_list_of_weights(self.weights))
             and self.kind in ("u", "v")
             and math.prod(one.lay().bins for one in self.cells) <= MOST_CELLS
             and self.counts.shape == self._shape
@@ -193,7 +208,7 @@ class Summary:
         first, *others = self.layout.tables
         return (self.layout.counts,) if others else first.shape_of(self.least_cell)
 
-    def select(self, group: str | None = None, *, within: bool = True) -> Self:
+    def select(self, group: Any = None, *, within: bool = True) -> Self:
         """Return the summary of one group of rows, or of all: without groups and weights.
 
         Parameters
@@ -203,10 +218,12 @@ class Summary:
         within
             False to leave strata out, too: all pairs of rows are compared then.
         """
-        if group is not None and self.groups is None:
-            raise InputError("This summary has no groups: leave {argument} out.", "group")
-        if group is not None and group not in (self.groups or ()):
-            raise unknown_name("group", group, self.groups or ())
+        if group is not None:
+            group = format_label(group)
+            if self.groups is None:
+                raise InputError("This summary has no groups: leave {argument} out.", "group")
+            if group not in self.groups:
+                raise unknown_name("group", group, self.groups)
         times = {
             "groups": [int(group in (None, one)) for one in self.groups or ()],
             "weights": self.weights or (),
@@ -232,7 +249,7 @@ class Summary:
         *,
         column: int | None = None,
         kind: str | None = None,
-        group: str | None = None,
+        group: Any = None,
         within: bool = True,
     ) -> SummaryAnswer:
         """Return a statistic with its sampling error, its interval, and what is certain.
@@ -265,6 +282,11 @@ class Summary:
         """
         level = check_level(level)
         measure = find_measure(self.reading if reading is None else reading)
+        if self.weights is not None and isinstance(measure, OrderQuestion) and measure.is_test:
+            raise InputError(
+                f"Test '{measure.name}' is of rows that count once, and these have weights: read "
+                "another statistic."
+            )
         part = self.select(group, within=within)
         found, positive = part._read(measure, column, kind or self.kind, level)
         kernel = measure if isinstance(measure, Kernel | Combination) else None
@@ -336,7 +358,12 @@ class Summary:
 
     def _check(self, measure: Measure, classes: Labels | None) -> None:
         if self.strata is not None and isinstance(measure, OrderQuestion):
-            raise refuse_strata(measure)
+            raise InputError(
+                f"'{measure.name}' compares no pairs of rows, so that strata mean nothing to it: "
+                "read it of all rows with {argument}.",
+                "within",
+                False,
+            )
         two = isinstance(measure, OrderQuestion) or any(
             part.two_classes for part in measure.components
         )
@@ -403,7 +430,6 @@ _LATER = ("groups", "strata", "weights")
 """Attributes that bytes hold only where there are any."""
 _FACTORS = ("classes", *_LATER)
 """Attributes that list the values of a factor, in the order of their axes."""
-Measure = Kernel | Combination | OrderQuestion
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -429,6 +455,12 @@ def _number(names: Sequence[str] | None) -> Labels | None:
     return None if names is None else Labels(np.arange(float(len(names))))
 
 
+def is_list_of_weights(weights: Sequence[int]) -> bool:
+    """Return whether these can be the weights of rows, from the least on."""
+    allowed = range(1, MOST_WEIGHT + 1)
+    return list(weights) == [one for one in allowed if one in weights] and len(weights) > 0
+
+
 def _are_names(names: Sequence[str] | None) -> bool:
     """Return whether these can be the names of groups or strata, all different, if any are."""
     if names is None:
@@ -436,47 +468,6 @@ def _are_names(names: Sequence[str] | None) -> bool:
     return 0 < len(names) == len(set(names)) and all(one.isprintable() for one in names)
 
 
-def refuse_strata(measure: OrderQuestion) -> InputError:
-    """Build the error for a statistic that knows no pairs of rows."""
-    return InputError(
-        f"'{measure.name}' compares no pairs of rows, so that strata mean nothing to it: read it "
-        "of all rows with {argument}.",
-        "within",
-        False,
-    )
-
-
 def _restore_cells(kind: str, *numbers: float) -> Cells:
     make: Callable[..., Cells] = KINDS[kind]
     return make(numbers) if kind == "Edges" else make(*numbers)
-
-
-def find_measure(name: Any) -> Measure:
-    """Return the kernel or statistic of order of this name, if it is read from counts."""
-    if isinstance(name, Kernel | Combination) and name == as_kernel(name.name):
-        name = name.name
-    if not isinstance(name, str):
-        raise InputError(
-            "A summary is read by name, so that others can read it too: give the name of a kernel "
-            "or statistic, such as 'auc' or 'median'."
-        )
-    question = find_order_question(name)
-    if question is not None:
-        return question
-    check_name(name)
-    kernel = as_kernel(canonical(name))
-    kind = find_kind(kernel)
-    if kind is None or kind == "distance":
-        known = (one for one in sorted(CATALOG) if one != "distance")
-        others = [one for one in known if find_kind(as_kernel(one)) is not None]
-        raise InputError(
-            f"'{kernel.name}' is not read from counts: use exact, or one of {join_names(others)}."
-        )
-    return kernel
-
-
-def name_columns(measure: Measure) -> tuple[str, ...]:
-    """Return the names of the columns that a statistic takes."""
-    columns = measure.columns
-    assert columns is not None
-    return columns

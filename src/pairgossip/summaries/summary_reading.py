@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
+from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer
+from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
 from pairgossip.summaries.bounds import Ends
-from pairgossip.text import format_alike
+from pairgossip.summaries.layouts import OrderQuestion, check_name, find_kind, find_order_question
+from pairgossip.text import format_alike, join_names
 
-_FINE = 256
-"""Of more cells, those beyond all rows are left out."""
+Measure = Kernel | Combination | OrderQuestion
+OF_CLASSES = ("label", "cluster")
+"""Names of the column that says which class a row is of."""
+EVENT = "event?"
+"""Name of the column that says whether an event was seen."""
+
 _LEAST_P = 1e-300
 """Below it, a p is not told from 0."""
 _OPEN = 0.25
@@ -72,3 +79,34 @@ class SummaryAnswer(Answer):
 def _spell(p: float) -> str:
     """Write a p that is known no better than to be small as such."""
     return f"< {_LEAST_P:g}" if p < _LEAST_P else f"{p:.3g}"
+
+
+def find_measure(name: Any) -> Measure:
+    """Return the kernel or statistic of order of this name, if it is read from counts."""
+    if isinstance(name, Kernel | Combination) and name == as_kernel(name.name):
+        name = name.name
+    if not isinstance(name, str):
+        raise InputError(
+            "A summary is read by name, so that others can read it too: give the name of a kernel "
+            "or statistic, such as 'auc' or 'median'."
+        )
+    question = find_order_question(name)
+    if question is not None:
+        return question
+    check_name(name)
+    kernel = as_kernel(canonical(name))
+    kind = find_kind(kernel)
+    if kind is None or kind == "distance":
+        known = (one for one in sorted(CATALOG) if one != "distance")
+        others = [one for one in known if find_kind(as_kernel(one)) is not None]
+        raise InputError(
+            f"'{kernel.name}' is not read from counts: use exact, or one of {join_names(others)}."
+        )
+    return kernel
+
+
+def name_columns(measure: Measure) -> tuple[str, ...]:
+    """Return the names of the columns that a statistic takes."""
+    columns = measure.columns
+    assert columns is not None
+    return columns

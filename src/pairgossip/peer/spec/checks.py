@@ -203,8 +203,8 @@ def _check_words(key: str, words: list[str]) -> None:
         raise InputError(f"{key} must list two words or more, all that there may be.")
     if (repeated := _find_repeated(words)) is not None:
         raise InputError(f"{key} lists '{repeated}' twice: list it once.")
-    if not all(name and name == name.strip() for name in words):
-        raise InputError(f"{key} lists a word that is empty or has blanks around it.")
+    if not all(name and name == name.strip() and name.isprintable() for name in words):
+        raise InputError(f"{key} lists a word that is empty, has blanks around it or line breaks.")
 
 
 def _check_whole(whole: Any, columns: list[str]) -> None:

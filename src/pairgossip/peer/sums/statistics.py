@@ -28,7 +28,8 @@ from pairgossip.peer.sums.results import (
 from pairgossip.summaries.cells import choose_cells
 from pairgossip.summaries.noisy import find_noisy, rows_for_interval
 from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.summary import EVENT, Summary
+from pairgossip.summaries.summary import Summary
+from pairgossip.summaries.summary_reading import EVENT
 from pairgossip.summaries.tables import MOST_CELLS, Layout, Sums
 from pairgossip.text import format_count, join_names
 
