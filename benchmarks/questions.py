@@ -13,12 +13,12 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.overlaps import Snapshot
 from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE, registers_of
 from pairgossip.peer.bookkeeping.releases import (
     prepare_release,
     tell_release,
 )
+from pairgossip.peer.bookkeeping.snapshots import Snapshot
 
 EVEN = np.linspace(0.0, 1.0, 257)
 NEW = 10

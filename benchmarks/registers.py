@@ -22,12 +22,12 @@ import numpy as np
 from benchmarks.questions import own_register
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.overlaps import Snapshot
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.releases import (
     prepare_release,
     tell_release,
 )
+from pairgossip.peer.bookkeeping.snapshots import Snapshot
 
 SIZES = (140, 1_000, 10_000)
 DRAWS = 3

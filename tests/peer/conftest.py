@@ -29,3 +29,11 @@ def hasty_services() -> Iterator[None]:
         patch.setattr("pairgossip.peer.service.service._TICK", 0.1)
         patch.setattr("pairgossip.peer.service.service._LINGER", 0.05)
         yield
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a data file in a folder of its own, for a user without releases."""
+    monkeypatch.setenv("PAIRGOSSIP_RELEASES", str(tmp_path / "state" / "releases"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data" / "a.csv"

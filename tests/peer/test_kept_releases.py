@@ -10,7 +10,9 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping import overlaps, row_names
 from pairgossip.peer.bookkeeping.registers import Outcome, hold_registers
+from pairgossip.peer.bookkeeping.row_names import NamedColumn
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble
@@ -163,6 +165,43 @@ def test_rows_that_a_peer_has_are_not_added_again(tmp_path: Path) -> None:
     tell_releases(home)  # and its two tables do not refuse each other
 
 
+def test_what_was_killed_before_it_was_done_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = make(tmp_path, "first", write(tmp_path / "a.csv"))
+    new = write(tmp_path / "new.csv", RNG.random(20))
+    with monkeypatch.context() as patch:
+
+        def end(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr("pairgossip.peer.storage.growth._rename", end)
+        with pytest.raises(KeyboardInterrupt):
+            request_growth(home, new)
+    assert not home.next_data.exists()
+    tell_releases(home)  # the rows that were not added are not told
+    assert outcomes(home)[-1] == ["prepared"]
+    request_growth(home, new)
+    assert len(noted_registers(home)) == 4
+    tell_releases(home)
+    with pytest.raises(InputError, match="Column 'risk' of 20 of these rows went out"):
+        request_growth(home, new)
+
+
+def test_rows_are_read_and_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    usual = row_names.name_column
+
+    def noting(secret: bytes, values: FloatArray) -> NamedColumn:
+        calls.append(len(values))
+        return usual(secret, values)
+
+    monkeypatch.setattr(overlaps, "name_column", noting)
+    make(tmp_path, "first", write(tmp_path / "a.csv"))
+    make(tmp_path, "second", tmp_path / "a.csv")
+    assert calls == [60] * 4  # risk and died, of each
+
+
 def test_other_kinds_of_runs_say_what_went_out_before(tmp_path: Path) -> None:
     data, said = write(tmp_path / "a.csv"), list[str]()
     tell_releases(make(tmp_path, "first", data))
@@ -233,14 +272,27 @@ def test_of_two_studies_that_were_made_one_is_told(members: list[Home], tmp_path
     tell_releases(second)
     rounds, has_card = first_card(members[0])
     assert not has_card
-    assert "and with a second release others can subtract" in (rounds.refusal() or "")
+    refusal = rounds.refusal() or ""
+    assert "Column 'risk' of 60 of these rows went out on " in refusal
+    assert "read the kept table" in refusal
+    assert refusal.endswith("or make this peer again with peer init --visible.")
 
 
 def test_one_register_out_of_reach_is_no_reason_to_stop(members: list[Home]) -> None:
     beside = noted_registers(members[0])[0]
+    copy = beside.read_bytes()
     beside.unlink()
     _, has_card = first_card(members[0])
     assert has_card and not beside.exists()
+    beside.write_bytes(copy)
+    beside.chmod(0o600)
+    assert outcomes(members[0])[0] == ["prepared"]
+    first_card(members[0])  # a restart is enough for others who use the same data to see it
+    assert outcomes(members[0])[0] == ["bit"]
+    settle_release(members[0], "no table")
+    beside.write_bytes(copy)
+    settle_release(members[0], "table")  # of rows that waited
+    assert outcomes(members[0])[0] == ["table"]
 
 
 def test_the_commands_say_what_is_noted(
@@ -258,7 +310,7 @@ def test_the_commands_say_what_is_noted(
         f"{tmp_path.resolve()}/kept/r notes what is released of these rows, and knows them by "
         in said
     )
-    assert "their lines and values (--id names a column of ids)." in said
+    assert "their lines and values: a later file of the same people may not be recognized." in said
     home = Home(tmp_path / "one")
     tell_releases(home)
     unit = cli("peer", "unit", "--home", "one").out

@@ -1,19 +1,24 @@
-"""How rows of an earlier release are found again: by ids, whole lines, or values of columns."""
+"""How rows of an earlier release are found again, and what both releases would tell of people.
+
+Rows are found by ids, whole lines, or values of columns. Once they are, three things tell of single
+people: a column that is in both releases; totals of both that differ by few rows; and a class of
+one that is a function of a column of the other, since its totals are points of that column's law.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.registers import OUTCOMES, Register, Release
+from pairgossip.peer.bookkeeping.registers import OUTCOMES, Neighbor, Reason, Register, Release
 from pairgossip.peer.bookkeeping.row_names import (
     NamedColumn,
     Names,
@@ -21,98 +26,67 @@ from pairgossip.peer.bookkeeping.row_names import (
     name_column,
     name_lines,
 )
+from pairgossip.peer.bookkeeping.snapshots import Combined, Snapshot, count_difference
 from pairgossip.tables import STANDARD_INPUT
-from pairgossip.text import join_names
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The rows that a site would release, complete in all columns."""
-
-    source: Path
-    """The operator's data file, whatever copy of it the rows were read from."""
-    columns: Mapping[str, FloatArray]
-    """Those that are counted in cells."""
-    classes: Mapping[str, FloatArray] = field(default_factory=dict)
-    """Labels, groups and strata, in their agreed codes."""
-    ids: Sequence[str] | None = None
-    """Of people, if the operator names a column of them."""
-    same: Sequence[Sequence[str]] = ()
-    """Columns that are functions of one another and count as one."""
-    lines: Sequence[bytes] = ()
-    """Whole lines of the file, where there are no ids."""
-    least_cell: int = 3
-    """Least number of rows that is counted."""
-    _named: dict[bytes, NamedRows] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """By secret, since a million rows take seconds to name."""
-
-    def name(self, secret: bytes) -> NamedRows:
-        """Name the rows, once for each secret."""
-        if secret not in self._named:
-            self._named[secret] = NamedRows.of(secret, self)
-        return self._named[secret]
-
-    @property
-    def totals(self) -> tuple[int, ...]:
-        """How many rows there are, and how many of each class, group and stratum together."""
-        rows = len(next(iter(self.columns.values())))
-        if not self.classes or not rows:
-            return (rows,)
-        codes = np.stack(list(self.classes.values()))
-        return (rows, *np.unique(codes, axis=1, return_counts=True)[1].tolist())
-
-    def names_alike(self, name: str) -> set[str]:
-        """Return all names under which a column may have been released."""
-        return {name}.union(*(group for group in self.same if name in group))
 
 
 class Overlap(NamedTuple):
-    """A release of columns of the same rows."""
+    """A release of the same rows."""
 
     release: Release
     columns: tuple[str, ...]
-    """As they are called now; none where other columns of nearly the same rows were released."""
+    """Of the same columns: as they are called now. Of totals: the other study's classes that are
+    not in this file. Of a function: the column of this study, and that of the other."""
     rows: int | None
     """About how many of these rows; None where that cannot be told, so that it may be all."""
     is_same_file: bool
     """Whether they were read from the same file, which has one ledger."""
+    reason: Reason = "columns"
+
+    @property
+    def neighbor(self) -> Neighbor:
+        """What another release keeps of it."""
+        return Neighbor(self.release.key, self.columns, self.rows, self.reason)
 
     def sentence(self) -> str:
         """Say what was released."""
+        old, names = self.release, [f"'{name}'" for name in self.columns]
         rows = "these rows" if self.rows is None else f"{self.rows:,} of these rows"
-        old = self.release
-        if not self.columns:
-            return (
-                f"Other columns of {rows} went out on {old.when[:10]} to study {old.study[:12]}, "
-                f"but one or a few rows differ"
-            )
-        noun = "Column" if len(self.columns) == 1 else "Columns"
-        names = join_names([f"'{name}'" for name in self.columns])
+        subject, clause = f"Column{'s' * (len(names) > 1)} {', '.join(names)}", ""
+        if self.reason == "totals":
+            subject = "Other columns"
+            clause = ", and totals of the two tables differ by one or a few rows"
+        elif self.reason == "function":
+            subject = f"Column {names[1]}"
+            clause = f", and it and {names[0]} tell each other"
+        elif old.is_told:
+            clause = f" as {OUTCOMES[old.outcome]}"
         if not old.is_told:
-            return f"{noun} {names} of {rows} will be told by this peer already"
-        return (
-            f"{noun} {names} of {rows} went out on {old.when[:10]} to study {old.study[:12]} as "
-            f"{OUTCOMES[old.outcome]}"
-        )
+            return f"{subject} of {rows} will be told by this peer already{clause}"
+        when, study = old.when[:10], old.study[:12]
+        return f"{subject} of {rows} went out on {when} to study {study}{clause}"
 
     @property
     def remedy(self) -> str:
         """What to do instead of a second release."""
-        if not self.columns:
-            return "take the same rows"
-        if self.release.outcome in ("table", "bit"):
+        if self.reason == "function":
+            return f"leave '{self.columns[0]}' out"
+        if self.reason == "totals":
+            names = ", ".join(f"'{name}'" for name in self.columns)
+            compare = f", or put {names} of that study into this file to be compared"
+            return f"take the same rows and classes{compare if names else ''}"
+        if self.release.outcome != "no table":
             return f"read the kept table {self.release.table} (peer result --reading)"
         return "take rows that were not asked for before"
 
-    def refusal(self) -> str:
-        """Say why not again, and what to do instead."""
-        is_unsure = self.rows is None and self.release.ids
+    def refusal(self, *, is_late: bool = False) -> str:
+        """Say why not again, and what to do instead; late if a peer was made already."""
+        is_unsure = self.rows is None and self.release.ids and not is_late
         by_ids = ", or --id if they are other rows: then they are known by ids" if is_unsure else ""
+        accept = "make this peer again with peer init --visible" if is_late else "give --visible"
         return (
             f"{self.sentence()}, and with a second release others can subtract: {self.remedy}, or "
-            f"give --visible{by_ids}."
+            f"{accept}{by_ids}."
         )
 
 
@@ -121,6 +95,8 @@ class NamedRows:
     """A snapshot under the names of one secret."""
 
     snapshot: Snapshot
+    secret: bytes
+    combined: Combined
     columns: Mapping[str, NamedColumn]
     ids: Names
     lines: NamedColumn
@@ -137,6 +113,8 @@ class NamedRows:
             source = hashlib.blake2b(path, key=secret, digest_size=16).hexdigest()
         return cls(
             snapshot,
+            secret,
+            snapshot.combine(list(snapshot.classes)) or snapshot.combine_all(),
             {name: name_column(secret, values) for name, values in every.items()},
             np.sort(hash_names(secret, ids)),
             name_lines(secret, snapshot.lines),
@@ -144,22 +122,61 @@ class NamedRows:
         )
 
     def find(self, register: Register) -> list[Overlap]:
-        """Return releases of columns of these rows."""
-        found = (
-            Overlap(old, *self._compare(old), old.source == self.source != "")
-            for old in register.releases
-        )
-        return [one for one in found if one.columns or self._differs_by_few(one)]
+        """Return releases beside which one of these rows tells of single people."""
+        return [one for old in register.releases for one in self._find(old)]
 
-    def _differs_by_few(self, one: Overlap) -> bool:
-        """Return whether rows of another table are missing, so few that its totals tell of them."""
-        old, mine = one.release, self.snapshot
-        if one.rows is None or old.has_noise:
-            return False
-        least = max(old.least_cell, mine.least_cell)
-        theirs, own = old.totals, mine.totals
-        both = zip(theirs, own, strict=True) if len(theirs) == len(own) else [(theirs[0], own[0])]
-        return any(0 < abs(a - b) < least for a, b in both)
+    def _find(self, old: Release) -> Iterator[Overlap]:
+        columns, rows = self._compare(old)
+        is_same_file = old.source == self.source != ""
+        if columns:
+            yield Overlap(old, columns, rows, is_same_file)
+        elif (rows is not None or is_same_file) and not old.has_noise:
+            least = max(old.least_cell, self.snapshot.least_cell)
+            difference, missing = self._compare_totals(old)
+            if 0 < difference < least and rows is not None:
+                yield Overlap(old, missing, rows, is_same_file, "totals")
+            elif function := self._find_function(old):
+                yield Overlap(old, function, rows, is_same_file, "function")
+
+    def _compare_totals(self, old: Release) -> tuple[int, tuple[str, ...]]:
+        """Return the least difference of totals, 0 aside, and which classes are not in this file.
+
+        If there are such classes, or none that were counted, any total is compared with any.
+        """
+        missing = tuple(name for name in old.classes if self.snapshot.combine([name]) is None)
+        others = None if missing else self.snapshot.combine(old.classes)
+        totals = np.array(old.totals)
+        if others is not None:
+            names = np.frombuffer(old.combinations, "<u8").tolist()
+            noted = dict(zip(names, old.totals, strict=True))
+            here = hash_names(self.secret, others.entries).tolist()
+            if set(here) & set(names):
+                lost = [noted[name] for name in names if name not in here]
+                known = np.array([*(noted.get(name, 0) for name in here), *lost])
+                padded = Combined(
+                    [*others.entries, *[b""] * len(lost)],
+                    others.of_rows,
+                    np.append(others.totals, np.zeros(len(lost), dtype=np.intp)),
+                )
+                return count_difference(known, self.combined, padded), ()
+        own = self.combined.totals
+        differences = abs(np.append(totals, totals.sum())[:, None] - np.append(own, own.sum()))
+        return int(np.min(differences[differences > 0], initial=len(self.snapshot) + 1)), missing
+
+    def _find_function(self, old: Release) -> tuple[str, ...]:
+        """Return a column and classes of the two studies that are a function of it, or nothing.
+
+        Classes that the other study counted beside the column tell nothing new.
+        """
+        mine = self.snapshot
+        for name, other in product(mine.classes, old.columns):
+            column = None if name in old.values else mine.read_numbers(other)
+            if column is not None and mine.follows(name, column):
+                return name, other
+        for name, other in product(mine.columns, old.classes):
+            if other not in mine.classes and mine.follows(other, mine.columns[name]):
+                return name, other
+        return ()
 
     def _compare(self, old: Release) -> tuple[tuple[str, ...], int | None]:
         """Return which columns are in a release, of how many of these rows.
@@ -194,7 +211,10 @@ def name_rows(
     places: Sequence[Path], registers: Mapping[Path, Register], snapshot: Snapshot
 ) -> dict[Path, NamedRows]:
     """Name a snapshot as each register does; refuse if one is missing that another speaks of."""
-    named = {place: snapshot.name(one.secret) for place, one in registers.items()}
+    for one in registers.values():
+        if one.secret not in snapshot.named:
+            snapshot.named[one.secret] = NamedRows.of(one.secret, snapshot)
+    named = {place: snapshot.named[one.secret] for place, one in registers.items()}
     is_known = any(
         old.source == named[place].source != "" and old.is_told
         for place, one in registers.items()

@@ -15,14 +15,27 @@ from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE
 from pairgossip.peer.bookkeeping.row_names import ColumnNames
 from pairgossip.peer.bookkeeping.sealed import SealedFiles, sync_file
 
-Outcome = Literal["prepared", "bit", "zeros", "no table", "table"]
+Outcome = Literal["prepared", "bit", "no table", "table"]
 """What came of a release: nothing was told yet; only its first bit, as far as is known; ..."""
 OUTCOMES: Mapping[Outcome, str] = {
+    "prepared": "nothing yet",
     "bit": "a table, unless only the first bit of it was told",
-    "zeros": "zeros, its rows left out",
     "no table": "a table that was not made",
     "table": "a table",
 }
+"""In words, and in the order in which one comes after the other."""
+Reason = Literal["columns", "totals", "function"]
+"""Why two releases of the same rows tell of single people: columns of both are the same, or their
+totals differ by few rows, or a class of one is a function of a column of the other."""
+
+
+class Neighbor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A release of the same rows that was only prepared when another was."""
+
+    key: str
+    columns: tuple[str, ...]
+    rows: int | None
+    reason: Reason
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,10 +63,17 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     lines: ColumnNames
     """Of whole lines of the file."""
     totals: tuple[int, ...]
-    """How many rows there are, and how many of each class."""
+    """How many rows there are of each combination of classes."""
+    combinations: bytes
+    """The names of these, in the same order."""
     least_cell: int
-    beside: tuple[str, ...] = ()
-    """Keys of releases of the same rows that were only prepared, as this one was then."""
+    beside: tuple[Neighbor, ...] = ()
+    """Releases of the same rows that were only prepared, as this one was then."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Labels, groups and strata."""
+        return tuple(name for name in self.values if name not in self.columns)
 
     @property
     def is_told(self) -> bool:

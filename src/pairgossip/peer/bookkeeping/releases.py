@@ -15,15 +15,15 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.overlaps import Overlap, Snapshot, name_rows
+from pairgossip.peer.bookkeeping.overlaps import Overlap, name_rows
 from pairgossip.peer.bookkeeping.places import make_folders
 from pairgossip.peer.bookkeeping.registers import (
+    OUTCOMES,
     Outcome,
     Register,
     Release,
@@ -31,13 +31,9 @@ from pairgossip.peer.bookkeeping.registers import (
     hold_registers,
     store_release,
 )
-from pairgossip.peer.bookkeeping.row_names import rank_correlation
+from pairgossip.peer.bookkeeping.row_names import hash_names
+from pairgossip.peer.bookkeeping.snapshots import Snapshot
 from pairgossip.text import join_names
-
-_ALIKE = 0.99
-"""Rank correlation from which one column tells the other."""
-_FEWEST = 10
-"""Rows of which that can be said."""
 
 
 def find_releases(
@@ -107,14 +103,15 @@ def prepare_release(
                 when=_now(),
                 outcome="prepared",
                 table=str(table),
-                is_visible=is_visible,
+                is_visible=is_visible and any(found.values()),
                 source=rows.source,
                 ids=rows.ids.astype("<u8").tobytes(),
                 values={name: one.kept for name, one in rows.columns.items()},
                 lines=rows.lines.kept,
-                totals=snapshot.totals,
+                totals=tuple(rows.combined.totals.tolist()),
+                combinations=hash_names(rows.secret, rows.combined.entries).astype("<u8").tobytes(),
                 least_cell=snapshot.least_cell,
-                beside=tuple(one.release.key for one in found[place]),
+                beside=tuple(one.neighbor for one in found[place]),
             )
             store_release(place, registers[place], release)
     return key
@@ -134,7 +131,7 @@ def tell_release(
     by this peer itself, whose keys are ``own``, or by members of the same study, such as on one
     machine: their rows are in one table. Nothing comes of a release that is not told, and what came
     of one stays. One of the registers may be out of reach, such as that beside data on another
-    disk.
+    disk: it learns of it by whatever is noted later, if only "prepared".
     """
     with hold_registers(places) as registers:
         mine = {
@@ -149,34 +146,19 @@ def tell_release(
                 f"The register of releases that knows this peer's rows is not there ({names}): put "
                 f"it back, since nothing is told that is not noted."
             )
-        for place, one in mine.items():
-            told = one
-            if outcome == "bit" and not one.is_told:
+        when = min((one.when for one in mine.values() if one.is_told), default="")
+        if not when and outcome == "bit":
+            for place, one in mine.items():
                 others = _told_meanwhile(registers[place], one, own, members)
-                _permit(others, one.has_noise, one.is_visible)
-                told = msgspec.structs.replace(one, outcome="bit", when=_now())
-            elif one.outcome == "bit":
-                told = msgspec.structs.replace(one, outcome=outcome)
-            mine[place] = told
+                _permit(others, one.has_noise, one.is_visible, is_late=True)
+            when = _now()
+        if not when:
+            return
+        known = max([outcome, *(one.outcome for one in mine.values())], key=list(OUTCOMES).index)
         for place, one in mine.items():
-            store_release(place, registers[place], one)
-
-
-def refuse_functions(snapshot: Snapshot) -> None:
-    """Refuse columns of which one tells the other; functions that go up and down are not found.
-
-    For columns that are counted in tables of their own.
-    """
-    if min(map(len, snapshot.columns.values())) < _FEWEST:
-        return  # of few rows, columns agree by chance
-    for (one, values), (other, others) in combinations(snapshot.columns.items(), 2):
-        correlation = rank_correlation(values, others)
-        if abs(correlation) > _ALIKE and other not in snapshot.names_alike(one):
-            raise InputError(
-                f"Columns '{one}' and '{other}' have a rank correlation of {correlation:.3f}, so "
-                f"their tables are two of one column: leave one out, "
-                f"or declare them with --same {one},{other} (same in peer.toml)."
-            )
+            told = one if one.is_told else msgspec.structs.replace(one, when=when)
+            told = msgspec.structs.replace(told, outcome=known)
+            store_release(place, registers[place], told)
 
 
 def _told(overlaps: Iterable[Overlap], own: Collection[str] = ()) -> list[Overlap]:
@@ -189,23 +171,33 @@ def _told_meanwhile(
     register: Register, mine: Release, own: Collection[str], members: Collection[str]
 ) -> list[Overlap]:
     """Return releases of others that were only prepared when this one was."""
-    return _told(
-        Overlap(old, mine.columns, None, old.source == mine.source != "")
-        for old in register.releases
-        if (old.key in mine.beside or mine.key in old.beside)
-        and old.key not in own
-        and not (old.study == mine.study and old.peer in members)
-    )
+    beside = {one.key: one for one in mine.beside}
+    found = []
+    for old in register.releases:
+        if old.key in own or (old.study == mine.study and old.peer in members):
+            continue
+        theirs = {one.key: one for one in old.beside}
+        if (one := beside.get(old.key)) is not None:
+            columns = one.columns
+        elif (one := theirs.get(mine.key)) is not None:
+            columns = one.columns[::-1] if one.reason == "function" else one.columns
+        else:
+            continue
+        is_same_file = old.source == mine.source != ""
+        found.append(Overlap(old, columns, one.rows, is_same_file, one.reason))
+    return _told(found)
 
 
-def _permit(overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool) -> list[str]:
+def _permit(
+    overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool, *, is_late: bool = False
+) -> list[str]:
     """Refuse releases after others, unless the operator accepts it; return what is accepted.
 
     Noise after noise is a matter of the ledger of a file, which adds up what rows have spent.
     """
     accepted = []
     for one in overlaps:
-        if not one.columns and has_noise:
+        if one.reason != "columns" and has_noise:
             continue
         if one.release.has_noise != has_noise:
             raise InputError(
@@ -220,7 +212,7 @@ def _permit(overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool) -> l
                 f"have spent: use that file, or give --visible to spend it once more."
             )
         if not is_visible:
-            raise InputError(one.refusal())
+            raise InputError(one.refusal(is_late=is_late))
         accepted.append(f"{one.sentence()}: members of both studies can subtract.")
     return accepted
 

@@ -22,6 +22,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import as_kernel
 from pairgossip.kernels.exact import statistic
 from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.tables import parse_number
 
 Names = NDArray[np.uint64]
 _DIGITS = 10**6
@@ -153,6 +154,12 @@ def _chance_of_equal(codes: NDArray[np.int64], counts: NDArray[np.intp]) -> floa
 def _equal_pairs(counts: NDArray[np.intp] | FloatArray) -> float:
     numbers = counts.astype(np.float64)
     return float(numbers @ (numbers - 1.0)) / 2
+
+
+def normalize(entry: str) -> bytes:
+    """Write an entry as other programs would: numbers to six digits, whatever their form."""
+    number = parse_number(entry)
+    return (entry.strip() if number is None else f"{number:.6g}").encode()
 
 
 def hash_names(secret: bytes, contents: Iterable[bytes]) -> Names:

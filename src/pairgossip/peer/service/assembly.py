@@ -121,8 +121,9 @@ def assemble(home: Home) -> Assembly:
             noise = KeptNoise(spec, noise_ledger(home), settings.budget)
             context = replace(context, noise=noise)
         if spec.is_sums and spec.kernel is not None:
-            from pairgossip.peer.storage.kept_releases import tell_releases
+            from pairgossip.peer.storage.kept_releases import catch_up_releases, tell_releases
 
+            catch_up_releases(home)
             context = replace(context, release=partial(tell_releases, home))
         _check_state(home, context, state)
     except BaseException:

@@ -85,7 +85,7 @@ def request_growth(
             # The sums before and after tell those over the added rows, by difference.
             for rows in (more, (*before, *more)):
                 check_contribution(spec, rows, settings)
-            confirm(planned.check(more, home))
+            confirm(planned.check(more, home, len(before)))
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, noted_ledgers(home), approve)
@@ -107,7 +107,7 @@ def request_growth(
         try:
             if read_copy(draft, spec) != rows:
                 raise InputError("The rows read differently from their copy: try again.")
-            planned.prepare(home, Path(os.path.abspath(home.folder)))
+            planned.prepare(home, Path(os.path.abspath(home.folder)), len(before))
             _rename(draft, file)
         except BaseException:
             draft.unlink(missing_ok=True)

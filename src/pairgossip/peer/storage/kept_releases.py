@@ -7,7 +7,8 @@ in the register when the operator gives them, and told when the peer first contr
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,21 +16,22 @@ import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.overlaps import Snapshot
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.registers import Outcome
 from pairgossip.peer.bookkeeping.releases import (
     check_release,
     find_releases,
     prepare_release,
-    refuse_functions,
     tell_release,
 )
+from pairgossip.peer.bookkeeping.row_names import normalize
+from pairgossip.peer.bookkeeping.snapshots import Snapshot, refuse_functions
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.tables import STANDARD_INPUT, parse_number, read_columns
+from pairgossip.peer.storage.rows import read_copy
+from pairgossip.tables import STANDARD_INPUT, Table, read_columns
 
 _LARGEST = 1 << 20
 """Bytes of the list of a peer's releases."""
@@ -38,6 +40,9 @@ _LARGEST = 1 << 20
 class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str
     registers: tuple[str, ...]
+    rows: int = 0
+    """How many the peer has with these; if it has fewer, `peer add` was killed before it was done.
+    """
 
 
 class _List(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,10 +71,11 @@ class PlannedRelease:
         self._snapshot: Snapshot | None = None
         """The rows that were checked."""
 
-    def check(self, rows: Rows, home: Home | None = None) -> list[str]:
+    def check(self, rows: Rows, home: Home | None = None, before: int = 0) -> list[str]:
         """Refuse rows that may not be released; return sentences for the operator.
 
-        Rows that are added to a peer in a folder are compared with its own, too.
+        Rows that are added to a peer in a folder, which has ``before`` rows, are compared with its
+        own, too.
         """
         if not releases_tables(self.spec):
             self._refuse_options()
@@ -83,12 +89,18 @@ class PlannedRelease:
             snapshot,
             has_noise=self._has_noise,
             is_visible=self.options.is_visible,
-            own=_own_keys(home),
+            own=() if home is None else [one.key for one in _read_kept(home, before)],
         )
-        name = self.settings.row_id
-        by = "their lines and values (--id names a column of ids)" if name is None else f"'{name}'"
-        noted = f"{self._places[0]} notes what is released of these rows, and knows them by {by}."
-        return [*accepted, noted]
+        return [*accepted, f"{self._places[0]} notes what is released of these rows, {self._known}"]
+
+    @property
+    def _known(self) -> str:
+        if self.settings.row_id is not None:
+            return f"and knows them by '{self.settings.row_id}'."
+        return (
+            "and knows them by their lines and values: a later file of the same people may not be "
+            "recognized. If a column tells people apart, name it with --id (row_id in peer.toml)."
+        )
 
     def _name_told(self, rows: Rows) -> list[str]:
         """Say what was released before, where registers can be read: this run needs none."""
@@ -98,13 +110,15 @@ class PlannedRelease:
             return [f"{one.sentence()}: what this run tells comes on top of it." for one in told]
         return []
 
-    def prepare(self, home: Home, folder: Path) -> None:
+    def prepare(self, home: Home, folder: Path, before: int = 0) -> None:
         """Note in the registers and in a peer's folder what will be released: the checked rows.
 
-        ``folder`` is the name that the folder will have.
+        ``folder`` is the name that the folder will have, and ``before`` how many rows the peer has
+        already.
         """
         if self._snapshot is None:
             return
+        kept = _read_kept(home, before)
         key = prepare_release(
             self._places,
             self._snapshot,
@@ -113,10 +127,10 @@ class PlannedRelease:
             has_noise=self._has_noise,
             is_visible=self.options.is_visible,
             peer=load_identity(home.folder).id,
-            own=_own_keys(home),
+            own=[one.key for one in kept],
         )
-        kept = _Kept(key, tuple(map(str, self._places)))
-        files.write_json_file(home.releases, msgspec.to_builtins(_List((*_read_kept(home), kept))))
+        new = _Kept(key, tuple(map(str, self._places)), before + len(self._snapshot))
+        files.write_json_file(home.releases, msgspec.to_builtins(_List((*kept, new))))
 
     def _check_same(self) -> None:
         for names in self.settings.same:
@@ -154,9 +168,22 @@ class PlannedRelease:
         matrix = np.array(rows, dtype=np.float64)
         every = dict(zip(self.spec.observed, matrix.T, strict=True))
         columns = {name: every.pop(name) for name in self.spec.columns}
-        ids, lines = _read_ids(self.data, self.settings.row_id)
         least = self.spec.algorithm.least_cell or 1
-        return Snapshot(self.data, columns, every, ids, self.settings.same, lines, least)
+        known = Snapshot(self.data, columns, every, same=self.settings.same, least_cell=least)
+        if self.data == STANDARD_INPUT:
+            if self.settings.row_id is None:
+                return known
+            raise InputError(
+                "--id reads the data a second time, which standard input cannot: name a file."
+            )
+        table = read_columns(self.data, ())
+        known = replace(known, read=partial(_read_column, table))
+        if (name := self.settings.row_id) is None:
+            return replace(
+                known, lines=[b"\0".join(sorted(map(normalize, one))) for one in table.cells]
+            )
+        table.refuse_unknown([name])
+        return replace(known, ids=table.text(name))
 
     @property
     def _has_several_tables(self) -> bool:
@@ -170,36 +197,20 @@ def releases_tables(spec: Spec) -> bool:
     return spec.is_sums and spec.kernel is not None
 
 
-def _read_ids(data: Path, column: str | None) -> tuple[list[str] | None, list[bytes]]:
-    """Return the ids of all rows if there is a column of them, else the whole lines of the file."""
-    if data == STANDARD_INPUT:
-        if column is None:
-            return None, []
-        raise InputError(
-            "--id reads the data a second time, which standard input cannot: name a file."
-        )
-    table = read_columns(data, ())
-    if column is None:
-        return None, [b"\0".join(sorted(map(_normalize, line))) for line in table.cells]
-    table.refuse_unknown([column])
-    return table.text(column), []
+def _read_column(table: Table, name: str) -> list[str] | None:
+    if name not in table.header:
+        return None
+    place = table.header.index(name)
+    return [row[place] for row in table.cells]
 
 
-def _normalize(entry: str) -> bytes:
-    """Write an entry as other programs would: numbers to six digits, whatever their form."""
-    number = parse_number(entry)
-    return (entry.strip() if number is None else f"{number:.6g}").encode()
-
-
-def _read_kept(home: Home) -> tuple[_Kept, ...]:
+def _read_kept(home: Home, most: int | None = None) -> tuple[_Kept, ...]:
+    """Return releases of a peer, of rows up to the number that it has."""
     if not home.releases.exists():
         return ()
     description = "a list of releases: put it back"
-    return files.read_struct(home.releases, _LARGEST, _List, description).releases
-
-
-def _own_keys(home: Home | None) -> list[str]:
-    return [] if home is None else [one.key for one in _read_kept(home)]
+    kept = files.read_struct(home.releases, _LARGEST, _List, description).releases
+    return tuple(one for one in kept if most is None or one.rows <= most)
 
 
 def noted_registers(home: Home) -> list[Path]:
@@ -212,7 +223,10 @@ def tell_releases(home: Home) -> None:
     kept = _read_kept(home)
     if not kept:
         raise InputError(f"There is no {home.releases}, by which releases are noted: put it back.")
-    own, members = _own_keys(home), home.read_members().names()
+    if len(kept) > 1:
+        file = home.next_data if home.next_data.exists() else home.data
+        kept = _read_kept(home, len(read_copy(file, home.read_spec())))
+    own, members = [one.key for one in kept], home.read_members().names()
     for one in kept:
         tell_release(tuple(map(Path, one.registers)), one.key, own=own, members=members)
 
@@ -221,3 +235,9 @@ def settle_release(home: Home, outcome: Outcome) -> None:
     """Note what came of rows of which something was told."""
     for one in _read_kept(home):
         tell_release(tuple(map(Path, one.registers)), one.key, outcome)
+
+
+def catch_up_releases(home: Home) -> None:
+    """Let registers that were out of reach learn what another knows to be told."""
+    with contextlib.suppress(InputError):  # whatever is wrong with one is said before the next card
+        settle_release(home, "prepared")
