@@ -21,14 +21,16 @@ from pairgossip.order_statistics.statistics import (
 )
 from pairgossip.summaries.axes import Axis, Grid, Labels
 from pairgossip.summaries.bounds import (
+    UNKNOWN,
     Blocks,
     Ends,
     bound_coefficient,
     bound_differences,
-    bound_monotone,
     bound_order,
     bound_scatter,
     bound_variance,
+    place_rows,
+    widen,
 )
 from pairgossip.summaries.rank_bounds import bound_class_test, bound_spearman
 from pairgossip.summaries.tree import lay_tree
@@ -161,6 +163,14 @@ def _rank_sum(rows: Array) -> float:
 def _order(name: str, axes: int, classes: int, value: Callable[[Array, str], float]) -> Case:
     kernel = as_kernel(name)
     return Case(axes, classes, lambda blocks, target: bound_order(kernel, blocks, target), value)
+
+
+def bound_monotone(statistic, blocks: Blocks) -> Ends:  # type: ignore[no-untyped-def]
+    """Bound a statistic that never falls if a row rises, or one of the lower class falls."""
+    if not blocks.by_class.sum(axis=-1).min() > 0:
+        return UNKNOWN
+    low, high = (float(statistic.value(place_rows(blocks, is_low=side))) for side in (True, False))
+    return widen(low, high, float(np.abs(blocks.cell_ends).max()))
 
 
 def _monotone(statistic, value: Callable[[Array, str], float], classes: int = 1) -> Case:  # type: ignore[no-untyped-def]

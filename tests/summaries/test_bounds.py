@@ -18,7 +18,6 @@ from pairgossip.summaries.bounds import (
     Blocks,
     bound_coefficient,
     bound_differences,
-    bound_monotone,
     bound_order,
     bound_scatter,
     bound_variance,
@@ -26,7 +25,7 @@ from pairgossip.summaries.bounds import (
 )
 from pairgossip.summaries.rank_bounds import bound_class_test, bound_spearman
 from pairgossip.summaries.tree import lay_tree
-from tests.summaries.drawing import CASES, Case, draw, judge, move, tabulate
+from tests.summaries.drawing import CASES, Case, bound_monotone, draw, judge, move, tabulate
 
 CLASSES = Labels(np.array([0.0, 1.0]))
 OF_ORDER = [name for name, case in CASES.items() if case.axes == 2 and case.classes == 1]

@@ -10,13 +10,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.kernels import AnyKernel
 from pairgossip.order_statistics.distribution import Distribution
-from pairgossip.order_statistics.statistics import Statistic
 from pairgossip.summaries.axes import Axis, Grid
 from pairgossip.summaries.spreading import spread_rows
 from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree, lay_tree
@@ -67,6 +67,10 @@ class Blocks:
 
     def spread(self) -> FloatArray:
         """Return the number of rows per cell, estimated where blocks are larger."""
+        return self._cells
+
+    @cached_property
+    def _cells(self) -> FloatArray:
         if not self.is_known:
             return spread_rows(self.tree, self.counts)
         cells = self.counts[..., self.tree.cells]
@@ -340,6 +344,7 @@ def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
     """Return the sample if all rows were at the lower, or higher, ends of their blocks.
 
     The lower of two classes is moved the other way, so that the classes differ least, or most.
+    There quantiles, means of order and shifts, which never fall if a row rises, attain their ends.
     """
     low, high = blocks.cell_ends
     points = np.stack([low, high], axis=-1).ravel()
@@ -349,18 +354,6 @@ def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
         at_high = is_low == (len(rows) == 2 and number == 0)
         rows[number, :, int(at_high)] = blocks.tree.place(counts, is_last=at_high)
     return Distribution(points, points, placed, placed.sum(axis=-1))
-
-
-def bound_monotone(statistic: Statistic, blocks: Blocks) -> Ends:
-    """Bound a statistic that never falls if a row rises: a quantile, a mean of order, a shift.
-
-    Of two classes it never falls if a row of the higher class rises, or one of the lower falls.
-    Rows attain both ends.
-    """
-    if not blocks.by_class.sum(axis=-1).min() > 0:
-        return UNKNOWN
-    low, high = (float(statistic.value(place_rows(blocks, is_low=side))) for side in (True, False))
-    return widen(low, high, float(np.abs(blocks.cell_ends).max()))
 
 
 # Sums of squares: of numbers that each lie in an interval.
