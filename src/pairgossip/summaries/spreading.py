@@ -53,19 +53,19 @@ _LONGEST_FALL = -60.0
 def spread_rows(tree: Tree, blocks: FloatArray) -> FloatArray:
     """Estimate how many rows are in every cell, shape (..., *shape); none leaves its block.
 
-    ``blocks`` are the rows reported in every block, shape (..., size); leading axes are classes,
-    each with a law of its own. Two columns are spread by `Tree.spread`: their tails are not seen
-    to fall in blocks of two axes.
+    ``blocks`` are the rows reported in every block, shape (..., size); leading axes are classes.
+    Each has a law of its own, but one whose blocks show little is taken to be like all together.
+    Two columns are spread by `Tree.spread`: in blocks of two axes tails are not seen to fall.
     """
-    rows = tree.spread(blocks)
     if len(tree.shape) > 1:
-        return rows
-    flat = blocks.reshape(-1, tree.size)
-    found = [
-        _Report(tree, one).spread(start) if one[~tree.is_cell].any() else start
-        for one, start in zip(flat, rows.reshape(-1, *tree.shape), strict=True)
-    ]
-    return np.array(found).reshape(rows.shape)
+        return tree.spread(blocks)
+    classes, curve = blocks.reshape(-1, tree.size), _lay_curve(tree.shape[0])
+    total, straight = classes.sum(axis=0), np.zeros(curve.knots)
+    first = curve.fit(tree.spread(total), straight, straight, _FIRST_STEPS)  # with short tails
+    rows, law = _Report(tree, total).spread(first, straight)
+    if len(classes) > 1:
+        rows = np.stack([_Report(tree, one).spread(law, law)[0] for one in classes])
+    return rows.reshape(*blocks.shape[:-1], *tree.shape)
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,17 @@ class _Report:
     tree: Tree
     blocks: FloatArray
 
-    def spread(self, rows: FloatArray) -> FloatArray:
-        """Return the estimate, given a first one without long tails."""
-        curve, n = _lay_curve(self.tree.shape[0]), float(self.blocks.sum())
-        logs = curve.fit(rows, np.full(curve.knots, math.log(n / curve.knots)), _FIRST_STEPS)
-        size = n / _FEWEST_SITES
-        for number in range(_ROUNDS):
+    def spread(self, logs: FloatArray, model: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the estimate and its law, given the logarithms of a first one and of a model."""
+        curve, size = _lay_curve(self.tree.shape[0]), self.blocks.sum() / _FEWEST_SITES
+        rows = self.blocks[self.tree.cells]
+        for number in range(_ROUNDS if self.blocks[~self.tree.is_cell].any() else 0):
             law = curve.draw(logs)
             drawn = self._draw(law, min(size, _LARGEST_SITE), number)
-            size = min(max(size * self._compare_depths(drawn), self._least), n)
+            size = min(max(size * self._compare_depths(drawn), self._least), self.blocks.sum())
             rows = self._place(drawn, law)
-            logs = curve.fit(rows, logs, _STEPS)
-        return rows
+            logs = curve.fit(rows, logs, model, _STEPS)
+        return rows, logs
 
     @cached_property
     def _least(self) -> int:
@@ -155,17 +154,21 @@ class _Curve:
         second = np.diff(np.eye(self.knots), 2, axis=0)
         return np.asarray(_STIFFNESS * self.knots**3 * second.T @ second)
 
-    def fit(self, rows: FloatArray, logs: FloatArray, steps: int) -> FloatArray:
-        """Return the logarithms of rows at knots that are likely and straight, by Newton's steps.
+    def fit(self, rows: FloatArray, logs: FloatArray, model: FloatArray, steps: int) -> FloatArray:
+        """Return the logarithms of rows at knots that are likely, by Newton's steps.
 
-        The likelihood is Poisson's. The penalty grows with the rows and with the cube of the knots,
-        so that the law is smoothed over the same part of the range, however many there are.
+        The likelihood is Poisson's. What they differ by from those of a model is to be straight.
+        The penalty grows with the rows and with the cube of the knots, so that the law is smoothed
+        over the same part of the range, however many there are.
         """
         counts = np.bincount(self._owners, rows, minlength=self.knots)
-        bends, ridge = counts.sum() * self._bends, _RIDGE * counts.mean()
+        if not (n := counts.sum()) > 0:
+            return logs
+        bends, ridge = n * self._bends, _RIDGE * n / self.knots
+        logs = logs + math.log(n / np.exp(logs).sum())
         for _ in range(steps):
             expected = np.exp(logs)
-            slope = counts - expected - bends @ logs
+            slope = counts - expected - bends @ (logs - model)
             step = np.linalg.solve(np.diag(expected + ridge) + bends, slope)
             logs = logs + step.clip(-_FARTHEST, _FARTHEST)
         return logs
