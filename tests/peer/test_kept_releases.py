@@ -202,6 +202,29 @@ def test_rows_are_read_and_named_once(tmp_path: Path, monkeypatch: pytest.Monkey
     assert calls == [60] * 4  # risk and died, of each
 
 
+def test_combinations_that_are_not_filled_are_named_before_anything_is_made(tmp_path: Path) -> None:
+    data, spec, said = tmp_path / "a.csv", tmp_path / "g.toml", list[str]()
+    sexes = ["f", "m"] * 30
+    rows = zip(RISK.tolist(), np.arange(60) < 32, sexes, strict=True)
+    lines = [f"{risk!r},{died:d},{sex}" for risk, died, sex in rows]
+    lines[1:31:2] = [line.replace(",m", ",f") for line in lines[1:31:2]]  # one man has died
+    data.write_text("\n".join(["risk,died,sex", *lines, ""]))
+    spec.write_text('by = "sex"\ngroups = ["f", "m"]\n' + AUC)
+    settings = OperatorSettings("g")
+    make_folder(tmp_path / "g", settings, spec, data, confirm=said.extend)
+    assert (
+        "This site has fewer than 3 rows of died 1, sex m (1): it would tell all members that it "
+        "does not fill every one and contribute zeros, and its rows would count as released."
+    ) in said
+    assert "a member without 3 rows of every combination of died and sex counts none." in said[2]
+    more = tmp_path / "more.csv"
+    some = [f"{risk!r},{k % 2},f" for k, risk in enumerate(RNG.random(20).tolist())]
+    more.write_text("\n".join(["risk,died,sex", *some, ""]))
+    said.clear()
+    request_growth(Home(tmp_path / "g"), more, confirm=said.extend)
+    assert said[0].startswith("This batch has fewer than 3 rows of died 0, sex m (0) and died 1")
+
+
 def test_other_kinds_of_runs_say_what_went_out_before(tmp_path: Path) -> None:
     data, said = write(tmp_path / "a.csv"), list[str]()
     tell_releases(make(tmp_path, "first", data))

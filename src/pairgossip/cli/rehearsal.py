@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import format_value, write_line, write_rows
 from pairgossip.errors import InputError
-from pairgossip.text import MOST_NAMED, clean_text, join_first
+from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.messages import Rows
@@ -144,22 +144,15 @@ def print_groups(by: str, found: Sequence[Mapping[str, Any]]) -> None:
     write_rows(columns, lines, "The same of every group: widths and standard errors")
 
 
-def describe_unfilled(spec: Spec, rows: Mapping[str, Rows]) -> Iterator[str]:
+def name_unfilled(spec: Spec, rows: Mapping[str, Rows]) -> Iterator[str]:
     """Say which members have too few rows of a class, group or stratum, and what follows."""
     import numpy as np
 
-    from pairgossip.peer.sums.statistics import count_combinations
+    from pairgossip.peer.sums.disclosure import describe_unfilled
 
-    least = spec.algorithm.least_cell or 1
     for member, own in rows.items():
-        counts = count_combinations(spec, np.array(own))
-        few = [f"{name} ({count:,})" for name, count in counts.items() if count < least]
-        if least > 1 and few:
-            yield (
-                f"{member} has fewer than {least} rows of "
-                f"{join_first(few[:MOST_NAMED], len(few))}: it would tell all members that it does "
-                "not fill every one and contribute zeros, and its rows would count as released."
-            )
+        if sentence := describe_unfilled(spec, np.array(own), member):
+            yield sentence
 
 
 def print_rules(tried: Sequence[Tried]) -> None:

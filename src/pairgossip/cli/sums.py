@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pairgossip.cli.console import format_value, write_json, write_line, write_rows
 from pairgossip.cli.rehearsal import (
     advise,
-    describe_unfilled,
+    name_unfilled,
     print_groups,
     print_rules,
     read_groups,
@@ -71,7 +71,7 @@ def print_result(
 
     spec = decode_spec(result.specification)
     groups = read_groups(spec, rows or {}, result)
-    unfilled = [*describe_unfilled(spec, rows or {})]
+    unfilled = [*name_unfilled(spec, rows or {})]
     if json:
         import msgspec
 

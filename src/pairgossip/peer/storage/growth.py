@@ -83,9 +83,9 @@ def request_growth(
         def approve(more: Rows) -> None:
             _refuse_few_added(home, spec, len(before) + len(more))
             # The sums before and after tell those over the added rows, by difference.
-            for rows in (more, (*before, *more)):
-                check_contribution(spec, rows, settings)
-            confirm(planned.check(more, home, len(before)))
+            check_contribution(spec, (*before, *more), settings)
+            said = check_contribution(spec, more, settings, "This batch")
+            confirm([*said, *planned.check(more, home, len(before))])
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, noted_ledgers(home), approve)

@@ -89,19 +89,29 @@ def contributed_rows(
     return tuple(tuple(map(float, report)) for report in reports)
 
 
-def check_contribution(spec: Spec, rows: Rows, settings: OperatorSettings) -> list[str]:
-    """Refuse rows of which sums would say too much; return what the operator should know."""
+def check_contribution(
+    spec: Spec, rows: Rows, settings: OperatorSettings, what: str = "This site"
+) -> list[str]:
+    """Refuse rows of which sums would say too much; return what the operator should know.
+
+    ``what`` has these rows.
+    """
     if not spec.is_sums:
         return []  # and nothing of sums is loaded into a small device
     from pairgossip.peer.sums.disclosure import (
         check_own_rows,
         describe_crowded_cells,
         describe_small_cells,
+        describe_unfilled,
     )
 
     matrix = np.array(rows, dtype=np.float64)
     check_own_rows(spec, matrix, settings.least_rows, settings.allow)
-    said = (describe_small_cells(spec, matrix), describe_crowded_cells(spec, matrix))
+    said = (
+        describe_unfilled(spec, matrix, what),
+        describe_small_cells(spec, matrix),
+        describe_crowded_cells(spec, matrix),
+    )
     return [sentence for sentence in said if sentence is not None]
 
 

@@ -17,10 +17,10 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.results import CROWDED
-from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.peer.sums.statistics import cells_of, count_combinations
 from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.layouts import find_order_question
-from pairgossip.text import format_count, join_names
+from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -118,6 +118,22 @@ def _split(spec: Spec, rows: FloatArray) -> list[FloatArray]:
     """Return the rows of every class that has any."""
     parts = (rows[rows[:, -1] == value] for value in label_values(spec))
     return [part for part in parts if len(part)]
+
+
+def describe_unfilled(spec: Spec, rows: FloatArray, site: str = "This site") -> str | None:
+    """Say of which classes, groups and strata there are too few rows, and what follows, or None."""
+    least = spec.algorithm.least_cell or 1
+    if spec.kernel is None or least == 1:
+        return None
+    counts = count_combinations(spec, rows)
+    few = [f"{name} ({count:,})" for name, count in counts.items() if count < least]
+    if not few:
+        return None
+    return (
+        f"{site} has fewer than {least} rows of {join_first(few[:MOST_NAMED], len(few))}: it "
+        "would tell all members that it does not fill every one and contribute zeros, and its rows "
+        "would count as released."
+    )
 
 
 def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
