@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -62,8 +61,8 @@ def summarize(rows: Rows, kernel: str, least: int, **more: Any) -> pg.Summary:
 @pytest.mark.parametrize("least", [1, 3, 5])
 def test_brackets_hold_groups_within_strata(kernel: str, least: int) -> None:
     found = 0
-    for seed, kind in itertools.product(range(8), "uv"):
-        rows = Rows(seed, 20 + 8 * seed, kernel)
+    for seed, kind in enumerate("uvuvu"):
+        rows = Rows(seed, 30 + 10 * seed, kernel)
         summary = summarize(rows, kernel, least, kind=kind)
         for group in (None, "0", "1"):
             chosen = rows.counted(least)
@@ -80,7 +79,7 @@ def test_brackets_hold_groups_within_strata(kernel: str, least: int) -> None:
             if not np.isnan(exact):
                 assert low - 1e-9 <= exact <= high + 1e-9
                 found += 1
-    assert found > 20
+    assert found > 6
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

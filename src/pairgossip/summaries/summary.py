@@ -111,16 +111,16 @@ class Summary:
 
     def _with_weights(self, weights: tuple[int, ...]) -> Self:
         """Return the summary with more weights, which no rows have."""
-        places = [weights.index(one) for one in self.weights or ()]
+        own = self.weights or ()
+        lacking = np.searchsorted(own, [one for one in weights if one not in own])
         at = sum(getattr(self, name) is not None for name in _FACTORS[:-1])
-        parts = []
-        for part in self.layout.split(self.counts):
-            shape = (*part.shape[:at], len(weights), *part.shape[at + 1 :])
-            more = np.zeros(shape, dtype=np.int64)
-            more[(slice(None),) * at + (places,)] = part
-            parts.append(more.ravel())
-        counts = np.concatenate(parts)
-        return replace(self, weights=weights, counts=counts).with_counts(counts)
+        parts = self.layout.split(self.counts)
+        return self._change([np.insert(one, lacking, 0, axis=at) for one in parts], weights=weights)
+
+    def _change(self, parts: Sequence[IntArray], **head: Any) -> Self:
+        """Return the summary with other counts of every table, and other attributes."""
+        counts = np.concatenate([part.ravel() for part in parts])
+        return replace(self, counts=counts, **head).with_counts(counts)
 
     def __radd__(self, other: object) -> Self:
         """Begin a sum: ``sum(summaries)`` adds to 0."""
@@ -177,9 +177,11 @@ class Summary:
         numbers, least = self.counts[self.counts != 0], self.least_cell
         if not (
             (least == 1 or least >= LEAST_BLOCK)
+            and all(_are_different(getattr(self, name)) for name in _FACTORS)
+            and all(one.isprintable() for one in (*(self.groups or ()), *(self.strata or ())))
             and all(one < other for one, other in pairwise(self.classes or ()))
-            and all(map(_are_names, (self.groups, self.strata)))
-            and (self.weights is None or is_list_of_weights(self.weights))
+            and all(one < other for one, other in pairwise((0, *(self.weights or ()))))
+            and max(self.weights or (1,)) <= MOST_WEIGHT
             and self.kind in ("u", "v")
             and math.prod(one.lay().bins for one in self.cells) <= MOST_CELLS
             and self.counts.shape == self._shape
@@ -229,15 +231,15 @@ class Summary:
             "weights": self.weights or (),
             "strata": [1 - within] * len(self.strata or ()),
         }
+        if not any(map(any, times.values())):
+            return self
         present = [name for name in _FACTORS if getattr(self, name) is not None]
         parts = self.layout.split(self.counts)
         for at, name in reversed(list(enumerate(present))):
             if any(times.get(name, ())):
                 parts = [np.tensordot(part, np.array(times[name]), (at, 0)) for part in parts]
-        counts = np.concatenate([part.ravel() for part in parts])
         strata = self.strata if within else None
-        plain = replace(self, groups=None, strata=strata, weights=None, counts=counts)
-        return plain.with_counts(counts)
+        return self._change(parts, groups=None, strata=strata, weights=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Summary.from_bytes, (self.to_bytes(),)
@@ -455,17 +457,9 @@ def _number(names: Sequence[str] | None) -> Labels | None:
     return None if names is None else Labels(np.arange(float(len(names))))
 
 
-def is_list_of_weights(weights: Sequence[int]) -> bool:
-    """Return whether these can be the weights of rows, from the least on."""
-    allowed = range(1, MOST_WEIGHT + 1)
-    return list(weights) == [one for one in allowed if one in weights] and len(weights) > 0
-
-
-def _are_names(names: Sequence[str] | None) -> bool:
-    """Return whether these can be the names of groups or strata, all different, if any are."""
-    if names is None:
-        return True
-    return 0 < len(names) == len(set(names)) and all(one.isprintable() for one in names)
+def _are_different(values: Sequence[Any] | None) -> bool:
+    """Return whether a list, if there is one, has values, none of them twice."""
+    return values is None or 0 < len(values) == len(set(values))
 
 
 def _restore_cells(kind: str, *numbers: float) -> Cells:
