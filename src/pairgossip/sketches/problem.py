@@ -106,9 +106,13 @@ class SketchedPairs(Averages):
 
     def sampling(self, averaged: FloatArray, level: float) -> Sampling:
         """Return each node's sampling error, from the averages it has; NaN where there is none."""
-        errors = sampling_errors(self._points, self._rows, self.means(averaged))
+        found = [self._read_sampling(means, level) for _, means in self._parts(averaged)]
+        return Sampling(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _read_sampling(self, means: FloatArray, level: float) -> Sampling:
+        errors = sampling_errors(self._points, self._rows, means)
         unknown = np.full_like(errors, np.nan)
-        return Sampling(errors, unknown, unknown)
+        return Sampling(errors, unknown, unknown, unknown)
 
     def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
         """Return each node's standard error without an effect, from the averages it has."""
@@ -142,7 +146,7 @@ class SketchedPairs(Averages):
 
     def limit_error(self, level: float) -> float:
         """Return what nodes agree on in the end as the sampling error of intervals at a level."""
-        return float(sampling_errors(self._points, self._rows, self._mean[None])[0])
+        return float(self._read_sampling(self._mean[None], level).error[0])
 
     def limit_law(self, freedom: float) -> Law:
         """Return the law of the statistic over its error, as nodes know it in the end."""

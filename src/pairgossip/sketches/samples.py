@@ -15,9 +15,8 @@ from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.sketches.problem import SketchedPairs
-from pairgossip.summaries.axes import Axis, Range, flooded_rows, lay_bins
-from pairgossip.summaries.features.order import Table
-from pairgossip.summaries.features.samples import RankTable, SampleReadout
+from pairgossip.summaries.axes import Range, flooded_rows, lay_bins
+from pairgossip.summaries.features.samples import RankTable, SampleCells
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,6 @@ class Sample:
     def size(self) -> float:
         """How many rows there are, by weight."""
         return float(len(self.values) if self.weights is None else self.weights.sum())
-
-    def features(self, axis: Axis) -> FloatArray:
-        """Return the features of every row, for each class apart, times its weight."""
-        features = axis.features(self.values)
-        if self.labels is not None:
-            higher = self.labels == self.labels.max()
-            features = np.hstack([features * side[:, None] for side in (~higher, higher)])
-        return features if self.weights is None else features * self.weights[:, None]
 
 
 class SketchedSample(SketchedPairs):
@@ -88,10 +79,10 @@ class SketchedSample(SketchedPairs):
         if declared is None:
             self._flood(flooded_rows(sample.values, 2 * bins))
         classes = 1 if sample.labels is None else 2
-        self.sketch: SampleReadout | RankTable = SampleReadout(
-            statistic, axis, classes, sample.size
-        )
-        self._sum_up(sample.features(axis))
+        sketch = SampleCells(statistic, axis, classes, sample.size)
+        features = sketch.features(self.data)
+        self.sketch: SampleCells | RankTable = sketch
+        self._sum_up(features if sample.weights is None else features * sample.weights[:, None])
         self.limit = math.nan if statistic is None else float(self.sketch.readout(self._mean))
 
     def read(self, averaged: FloatArray) -> FloatArray:
@@ -99,24 +90,18 @@ class SketchedSample(SketchedPairs):
         if self.statistic is not None:
             return super().read(averaged)
         sketch, values = self.sketch, self.sample.values
-        assert isinstance(sketch, SampleReadout)
+        assert isinstance(sketch, SampleCells)
         parts = self._parts(averaged)
         return np.concatenate(
             [sketch.distribution(means).middle_ranks(values[at]) for at, means in parts]
         )
 
-    def sampling(self, averaged: FloatArray, level: float) -> Sampling:
-        """Return the sampling error and interval that every node reads from its averages."""
-        found = [self.sketch.sampling(means, level) for _, means in self._parts(averaged)]
-        return Sampling(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    def _read_sampling(self, means: FloatArray, level: float) -> Sampling:
+        return self.sketch.sampling(means, level)
 
     def limit_law(self, freedom: float) -> Law:
         """Return the law of which nodes know its freedom only: bins tell intervals themselves."""
         return Law(freedom)
-
-    def limit_error(self, level: float) -> float:
-        """Return what nodes agree on in the end as the sampling error of intervals at a level."""
-        return float(self.sketch.sampling(self._mean[None], level).error[0])
 
     def exact_error(self, level: float) -> float:
         """Return the sampling error that all rows tell."""
@@ -159,7 +144,7 @@ class SketchedColumns(SketchedSample):
         self.sketch_name = f"TwoWayBins(bins={bins})"
         x, y = (lay_bins(column, bins, None, 2 * bins) for column in data.T)
         self._flood(np.concatenate([flooded_rows(column, 2 * bins) for column in data.T]))
-        self.sketch = RankTable(Table(x, y, len(data)))
+        self.sketch = RankTable(x, y, len(data))
         self._sum_up(self.sketch.features(data))
         self.limit = float(self.sketch.readout(self._mean))
 

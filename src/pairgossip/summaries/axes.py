@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -17,10 +18,15 @@ _SAMPLED_ROWS = 15
 _NARROWEST = 1e-12
 """The smallest spread about the center that counts, as a part of the whole range."""
 
-_POINTS = {1: np.array([-1.0, 1.0]) / math.sqrt(12), 2: np.array([-0.5, 0.0, 0.5])}
+_POINTS = {
+    0: np.array([0.0]),
+    1: np.array([-1.0, 1.0]) / math.sqrt(12),
+    2: np.array([-0.5, 0.0, 0.5]),
+}
 """Offsets of points that stand for the numbers in a bin, by the highest power that is averaged.
 
-Two points spread as numbers do that are evenly in the bin; three as the mean square says.
+One stands for a bin of one number. Two points spread as numbers do that are evenly in the bin;
+three as the mean square says.
 """
 
 PARTS = 4
@@ -60,8 +66,52 @@ class Extent(NamedTuple):
         return cls(low, high, (low + high) / 2, high - low)
 
 
+class _Bins(ABC):
+    """The bins of an axis, for each of which powers 0 and on of an offset are averaged."""
+
+    powers = 0
+    """The highest power of offsets in the bin that is averaged."""
+
+    @property
+    @abstractmethod
+    def bins(self) -> int:
+        """How many bins there are."""
+
+    @property
+    def size(self) -> int:
+        """How many features there are."""
+        return self.bins * (self.powers + 1)
+
+    @property
+    def counts(self) -> slice:
+        """Which of the features are counts."""
+        return slice(None, None, self.powers + 1)
+
+    @property
+    def whole(self) -> FloatArray:
+        """The form that is 1 at all pairs."""
+        counted = np.zeros(self.size)
+        counted[self.counts] = 1.0
+        return np.outer(counted, counted)
+
+    @property
+    def point_features(self) -> FloatArray:
+        """The features of the points, a square matrix: means of features tell their weights."""
+        return np.asarray(np.kron(np.eye(self.bins), self._powers), dtype=np.float64)
+
+    @property
+    def point_inverse(self) -> FloatArray:
+        """The inverse of the features of the points, bin by bin."""
+        return np.kron(np.eye(self.bins), np.linalg.inv(self._powers))
+
+    @property
+    def _powers(self) -> FloatArray:
+        """The features of the points of one bin."""
+        return _POINTS[self.powers][:, None] ** np.arange(self.powers + 1)
+
+
 @dataclass(frozen=True)
-class Grid:
+class Grid(_Bins):
     """Bins that are narrow where most numbers are and wider in the tails.
 
     They are equally wide in asinh((x - center) / scale): linear near the center, logarithmic far
@@ -70,7 +120,6 @@ class Grid:
 
     edges: FloatArray
     powers: int = 1
-    """The highest power of offsets in the bin that is averaged."""
 
     ties_known: ClassVar[bool] = False
 
@@ -134,19 +183,7 @@ class Grid:
         number = np.arange(self.bins)
         form[:, 0, :, 0] = np.sign(np.subtract.outer(number, number))
         form[number, 1, number, 0], form[number, 0, number, 1] = 2.0, -2.0
-        return form.reshape(len(self.whole), -1)
-
-    @property
-    def size(self) -> int:
-        """How many features there are."""
-        return self.bins * (self.powers + 1)
-
-    @property
-    def whole(self) -> FloatArray:
-        """The form that is 1 at all pairs."""
-        counted = np.zeros(self.size)
-        counted[self.counts] = 1.0
-        return np.outer(counted, counted)
+        return form.reshape(self.size, -1)
 
     @property
     def apart(self) -> FloatArray:
@@ -154,36 +191,16 @@ class Grid:
         return self.whole
 
     @property
-    def counts(self) -> slice:
-        """Which of the features are counts."""
-        return slice(None, None, self.powers + 1)
-
-    @property
     def points(self) -> FloatArray:
         """A few numbers per bin that stand for all in it."""
         places = self.middles[:, None] + _POINTS[self.powers] * self.widths[:, None]
         return places.ravel()
-
-    @property
-    def point_features(self) -> FloatArray:
-        """The features of the points, a square matrix: means of features tell their weights."""
-        return np.asarray(np.kron(np.eye(self.bins), self._powers), dtype=np.float64)
-
-    @property
-    def point_inverse(self) -> FloatArray:
-        """The inverse of the features of the points, bin by bin."""
-        return np.kron(np.eye(self.bins), np.linalg.inv(self._powers))
 
     def tied_shares(self, mean: FloatArray) -> FloatArray:
         """Return which part of the rows is in each cell of the bins: what is known of ties."""
         shares = np.maximum(mean[..., self.counts], 0.0)
         offsets = mean[..., 1 :: self.powers + 1] / np.maximum(shares, 1e-300)
         return (shares[..., None] * fill(offsets)).reshape(*shares.shape[:-1], -1)
-
-    @property
-    def _powers(self) -> FloatArray:
-        """The features of the points of one bin."""
-        return _POINTS[self.powers][:, None] ** np.arange(self.powers + 1)
 
     def features(self, values: FloatArray) -> FloatArray:
         """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
@@ -267,7 +284,7 @@ def check_range(declared: Any, argument: str = "range") -> Range:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(_Bins):
     """An axis of few known values, such as classes: rows of equal value are tied."""
 
     values: FloatArray
@@ -280,29 +297,14 @@ class Labels:
         return len(self.values)
 
     @property
-    def size(self) -> int:
-        """How many features there are."""
-        return self.bins
-
-    @property
     def signs(self) -> FloatArray:
         """The form of sign(x - y), which is exact."""
         return np.sign(np.subtract.outer(self.values, self.values))
 
     @property
-    def whole(self) -> FloatArray:
-        """The form that is 1 at all pairs."""
-        return np.ones((self.bins, self.bins))
-
-    @property
     def apart(self) -> FloatArray:
         """The form that is 1 where two values differ, which is exact."""
         return np.abs(self.signs)
-
-    @property
-    def counts(self) -> slice:
-        """Which of the features are counts: all."""
-        return slice(None)
 
     @property
     def points(self) -> FloatArray:
@@ -314,13 +316,6 @@ class Labels:
     def find_bins(self, values: FloatArray) -> IntArray:
         """Return the place of every number, which is among the values."""
         return np.searchsorted(self.values, values)
-
-    @property
-    def point_features(self) -> FloatArray:
-        """The features of the points."""
-        return np.eye(self.bins)
-
-    point_inverse = point_features
 
     def tied_shares(self, mean: FloatArray) -> FloatArray:
         """Return which part of the rows has each value."""

@@ -46,9 +46,8 @@ from pairgossip.summaries.features.order import (
     OF_ORDER,
     OF_SCORES,
     OF_SURVIVAL,
-    Table,
 )
-from pairgossip.summaries.features.samples import RankTable, SampleReadout
+from pairgossip.summaries.features.samples import RankTable, SampleCells
 from pairgossip.summaries.features.sketch import formulas
 from pairgossip.summaries.features.spread import (
     OF_ONE_COLUMN,
@@ -56,7 +55,7 @@ from pairgossip.summaries.features.spread import (
     spread_directions,
 )
 from pairgossip.summaries.intervals import LEVEL, interval_about
-from pairgossip.summaries.readings import Estimate, OrderReading, read_kernel
+from pairgossip.summaries.readings import Estimate, read_kernel, read_order
 from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums
 
 _DIRECTIONS = 32
@@ -206,29 +205,27 @@ class OrderLayout(Layout):
         """Return one table."""
         return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.factors)]
 
-    def reading(self, n: float) -> OrderReading:
+    def reading(self, n: float) -> SampleCells | RankTable:
         """Return what the cells tell of the statistic."""
         axes = [replace(axis, powers=1) if isinstance(axis, Grid) else axis for axis in self.axes]
         if self.statistic is None:
-            return OrderReading(RankTable(Table(axes[0], axes[1], n)))
-        classes = 1 if self.columns.classes is None else 2
-        return OrderReading(SampleReadout(self.statistic, axes[0], classes, n))
+            return RankTable(axes[0], axes[1], n)
+        return SampleCells(self.statistic, axes[0], 1 if self.columns.classes is None else 2, n)
 
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error."""
         if not sums.n > 0:
             return Estimate(math.nan, math.nan)
-        return self.reading(sums.n).find(self.spread(sums.shares), noise, sums.clip(), level)
+        mean = self.spread(sums.shares)
+        return read_order(self.reading(sums.n), mean, noise, sums.clip()[0], level)
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return mean features given the share of rows in every cell: rows fill cells evenly."""
-        tables = shares.reshape(*shares.shape[:-1], *self.tables[0].shape)
-        for at, axis in enumerate(self.axes, tables.ndim - len(self.axes)):
-            if isinstance(axis, Grid):
-                moved = np.moveaxis(tables, at, -1)
-                pairs = np.stack([moved, np.zeros_like(moved)], axis=-1)
-                tables = np.moveaxis(pairs.reshape(*moved.shape[:-1], -1), -1, at)
-        return tables.reshape(*shares.shape[:-1], -1)
+        leading = (*shares.shape[:-1], *self.tables[0].leading)
+        sizes = [size for axis in self.axes for size in (axis.bins, 1 if axis.ties_known else 2)]
+        features, at = np.zeros((*leading, *sizes)), (..., *((slice(None), 0) * len(self.axes)))
+        features[at] = shares.reshape(*leading, *(axis.bins for axis in self.axes))
+        return features.reshape(*shares.shape[:-1], -1)
 
 
 _OF_KERNELS: tuple[tuple[Collection[Formula], str], ...] = (

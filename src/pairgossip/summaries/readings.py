@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +13,10 @@ from pairgossip.errors import InputError
 from pairgossip.inference.projection import project
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.order_statistics.comparisons import ClassTest
-from pairgossip.order_statistics.statistics import Quantile
+from pairgossip.order_statistics.statistics import Quantile, Statistic
 from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
-from pairgossip.summaries.features.samples import RankTable, SampleReadout
+from pairgossip.summaries.features.samples import RankTable, SampleCells
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
 from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
 
@@ -112,64 +111,51 @@ def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
     return np.column_stack(columns), times.astype(np.float64)
 
 
-@dataclass(frozen=True)
-class OrderReading:
-    """A statistic of order, from the cells of a sample or of two columns."""
+def read_order(
+    cells: SampleCells | RankTable, mean: FloatArray, noise: float, blocks: Blocks, level: float
+) -> Estimate:
+    """Read a statistic of order of rows in blocks, by the mean features of their cells.
 
-    part: SampleReadout | RankTable
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features, shape (..., r)."""
-        return self.part.readout(mean)
-
-    def find(
-        self, mean: FloatArray, noise: float, blocks: Sequence[Blocks], level: float = LEVEL
-    ) -> Estimate:
-        """Return the statistic of rows in blocks, with its errors; noise has a standard error."""
-        if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
-            return Estimate(math.nan, math.nan)
-        value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], level)
-        error = float(sampling.error[0])
-        if isinstance(self.part, RankTable) or isinstance(self.part.statistic, ClassTest):
-            assert sampling.p is not None
-            p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
-            return self._find_test(blocks[0], noise, Estimate(value, error, p=p))
-        if math.isnan(sampling.low[0]):
-            return Estimate(value, error)
-        wider = math.hypot(error, noise) / error if error > 0 else math.nan
-        (least, low), (most, high) = (self._end(blocks[0], wider, side, level) for side in (0, 1))
-        if not isinstance(self.part.statistic, Quantile):  # which is one of the numbers
-            least, most = _round_outward(blocks[0], least, most)
-            low, high = min(low, least), max(high, most)
-        if not noise:  # few rows have gaps between them, in which rows spread over cells have none
-            value = _clip(value, (least, most))
-        return Estimate(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
-
-    def _find_test(self, blocks: Blocks, noise: float, estimate: Estimate) -> Estimate:
-        """Return a test with the ends of its value and p; of noisy counts neither is known."""
-        estimate = estimate._replace(fullest_cells=_fullest_cells(blocks))
-        if noise or math.isnan(estimate.value):
-            return estimate._replace(p=math.nan)
-        value, p = self._bound_test(blocks, estimate)
-        return estimate._replace(
-            value=_clip(estimate.value, value), p=_clip(estimate.p, p), bracket=value, p_bracket=p
+    ``noise`` is the standard error that noise in the counts has.
+    """
+    if cells.statistic is None and cells.n < _FEWEST_RANKS:
+        return Estimate(math.nan, math.nan)
+    value, sampling = float(cells.readout(mean)), cells.sampling(mean[None], level)
+    error, statistic = float(sampling.error[0]), cells.statistic
+    if statistic is None or isinstance(statistic, ClassTest):
+        assert sampling.p is not None
+        p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
+        fullest = _fullest_cells(blocks)
+        if noise or math.isnan(value):  # of noisy counts neither value nor p is known
+            return Estimate(value, error, fullest_cells=fullest)
+        ends = _bound_test(statistic, blocks, value, p)
+        value, p = _clip(value, ends.value), _clip(p, ends.p)
+        return Estimate(
+            value, error, p=p, bracket=ends.value, p_bracket=ends.p, fullest_cells=fullest
         )
+    if math.isnan(sampling.low[0]):
+        return Estimate(value, error)
+    wider = math.hypot(error, noise) / error if error > 0 else math.nan
+    (least, low), (most, high) = (_end(statistic, blocks, wider, side, level) for side in (0, 1))
+    if not isinstance(statistic, Quantile):  # which is one of the numbers
+        least, most = _round_outward(blocks, least, most)
+        low, high = min(low, least), max(high, most)
+    if not noise:  # few rows have gaps between them, in which rows spread over cells have none
+        value = _clip(value, (least, most))
+    return Estimate(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
 
-    def _bound_test(self, blocks: Blocks, estimate: Estimate) -> TestBounds:
-        if _are_values_known([blocks]):
-            return TestBounds((estimate.value, estimate.value), (estimate.p, estimate.p))
-        if isinstance(self.part, RankTable):
-            return bound_spearman(blocks)
-        assert isinstance(self.part.statistic, ClassTest)
-        return bound_class_test(self.part.statistic.name, blocks)
 
-    def _end(self, blocks: Blocks, wider: float, side: int, level: float) -> tuple[float, float]:
-        """Return the statistic if all rows were at ends of their blocks, and its interval's end."""
-        assert isinstance(self.part, SampleReadout) and self.part.statistic is not None
-        moved = place_rows(blocks, is_low=side == 0)
-        value = float(self.part.statistic.value(moved))
-        sampling = self.part.statistic.sampling(moved, level)
-        return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
+def _bound_test(test: ClassTest | None, blocks: Blocks, value: float, p: float) -> TestBounds:
+    if _are_values_known([blocks]):
+        return TestBounds((value, value), (p, p))
+    return bound_spearman(blocks) if test is None else bound_class_test(test.name, blocks)
+
+
+def _end(statistic: Statistic, blocks: Blocks, wider: float, side: int, level: float) -> Ends:
+    """Return the statistic if all rows were at ends of their blocks, and its interval's end."""
+    moved = place_rows(blocks, is_low=side == 0)
+    value, sampling = float(statistic.value(moved)), statistic.sampling(moved, level)
+    return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
 
 
 def _are_values_known(blocks: Sequence[Blocks]) -> bool:

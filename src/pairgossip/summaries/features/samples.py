@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
@@ -15,27 +16,30 @@ from pairgossip.summaries.features.order import Table
 
 
 @dataclass(frozen=True)
-class SampleReadout:
-    """What averages of a sample's bins tell."""
+class SampleCells:
+    """What averages of a sample's cells, by class if there are two, tell of a statistic."""
 
     statistic: Statistic | None
+    """None for the ranks of single rows, which `distribution` tells."""
     axis: Axis
     classes: int
-    size: float
+    n: float
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Refuse: features of these rows also need their weights."""
-        raise NotImplementedError
+        """Return the features of every row, a number and perhaps a label, for each class apart."""
+        columns = rows.reshape(len(rows), -1).T
+        features = self.axis.features(columns[0])
+        if self.classes == 1:
+            return features
+        higher = columns[1] == columns[1].max()
+        return np.hstack([features * side[:, None] for side in (~higher, higher)])
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features; NaN where a class is not known yet."""
         assert self.statistic is not None
         sample = self.distribution(mean)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = self.statistic.value(sample)
-        if self.classes == 1:
-            return value
-        return np.where(sample.size.min(axis=-1) > 0, value, np.nan)
+            return np.where(self._is_known(sample), self.statistic.value(sample), np.nan)
 
     def sampling(self, mean: FloatArray, level: float) -> Sampling:
         """Return the sampling error, interval and p of the statistic, if any."""
@@ -43,16 +47,19 @@ class SampleReadout:
         sample = self.distribution(mean)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.statistic.sampling(sample, level)
-        parts = [np.full_like(found.error, np.nan) if part is None else part for part in found]
-        known = self.classes == 1 or sample.size.min(axis=-1) > 0
-        return Sampling(*(np.where(known, part, np.nan) for part in parts))
+        is_known, unknown = self._is_known(sample), np.full_like(found.error, np.nan)
+        parts = (unknown if part is None else part for part in found)
+        return Sampling(*(np.where(is_known, part, unknown) for part in parts))
+
+    def _is_known(self, sample: Distribution) -> BoolArray:
+        return np.asarray(self.classes == 1 or sample.size.min(axis=-1) > 0)
 
     def distribution(self, mean: FloatArray) -> Distribution:
         """Return the sample that means of features tell."""
         parts = mean.reshape(*mean.shape[:-1], self.classes, self.axis.bins, -1)
         shares = np.maximum(parts[..., 0], 0.0)
         total = shares.sum(axis=(-2, -1), keepdims=True)
-        counts = shares * (self.size / np.maximum(total, 1e-300))
+        counts = shares * (self.n / np.maximum(total, 1e-300))
         weights = counts
         if isinstance(self.axis, Labels):
             low = high = self.axis.values
@@ -62,7 +69,7 @@ class SampleReadout:
             low, high = _cells(self.axis)
         if self.classes == 2:
             return Distribution(low, high, weights, counts.sum(axis=-1))
-        return Distribution(low, high, weights[..., 0, :], np.full(mean.shape[:-1], self.size))
+        return Distribution(low, high, weights[..., 0, :], np.full(mean.shape[:-1], self.n))
 
 
 def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
@@ -72,15 +79,10 @@ def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
     return low, np.append(low[1:], grid.edges[-1])
 
 
-@dataclass(frozen=True)
-class RankTable:
+class RankTable(Table):
     """What averages of two columns' cells tell of the correlation of their ranks."""
 
-    table: Table
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return counts and sums per cell."""
-        return self.table.features(rows)
+    statistic: ClassVar[None] = None
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the correlation for means of features."""
@@ -92,11 +94,10 @@ class RankTable:
 
     def compare(self, mean: FloatArray) -> Comparison:
         """Test whether the columns go together, by points that stand for the rows of cells."""
-        cells, n = self.table.cells(mean), self.table.n
-        x, y = self.table.x, self.table.y
+        cells, n, x, y = self.cells(mean), self.n, self.x, self.y
         f, first = _point_ranks(x, cells[..., y.counts].sum(axis=-1), n)
         g, second = _point_ranks(y, cells[..., x.counts, :].sum(axis=-2), n)
-        weights = self.table.point_weights(cells)
+        weights = self.point_weights(cells)
         rows, columns = f[..., :, None], g[..., None, :]
         product = (weights * rows * columns).sum(axis=(-2, -1))
         own_x, own_y = weights.sum(axis=-1), weights.sum(axis=-2)
