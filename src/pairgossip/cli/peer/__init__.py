@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cyclopts import App, Parameter
 
+from pairgossip.cli.peer.init import init_command
 from pairgossip.cli.peer.operate import (
     add_command,
     agree_command,
@@ -12,7 +13,7 @@ from pairgossip.cli.peer.operate import (
     run_command,
 )
 from pairgossip.cli.peer.result import result_command
-from pairgossip.cli.peer.setup import init_command, invite_command, join_command
+from pairgossip.cli.peer.setup import invite_command, join_command
 from pairgossip.cli.peer.signed import verify_command
 from pairgossip.cli.peer.status import status_command
 from pairgossip.cli.peer.unit import unit_command

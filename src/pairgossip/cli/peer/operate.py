@@ -13,6 +13,7 @@ import msgspec
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
+from pairgossip.cli.peer.init import LedgerOptions, RegisterOptions
 from pairgossip.cli.peer.setup import find_home, is_answered_yes
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
@@ -62,11 +63,9 @@ def add_command(
     home: HomeFolder = None,
     *,
     data: Path,
-    ledger: Path | None = None,
-    budget: float | None = None,
-    register: Path | None = None,
-    visible: Flag = False,
     yes: Flag = False,
+    register: RegisterOptions = RegisterOptions(),
+    privacy: LedgerOptions = LedgerOptions(),
 ) -> int:
     """Add rows to a peer; all members start again, with these rows among theirs.
 
@@ -91,29 +90,19 @@ def add_command(
     data
         A CSV file with the columns that the specification names, and none of the rows that the
         peer has already.
-    ledger
-        Under privacy, where the reports of these rows are kept; by default beside the data.
-        Give every data file a ledger of its own.
-    budget
-        Under privacy, how much epsilon a row may spend in all.
-    register
-        Where counts are released, the file that keeps what was released of this data; by default
-        beside it.
-    visible
-        Release rows though a table of them went out before: members of both studies can subtract.
     yes
         Do not ask.
     """
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.growth import request_growth
-    from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
     place = find_home(home)
     shown = _describe_difference(read_snapshot(place))
     if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
         return EXIT_FAILED
-    release = ReleaseOptions(register, visible)
-    asked = request_growth(place, data, ledger, budget, release, _tell_release)
+    asked = request_growth(
+        place, data, privacy.ledger, privacy.budget, register.release, _tell_release
+    )
     what = format_count(asked.added, "row")
     if not place.is_running():
         tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")

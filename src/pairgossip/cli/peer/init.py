@@ -1,0 +1,251 @@
+"""`pairgossip peer init`: a peer of its own rows, in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from pairgossip.cli.console import tell, write_line
+from pairgossip.cli.options import Flag, Whole
+from pairgossip.cli.peer.setup import is_answered_yes, named_home
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.text import format_count, join_names
+
+if TYPE_CHECKING:
+    from pairgossip.peer.storage.folder import Home, OperatorSettings
+    from pairgossip.peer.storage.kept_releases import ReleaseOptions
+    from pairgossip.peer.storage.old_folder import OldFolder
+
+_SUMS = Group.create_ordered("Where sums are computed")
+_COUNTS = Group.create_ordered("Where counts are released")
+_PRIVACY = Group.create_ordered("Under privacy")
+
+
+@Parameter(name="*", group=_SUMS)
+@dataclass(frozen=True)
+class SumsOptions:
+    """What sums may be about."""
+
+    least_rows: Whole | None = None
+    """The least number of this peer's rows (of one class, if there are classes) that a total may be
+    about, and of rows that all members but the largest have together; by default 10."""
+    least_cell: Whole | None = None
+    """The least number of rows that this site lets be counted: a specification with less is
+    refused; by default 1."""
+    allow: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
+    """A kernel or loss whose sums can locate single rows, and which is refused unless it is named
+    here, such as distance; repeat it, or separate names by commas."""
+
+
+@Parameter(name="*", group=_COUNTS)
+@dataclass(frozen=True)
+class RegisterOptions:
+    """What is said about rows that were released before."""
+
+    register: Path | None = None
+    """The file that keeps what was released of this data; by default beside it, with .releases at
+    the end."""
+    visible: Flag = False
+    """Release rows though a table of them went out before: members of both studies can subtract."""
+
+    @property
+    def release(self) -> ReleaseOptions:
+        """The same, as a peer's folder takes it."""
+        from pairgossip.peer.storage.kept_releases import ReleaseOptions
+
+        return ReleaseOptions(self.register, self.visible)
+
+
+@Parameter(name="*", group=_COUNTS)
+@dataclass(frozen=True)
+class RowsOptions:
+    """How rows are found again that were released before."""
+
+    id_: Annotated[str | None, Parameter(name="--id")] = None
+    """The column of the data file that tells who is who; by default rows are found by their lines
+    and values."""
+    same: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
+    """Columns that are functions of one another, such as risk,logit: they count as one. Repeat it
+    for others."""
+
+
+@Parameter(name="*", group=_PRIVACY)
+@dataclass(frozen=True)
+class LedgerOptions:
+    """What rows spend, and where that is kept."""
+
+    ledger: Path | None = None
+    """The file that keeps every row's report, or the noise of sums, and what it has cost, to be
+    found again whenever this data file is used; by default beside it, with .ledger at the end. Give
+    every data file a ledger of its own."""
+    budget: float | None = None
+    """How much epsilon a row may spend in all; by default as much as its first report costs, or one
+    run on sums. A new generation of sums costs epsilon again: allow it with budget in peer.toml."""
+
+
+def init_command(
+    *,
+    name: str | None = None,
+    data: Path,
+    spec: Path,
+    listen: str | None = None,
+    yes: Flag = False,
+    home: Path | None = None,
+    metrics: str | None = None,
+    fast: Flag = False,
+    from_: Annotated[Path | None, Parameter(name="--from")] = None,
+    sums: SumsOptions = SumsOptions(),
+    rows: RowsOptions = RowsOptions(),
+    register: RegisterOptions = RegisterOptions(),
+    privacy: LedgerOptions = LedgerOptions(),
+) -> None:
+    """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
+
+    What will leave this machine is said in words, at a terminal before anything is made. The id,
+    which stands for the peer's key, is printed. The key never leaves the folder; a copy of the rows
+    lies there too, so nobody else should be able to read it. If rows are reported, by a table
+    [privacy], the copy is of randomized reports instead, each drawn once and for all.
+
+    For example:
+
+        pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
+        pairgossip peer init --from old --home new --data scores.csv --spec auc.toml
+
+    Parameters
+    ----------
+    name
+        What others will call the peer: up to 32 letters, digits, dots, dashes, underscores. With
+        --from it keeps its name.
+    data
+        A CSV file with the columns that the specification names; each row is one observation.
+    spec
+        The TOML file that says what is computed and how; all members need the same.
+    listen
+        Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
+    yes
+        Do not ask whether what leaves this machine may do so.
+    home
+        The folder to make; by default PAIRGOSSIP_HOME, or one called like the peer.
+    metrics
+        Where to serve metrics for Prometheus on this machine, such as 127.0.0.1:9464.
+    fast
+        Do not wait for the disk at every exchange: faster, but a loss of power may then make it
+        necessary to evict this peer.
+    from_
+        The folder of a peer of pairgossip 0.2, which is left as it is: the new one takes its key,
+        certificate, name, settings of peer.toml and signed result; nothing else.
+    """
+    from pairgossip.peer.storage.home import make_folder
+    from pairgossip.peer.storage.old_folder import read_old_folder
+
+    old = None if from_ is None else read_old_folder(from_)
+    settings = _settings(
+        old,
+        name=name,
+        listen=listen,
+        power_safe=False if fast else None,
+        metrics=metrics,
+        least_rows=sums.least_rows,
+        least_cell=sums.least_cell,
+        allow=_allowed(sums.allow) or None,
+        row_id=rows.id_,
+        same=tuple(tuple(map(str.strip, one.split(","))) for one in rows.same) or None,
+    )
+    leaves: list[str] = []
+    made = make_folder(
+        home or named_home() or Path(settings.name),
+        settings,
+        spec,
+        data,
+        ledger=privacy.ledger,
+        budget=privacy.budget,
+        release=register.release,
+        old=old,
+        confirm=leaves.extend if yes else _confirm_disclosure,
+    )
+    _tell_made(made, leaves, old)
+
+
+def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None:
+    """Say what was made, what leaves this machine and was not said yet, and what to do next."""
+    from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.storage.kept_ledgers import accounts
+
+    tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
+    for sentence in leaves:
+        tell(sentence)
+    if old is not None:
+        tell(_describe_taken(old))
+    agreed = made.read_spec()
+    for kept in accounts(made):
+        tell(
+            f"It holds reports of them only. Keep {kept} with the data: it knows every report."
+            if agreed.privacy is not None
+            else f"Keep {kept} with the data: it knows the noise that is added for these rows."
+        )
+    tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
+    write_line(load_identity(made.folder).id)
+
+
+def _settings(old: OldFolder | None, *, name: str | None, **options: Any) -> OperatorSettings:
+    """Return the settings of a new peer: those given, else those of an old folder, or defaults."""
+    from msgspec.structs import replace
+
+    from pairgossip.peer.storage.folder import OperatorSettings
+
+    if old is not None:
+        settings = old.settings
+        if name not in (None, settings.name):
+            raise InputError(
+                f"The certificate in {old.folder} names its peer '{settings.name}': leave --name "
+                "out, or make a new peer without --from."
+            )
+    elif name is None:
+        raise InputError("The peer needs a name that others call it by: give --name.")
+    else:
+        settings = OperatorSettings(name)
+    changes = {key: value for key, value in options.items() if value is not None}
+    return replace(settings, **changes)
+
+
+def _allowed(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the kernels and losses that an operator allows, as the catalogs spell them."""
+    from pairgossip import kernels, losses
+
+    catalog = {*kernels.CATALOG, *losses.CATALOG}
+    allowed = [part for text in names for part in text.split(",")]
+    for one in allowed:
+        if canonical(one) not in catalog:
+            raise unknown_name("kernel or loss in --allow", one.strip(), catalog)
+    return tuple(sorted(set(map(canonical, allowed))))
+
+
+def _describe_taken(old: OldFolder) -> str:
+    """Say what a new folder has of an old one, and what is to be done about the rest."""
+    from pairgossip.peer.storage.folder import Home
+    from pairgossip.peer.storage.kept_ledgers import accounts
+
+    ledgers = tuple(accounts(Home(old.folder)))
+    names = [f"results/{name}" for name in sorted(old.results)]
+    result = (
+        f"signed result ({join_names(names)})"
+        if names
+        else "no result, since not all members have signed one"
+    )
+    ledger = f" (pass --ledger {ledgers[0]} as before)" if ledgers else ""
+    return (
+        f"It has the key, certificate, settings and {result} of {old.folder}, and nothing else: "
+        f"its rows are those of --data, exchange invitations again, keep a ledger with its data"
+        f"{ledger}, and do not run {old.folder} any more."
+    )
+
+
+def _confirm_disclosure(leaves: list[str]) -> None:
+    """Say what will leave this machine, and go on only if somebody agrees."""
+    refusal = f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
+    if not is_answered_yes(leaves, "Make this peer?", refusal):
+        raise InputError("Nothing was made: answer y, or give --yes, to make the peer.")
