@@ -59,12 +59,10 @@ def spread_rows(tree: Tree, blocks: FloatArray) -> FloatArray:
     """
     if len(tree.shape) > 1:
         return tree.spread(blocks)
-    classes, curve = blocks.reshape(-1, tree.size), _lay_curve(tree.shape[0])
-    total, straight = classes.sum(axis=0), np.zeros(curve.knots)
-    first = curve.fit(tree.spread(total), straight, straight, _FIRST_STEPS)  # with short tails
-    rows, law = _Report(tree, total).spread(first, straight)
+    classes, straight = blocks.reshape(-1, tree.size), np.zeros(min(tree.shape[0], _KNOTS))
+    rows, law = _Report(tree, classes.sum(axis=0)).spread(None, straight)
     if len(classes) > 1:
-        rows = np.stack([_Report(tree, one).spread(law, law)[0] for one in classes])
+        rows = np.stack([_Report(tree, one).spread(rows, law)[0] for one in classes])
     return rows.reshape(*blocks.shape[:-1], *tree.shape)
 
 
@@ -75,10 +73,14 @@ class _Report:
     tree: Tree
     blocks: FloatArray
 
-    def spread(self, logs: FloatArray, model: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the estimate and its law, given the logarithms of a first one and of a model."""
+    def spread(self, first: FloatArray | None, model: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the estimate and the logarithms of its law.
+
+        ``first`` are the rows of all classes, and ``model`` the logarithms of their law.
+        """
         curve, size = _lay_curve(self.tree.shape[0]), self.blocks.sum() / _FEWEST_SITES
-        rows = self.blocks[self.tree.cells]
+        rows = self.tree.spread(self.blocks, first)  # with short tails
+        logs = curve.fit(rows, model, model, _FIRST_STEPS)
         for number in range(_ROUNDS if self.blocks[~self.tree.is_cell].any() else 0):
             law = curve.draw(logs)
             drawn = self._draw(law, min(size, _LARGEST_SITE), number)

@@ -197,14 +197,15 @@ class Tree:
             starts[halves] = np.stack([left, left + leaves[halves][::2]], axis=-1).ravel()
         return starts
 
-    def spread(self, blocks: FloatArray | IntArray) -> FloatArray:
+    def spread(self, blocks: FloatArray | IntArray, first: FloatArray | None = None) -> FloatArray:
         """Estimate how many rows are in every cell, shape (..., *shape), whatever blocks are split.
 
         By expectation-maximization: the rows of a block are spread over its cells in proportion to
         what all blocks together say of them, smoothed over neighbors (Silverman et al. 1990). The
-        last step does not smooth, so that no row leaves its block.
+        last step does not smooth, so that no row leaves its block. ``first`` is a guess at the rows
+        of cells; even unless given.
         """
-        rows = np.ones((*blocks.shape[:-1], *self.shape))
+        rows = np.ones((*blocks.shape[:-1], *self.shape)) if first is None else first
         for step in range(_STEPS):
             for axis in range(-len(self.shape), 0) if step else ():
                 rows = _smooth(rows, axis)
