@@ -98,3 +98,26 @@ def test_two_peers_are_too_few_for_sums() -> None:
     text = kernel_spec("gini", ["income"], None, VALUES, is_sums=True)
     with pytest.raises(InputError, match="sums over 4 members or more, not 2: use more peers"):
         make_plan(text, ROWS, pg.graphs.path(2), 2, seed=0)
+
+
+def test_the_statistic_of_all_rows_within_strata() -> None:
+    random = np.random.default_rng(4)
+    risk, (died, sex, ward) = random.random(40), random.integers(0, 2, (3, 40))
+    times = random.integers(1, 3, 40)
+    rows = tuple(map(tuple, np.column_stack([risk, died, sex, ward, times]).tolist()))
+    text = """
+    kernel = "auc"
+    columns = ["risk"]
+    label = "died"
+    by = "sex"
+    groups = ["f", "m"]
+    within = "ward"
+    strata = ["a", "b"]
+    weight = "times"
+    weights = [1, 2]
+    ranges.risk = [0, 1]
+    ranges.died = [0, 1]
+    """
+    exact = pg.exact(risk, "auc", labels=died, within=ward, weights=times)
+    plan = make_plan(text, rows, pg.graphs.complete(5), 5, seed=0)
+    assert plan.exact() == pytest.approx(exact)

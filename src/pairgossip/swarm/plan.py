@@ -13,7 +13,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import unwritable, write_text
-from pairgossip.kernels import exact
+from pairgossip.kernels import Pairs
 from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.peer.identity.identity import Identity, load_identity
@@ -63,13 +63,18 @@ class Plan:
 
     def exact(self) -> float | None:
         """Return the statistic of all rows together; None if a model is learned instead."""
-        if self.spec.kernel is None:
+        spec = self.spec
+        if spec.kernel is None:
             return None
-        table = np.array([row for rows in self.rows for row in rows])
-        asked = find_order_question(self.spec.kernel) if self.spec.is_sums else None
+        every = np.array([row for rows in self.rows for row in rows])
+        if spec.weight is not None:
+            every = np.repeat(every, every[:, -1].astype(np.intp), axis=0)
+        table = every[:, : len(spec.measured)]
+        asked = find_order_question(spec.kernel) if spec.is_sums else None
         if asked is None:
-            data = table[:, 0] if table.shape[1] == 1 else table
-            return exact(data, self.spec.kernel, self.spec.target)
+            place = None if spec.within is None else spec.observed.index(spec.within)
+            strata = None if place is None else every[:, place]
+            return Pairs(table, spec.kernel, spec.target, within=strata).exact()
         if asked.statistic is None:
             return TESTS[asked.name](table).value
         labels = table[:, 1] if table.shape[1] > 1 else None
