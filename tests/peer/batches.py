@@ -98,6 +98,8 @@ class TableAuditor(SumsAuditor):
             return
         added = struct.unpack("<32sQ32sQ", message.public[32:])[1::2]
         disk = cast(SumsDisk, self._world.disks[sender])
+        if any(one != 1 and one % 10 for one in added):
+            raise Violated(f"{sender} tells how many rows it has exactly")
         if not any(added):
             self._few.setdefault(sender, set()).add(disk.commits[disk.safe - 1].rows)
 
@@ -123,6 +125,9 @@ class TableAuditor(SumsAuditor):
         tables = {_digest(one.table): one.rows for one in (released.finished, released.stated)}
         if base not in tables:
             raise Violated(f"{me} adds to a table that it does not know")
+        counted = [last for who, _, last in self.tables.get(base, ()) if who == me]
+        if base in self.tables and tables[base] != max(counted, default=0):
+            raise Violated(f"{me} takes other rows for counted than are")
         last = max(released.parts, default=0)
         if base != _digest(released.stated.table):  # as it was added before
             last = released.stated.rows

@@ -148,6 +148,8 @@ class SumsReporter(Reporter):
             is_in = result.rounds and self._context.me not in (result.left_out or ())
             if is_in and released.waiting <= max(released.parts, default=0):
                 settle_release(home, "table")
+        elif not result.rounds:  # a model takes a sum at least
+            settle_release(home, "no table")
         keep_result(home, signed)
 
     def progress(self) -> dict[str, int]:

@@ -70,12 +70,9 @@ def pack_table(salt: bytes, table: Table) -> bytes:
 def read_table(kept: bytes) -> Table:
     """Return the table that is kept so; raise `ValueError` for other bytes."""
     try:
-        table = msgspec.msgpack.decode(kept[_SALT:], type=Table)
+        return msgspec.msgpack.decode(kept[_SALT:], type=Table)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise ValueError(str(problem)) from None
-    if len(table.counts) % 8:
-        raise ValueError("a part of a number")
-    return table
 
 
 def digest_table(kept: bytes) -> bytes:
@@ -255,9 +252,9 @@ class CountingProgram(SumsProgram):
         if self._base.table:
             try:
                 before = read_table(self._base.table)
+                new, batches = new + before.numbers, before.batches + batches
             except ValueError as problem:
                 raise Disagreement(f"the table before cannot be read: {problem}") from None
-            new, batches = new + before.numbers, before.batches + batches
         salt = total[self._counts :].astype("<u8").tobytes()
         kept = pack_table(salt, Table(batches, new.astype("<i8").tobytes()))
         self._stated = Counted(kept, self._end(self._base))
