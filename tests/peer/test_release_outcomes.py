@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.overlaps import Snapshot
 from pairgossip.peer.bookkeeping.places import registers_of
-from pairgossip.peer.bookkeeping.registers import hold_registers
+from pairgossip.peer.bookkeeping.registers import Outcome, hold_registers
 from pairgossip.peer.bookkeeping.releases import (
-    Outcome,
-    Snapshot,
     find_releases,
     prepare_release,
     tell_release,
