@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.overlaps import Snapshot
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.registers import Outcome, hold_registers
 from pairgossip.peer.bookkeeping.releases import (
@@ -16,6 +15,7 @@ from pairgossip.peer.bookkeeping.releases import (
     prepare_release,
     tell_release,
 )
+from pairgossip.peer.bookkeeping.snapshots import Snapshot
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import request_growth
 from pairgossip.peer.storage.kept_releases import noted_registers, tell_releases
