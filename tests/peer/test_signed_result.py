@@ -152,7 +152,7 @@ def test_a_crowded_cell_is_told_with_the_result_of_a_test(
     signed = sign_result_of(tmp_path, text, draw_rows(3, 1))
     warning = "100 % of all rows share one cell of 'score', so that their order is not known"
     words = read_page(signed, tmp_path).replace("&#x27;", "'")
-    assert f"<th>bins</th><td>{warning}: agree on" in words
+    assert f"<th>left open</th><td>{warning}: agree on" in words
     assert "<th>p over all rows</th><td>between " in words and " and 1 for certain</td>" in words
     write_signed_files(Home(tmp_path), signed, None, tmp_path / "result.json", None)
     assert f"This test says little: {warning}" in capsys.readouterr().err

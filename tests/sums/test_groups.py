@@ -123,8 +123,8 @@ def test_what_leaves_is_said_by_group() -> None:
         (BY + WITHIN.replace("ward", "sex"), "'sex', which this run has for something else"),
         ('by = "sex"\ngroups = ["f"]\n', "groups must list two words or more"),
         ('by = "sex"\ngroups = ["f", "f"]\n', "groups lists 'f' twice"),
-        ('by = "sex"\ngroups = ["f", " m"]\n', "groups lists a word that is empty, has blanks"),
-        ('by = "sex"\ngroups = ["f", "m\\u001b"]\n', "groups lists a word that is empty, has"),
+        ('by = "sex"\ngroups = ["f", " m"]\n', "groups lists a word that is empty or has blanks"),
+        ('by = "sex"\ngroups = ["f", "m\\u001b"]\n', "groups lists a word that cannot be printed"),
         ('by = "sex"\ngroups = [0, 1]\n', "groups must be a list of words"),
         (
             'weight = "w"\nweights = [1, 17]\n',

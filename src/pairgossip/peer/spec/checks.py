@@ -203,8 +203,8 @@ def _check_words(key: str, words: list[str]) -> None:
         raise InputError(f"{key} must list two words or more, all that there may be.")
     if (repeated := _find_repeated(words)) is not None:
         raise InputError(f"{key} lists '{repeated}' twice: list it once.")
-    if not all(name and name == name.strip() and name.isprintable() for name in words):
-        raise InputError(f"{key} lists a word that is empty, has blanks around it or line breaks.")
+    if not all(name and name == name.strip() for name in words):
+        raise InputError(f"{key} lists a word that is empty or has blanks around it.")
 
 
 def _check_whole(whole: Any, columns: list[str]) -> None:
@@ -238,6 +238,8 @@ def _check_factor(key: str, listed: str, table: Mapping[str, Any]) -> None:
     if not _are_words(values):
         raise InputError(f"{listed} must be a list of words, as in {example}.")
     _check_words(listed, values)
+    if not all(one.isprintable() for one in values):
+        raise InputError(f"{listed} lists a word that cannot be printed: write it otherwise.")
 
 
 def _check_weights(values: Any) -> None:
