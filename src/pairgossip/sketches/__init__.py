@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import AnyKernel
-from pairgossip.sketches.bins import Bins, TwoWayBins
+from pairgossip.sketches.bins import Bins
 from pairgossip.sketches.moments import Moments
-from pairgossip.sketches.sketch import Recipe
+from pairgossip.sketches.order import TwoWayBins
+from pairgossip.sketches.sketch import BracketingSketch, Recipe, Sketch
 from pairgossip.sketches.smooth import Chebyshev, Directions
-from pairgossip.summaries.features.sketch import BracketingSketch, Sketch
 from pairgossip.summaries.layouts import find_kind
 
 __all__ = [

@@ -1,30 +1,128 @@
-"""Recipes of bins: of one column or of scores by class, and of two columns at once."""
+"""Bins of one column, or of scores by class: Gini's mean difference and coefficient, and AUCs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
-from pairgossip.errors import InputError
-from pairgossip.kernels import Pairs
-from pairgossip.sketches.sketch import check_kernel
-from pairgossip.summaries.axes import Axis, Labels, Range, check_range, flooded_rows, lay_bins
-from pairgossip.summaries.features.order import (
-    OF_ORDER,
-    OF_SCORES,
-    OF_SURVIVAL,
-    AucPair,
-    AucTable,
-    ConcordanceTable,
-    JointAucPair,
-    OrderTable,
-)
-from pairgossip.summaries.features.sketch import Sketch, formulas
-from pairgossip.summaries.features.spread import OF_ONE_COLUMN, Gini, GiniBins
+from pairgossip.kernels import AnyKernel, Kernel, Pairs
+from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
+from pairgossip.sketches.scores import AucPair, AucTable, JointAucPair
+from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
+from pairgossip.summaries.axes import Axis, Grid, Labels, check_range, flooded_rows, lay_bins
+from pairgossip.summaries.layouts import OF_ONE_COLUMN, OF_SCORES, formulas
+
+_TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Gini(PointSketch):
+    """The mean of |x - y| of numbers of which few are different: exact."""
+
+    axis: Axis
+    n: float
+    scale: float
+    kernel: AnyKernel
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return a 1 in the place of each number; of bins, powers of the offset in its bin."""
+        return self.axis.features(rows)
+
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return mean differences and means of the column, as the kernel has them."""
+        return self.select({GINI: self.difference(mean), MIDPOINT: self.middle(mean)})
+
+    def difference(self, mean: FloatArray) -> FloatArray:
+        """Return the mean difference."""
+        differences = np.abs(np.subtract.outer(self.axis.points, self.axis.points))
+        return self.scale * np.einsum("...i,ij,...j->...", mean, differences, mean)
+
+    def middle(self, mean: FloatArray) -> FloatArray:
+        """Return the mean of the column."""
+        return mean @ self.axis.points
+
+    def points(self, mean: FloatArray) -> Points:
+        """Return the points of the axis, three for the mean and variance of a bin."""
+        places, weights = self.axis.points, mean @ self.axis.point_inverse
+        known = {
+            GINI: 2 * weights @ np.abs(np.subtract.outer(places, places)),
+            MIDPOINT: places + (weights @ places)[:, None],
+        }
+        own = {GINI: np.zeros(len(places)), MIDPOINT: 2 * places}
+        return Points(weights, self.select(known), self.select(own))
+
+
+@dataclass(frozen=True)
+class GiniBins(Gini):
+    """The mean of |x - y| from counts, sums and squares per bin."""
+
+    axis: Grid
+
+    def difference(self, mean: FloatArray) -> FloatArray:
+        """Return the mean difference."""
+        share, deviation = self._shares(mean), self._deviations(mean)
+        # Of k numbers drawn evenly from a bin, the mean difference is on average about this part
+        # of their standard deviation, own pairs counted; of two it is exactly this part.
+        in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / (share * self.n + 2))
+        in_bin *= self.axis.widths
+        near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
+        return np.clip(near, *self._ends(mean))
+
+    def middle(self, mean: FloatArray) -> FloatArray:
+        """Return the mean of the column."""
+        parts = self._parts(mean)
+        return np.asarray(parts[..., 0] @ self.axis.middles + parts[..., 1] @ self.axis.widths)
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the interval that holds the mean difference, whatever the rows in each bin."""
+        return self._ends(mean) if isinstance(self.kernel, Kernel) else None
+
+    def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the mean difference.
+
+        In a bin of width w with mean offset d and variance v the mean difference is at least
+        2 v / w, because |t| >= t^2 / w, and at most 2 sqrt(v / 3) (Glasser 1962), and at most that
+        of numbers at the two ends.
+        """
+        share, deviation, widths = self._shares(mean), self._deviations(mean), self.axis.widths
+        offset = self._parts(mean)[..., 1] / np.maximum(share, _TINY)
+        ends = 2 * np.maximum(0.25 - offset**2, 0.0)
+        least = (share**2 * 2 * deviation**2 * widths).sum(axis=-1)
+        # A small variance may be lost when the features of n rows are added up one by one.
+        lost = (64 + self.n) * _EPSILON
+        rounded = np.sqrt(deviation**2 + lost)
+        most = (share**2 * np.minimum(2 / np.sqrt(3) * rounded, ends + lost) * widths).sum(axis=-1)
+        across, rounding = self._across(mean), lost * np.abs(self.axis.edges).max()
+        return (
+            self.scale * np.maximum(across + least - rounding, 0.0),
+            self.scale * (across + most + rounding),
+        )
+
+    def _shares(self, mean: FloatArray) -> FloatArray:
+        return np.maximum(self._parts(mean)[..., 0], 0.0)
+
+    def _across(self, mean: FloatArray) -> FloatArray:
+        """Return the part of pairs in different bins, which is exact."""
+        parts = self._parts(mean)
+        share = parts[..., 0]
+        # From the lowest edge on: differences stay the same, and far from zero no digits are lost.
+        middles = self.axis.middles - self.axis.edges[0]
+        sums = middles * share + self.axis.widths * parts[..., 1]
+        below, sums_below = np.cumsum(share, axis=-1) - share, np.cumsum(sums, axis=-1) - sums
+        return 2 * (sums * below - share * sums_below).sum(axis=-1)
+
+    def _deviations(self, mean: FloatArray) -> FloatArray:
+        """Return the standard deviations in the bins, as parts of their widths."""
+        parts = self._parts(mean)
+        share = np.maximum(parts[..., 0], _TINY)
+        variance = parts[..., 2] / share - (parts[..., 1] / share) ** 2
+        return np.sqrt(np.clip(variance, 0.0, 0.25))
+
+    def _parts(self, mean: FloatArray) -> FloatArray:
+        return mean.reshape(*mean.shape[:-1], self.axis.bins, 3)
 
 
 @dataclass(frozen=True)
@@ -85,66 +183,3 @@ class Bins:
             return flooded_rows(pairs.data, 3 * self.bins)
         columns = pairs.data[:, :-1].T
         return np.concatenate([flooded_rows(column, 2 * self.bins) for column in columns])
-
-
-@dataclass(frozen=True)
-class TwoWayBins:
-    """Counts and sums per cell of two columns' bins, for kernels of how pairs are ordered.
-
-    Parameters
-    ----------
-    bins
-        How many bins each column has; 4 bins^2 numbers are averaged, or twice that with events.
-    ranges
-        The range of either column, if all nodes know them.
-    errors
-        Whether to average squares per cell too, which sampling errors need: 9 bins^2 numbers.
-    """
-
-    bins: int = 8
-    ranges: tuple[Range, Range] | None = None
-    errors: bool = field(default=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", whole("The number of bins", self.bins))
-        if self.ranges is not None:
-            object.__setattr__(self, "ranges", _check_ranges(self.ranges))
-
-    def fit(self, pairs: Pairs) -> Sketch:
-        """Return the sketch of a statistic of how two columns order pairs."""
-        check_kernel(self, pairs.kernel, OF_ORDER, OF_SURVIVAL)
-        powers = 2 if self.errors else 1
-        x, y = (
-            lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)
-            for column, declared in enumerate(self.ranges or (None, None))
-        )
-        parts = (x, y, pairs.count, pairs.scale, pairs.kernel)
-        if set(formulas(pairs.kernel)) <= OF_SURVIVAL:
-            return ConcordanceTable(*parts, events=pairs.data.shape[1] == 3)
-        return OrderTable(*parts)
-
-    def flooded(self, pairs: Pairs) -> IntArray:
-        """Return the rows whose numbers all nodes must learn first."""
-        if self.ranges is not None:
-            return np.arange(0)
-        return np.concatenate(
-            [flooded_rows(pairs.data[:, column], self._most) for column in range(2)]
-        )
-
-    @property
-    def _most(self) -> int:
-        """How many values of a column are told apart at no more cost than bins have."""
-        return (3 if self.errors else 2) * self.bins
-
-
-def _check_ranges(declared: Any) -> tuple[Range, Range]:
-    try:
-        first, second = declared
-    except (TypeError, ValueError):
-        raise InputError(
-            f"There are two columns, but got {declared!r}: give the range of each, as in "
-            "{argument}.",
-            "ranges",
-            ((0, 1), (0, 5)),
-        ) from None
-    return check_range(first, "ranges"), check_range(second, "ranges")

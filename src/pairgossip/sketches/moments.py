@@ -8,17 +8,80 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import AnyKernel, Pairs
 from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
-from pairgossip.sketches.sketch import check_kernel
-from pairgossip.summaries.features.sketch import Sketch, formulas
-from pairgossip.summaries.features.spread import Scatter, Variance
+from pairgossip.sketches.sketch import KernelSketch, Points, PointSketch, Sketch, check_kernel
+from pairgossip.summaries.layouts import formulas
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of powers rounding may take."""
 _MOST_LOST = {2: 1e-6, 4: 1e-3}
 """Largest relative rounding error of the variance, and of the error of the variance."""
+
+
+@dataclass(frozen=True)
+class Scatter(KernelSketch):
+    """The mean of ||x - y||^2 within clusters, up to a factor, from (share, mean, mean square).
+
+    Over all pairs of a cluster with share p, sum s and sum of squares q it is 2 (p q - ||s||^2).
+    """
+
+    center: float | FloatArray
+    """Subtracted from all columns, or one number for each."""
+    dimension: int
+    clusters: FloatArray | None
+    factor: float
+    kernel: AnyKernel
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return distances from the center and their squared length, per cluster."""
+        table = rows.reshape(len(rows), -1)
+        shifted = table[:, : self.dimension] - self.center
+        squares = np.einsum("ij,ij->i", shifted, shifted)[:, None]
+        if self.clusters is None:  # the share of the only cluster is known
+            return np.hstack([shifted, squares])
+        moments = np.hstack([np.ones_like(squares), shifted, squares])
+        belongs = table[:, -1:] == self.clusters
+        return (belongs[:, :, None] * moments[:, None, :]).reshape(len(table), -1)
+
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the scatter, for every component."""
+        if self.clusters is None:
+            scatter = self.factor * (mean[..., 1] - mean[..., 0] ** 2)
+        else:
+            parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
+            share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
+            within = share * squares - (sums**2).sum(axis=-1)
+            scatter = self.factor * within.sum(axis=-1)
+        return np.stack([scatter] * len(self.kernel.components), axis=-1)
+
+
+class Variance(Scatter, PointSketch):
+    """The variance with its sampling error, from third and fourth powers as well."""
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the first four powers of distances from the center."""
+        shifted = rows.reshape(len(rows), -1) - self.center
+        return shifted ** np.arange(1, 5)
+
+    def points(self, mean: FloatArray) -> Points:
+        """Return three points with the moments that the powers tell, and their row means."""
+        m, second, third, fourth = mean.T
+        m2 = second - m**2
+        m3 = third - 3 * m * second + 2 * m**3
+        m4 = fourth - 4 * m * third + 6 * m**2 * second - 3 * m**4
+        # Points at a, 0 and -b off the mean, with a - b = m3 / m2 and a b = m4 / m2 - (a - b)^2.
+        skewed = m3 / m2
+        root = np.sqrt(4 * m4 / m2 - 3 * skewed**2)
+        a, b = (root + skewed) / 2, (root - skewed) / 2
+        above, below = m2 / (a * root), m2 / (b * root)
+        offsets = np.stack([a, np.zeros_like(a), -b], axis=1)
+        row_means = offsets**2 + m2[:, None]
+        return Points(
+            np.stack([above, 1 - above - below, below], axis=1),
+            np.stack([row_means] * len(self.kernel.components), axis=-1),
+        )
 
 
 @dataclass(frozen=True)

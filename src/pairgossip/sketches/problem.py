@@ -24,10 +24,10 @@ from pairgossip.sketches import (
     TwoWayBins,
     default_sketch,
 )
-from pairgossip.summaries.features.order import OrderTable
-from pairgossip.summaries.features.sampling import find_points, sampling_errors, sampling_law
-from pairgossip.summaries.features.sketch import PointSketch
-from pairgossip.summaries.features.spread import Scatter
+from pairgossip.sketches.moments import Scatter
+from pairgossip.sketches.order import OrderTable
+from pairgossip.sketches.sampling import find_points, sampling_errors, sampling_law
+from pairgossip.sketches.sketch import PointSketch
 
 if TYPE_CHECKING:
     from pairgossip.inference.orders import NodeTest

@@ -16,7 +16,7 @@ from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.summaries.axes import Range, flooded_rows, lay_bins
-from pairgossip.summaries.features.samples import RankTable, SampleCells
+from pairgossip.summaries.samples import RankTable, SampleCells
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,46 @@
-"""Recipes that cut a sketch to rows."""
+"""What a sketch is: features of one row, whose mean over all rows tells the statistic.
+
+A V-statistic is a quadratic function of the empirical distribution of the rows. Where the kernel
+is a bilinear form of features, h(x, y) = phi(x)' C phi(y), exactly or nearly, the statistic is
+m' C m with m the mean of phi over the rows. Means of vectors are what gossip averages fastest, and
+no row travels as such.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from pairgossip.arrays import IntArray
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import CATALOG, AnyKernel, Formula, Pairs
-from pairgossip.summaries.features.sketch import Sketch, formulas
+from pairgossip.summaries.layouts import formulas
 from pairgossip.text import join_names
+
+
+@runtime_checkable
+class Sketch(Protocol):
+    """A statistic as a function of a mean of features; any object with these methods is one."""
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of rows, shape (m,) or (m, d), as an array of shape (m, r)."""
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features, shape (..., r), as an array (...)."""
+
+
+@runtime_checkable
+class BracketingSketch(Sketch, Protocol):
+    """A sketch whose mean also bounds the statistic."""
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the ends of intervals that hold the statistic, if means (..., r) are exact.
+
+        None if it knows no ends of this statistic.
+        """
 
 
 @runtime_checkable
@@ -21,6 +52,49 @@ class Recipe(Protocol):
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return which rows' numbers all nodes must learn before they can sketch, one by one."""
+
+
+class KernelSketch(ABC):
+    """Features whose mean tells the averages of all components of a kernel."""
+
+    kernel: AnyKernel
+
+    @abstractmethod
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of rows, shape (m, r)."""
+
+    @abstractmethod
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the components' averages for means of features, shape (..., components)."""
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        return self.kernel.combine(self.averages(mean))
+
+    def select(self, known: Mapping[Formula, FloatArray]) -> FloatArray:
+        """Return what is known of the components side by side, in the last axis."""
+        return np.stack([known[formula] for formula in formulas(self.kernel)], axis=-1)
+
+
+class Points(NamedTuple):
+    """A few weighted points per node that stand for all rows, and the row means there."""
+
+    weights: FloatArray
+    """Which part of all rows each stands for, shape (nodes, points); a few may be negative."""
+    row_means: FloatArray
+    """The means of h(x, y) + h(y, x) over all rows y, shape (nodes, points, components)."""
+    own: FloatArray | float = 0.0
+    """2 h(x, x), shape (points, components)."""
+    classes: IntArray | None = None
+    """The class of every point, where rows have one."""
+
+
+class PointSketch(KernelSketch):
+    """A sketch that also tells how rows differ, and so the sampling error."""
+
+    @abstractmethod
+    def points(self, mean: FloatArray) -> Points:
+        """Return the points, and the row means there, that means tell, shape (nodes, r)."""
 
 
 def check_kernel(recipe: Recipe, kernel: AnyKernel, *sets: Collection[Formula]) -> None:

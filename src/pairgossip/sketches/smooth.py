@@ -9,13 +9,13 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels import AnyKernel, Combination, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
-from pairgossip.sketches.sketch import check_kernel, wrong_kernel
+from pairgossip.sketches.bins import GiniBins
+from pairgossip.sketches.sketch import KernelSketch, Sketch, check_kernel, wrong_kernel
 from pairgossip.summaries.axes import Extent, Grid, Range, check_range, flooded_rows
-from pairgossip.summaries.features.sketch import Sketch
-from pairgossip.summaries.features.spread import GiniBins, Projections, spread_directions
+from pairgossip.summaries.layouts import distance_factor, spread_directions
 
 _LARGEST_MISFIT = 0.01
 """How far a polynomial may be off, relative to the largest value of the kernel."""
@@ -111,6 +111,28 @@ class _Polynomials:
         total = np.einsum("...i,ij,...j->...", degrees, self.form, degrees)
         own = 0.0 if self.own is None else mean[..., -1] / self.n
         return self.scale * (total - own)
+
+
+@dataclass(frozen=True)
+class Projections(KernelSketch):
+    """The mean distance from the mean differences of projections."""
+
+    axes: FloatArray
+    parts: tuple[GiniBins, ...]
+    kernel: AnyKernel
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of every projection, side by side."""
+        projected = rows.reshape(len(rows), -1) @ self.axes.T
+        pieces = zip(self.parts, projected.T, strict=True)
+        return np.hstack([part.features(column) for part, column in pieces])
+
+    def averages(self, mean: FloatArray) -> FloatArray:
+        """Return the mean distance, for every component."""
+        pieces = np.split(mean, np.cumsum([part.axis.size for part in self.parts])[:-1], axis=-1)
+        found = [part.difference(piece) for part, piece in zip(self.parts, pieces, strict=True)]
+        distance = distance_factor(self.axes.shape[1]) * np.mean(found, axis=0)
+        return np.stack([distance] * len(self.kernel.components), axis=-1)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,22 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Law
 from pairgossip.kernels import CATALOG, AnyKernel, Combination, Formula, Kernel, as_kernel
-from pairgossip.kernels.builtin.classes import auc
-from pairgossip.kernels.builtin.spread import DISTANCE, GINI, SCATTER_SQUARED, VARIANCE
+from pairgossip.kernels.builtin.classes import (
+    AUC_COMPARED,
+    AUC_ORDERED,
+    SECOND_AUC_ORDERED,
+    auc,
+)
+from pairgossip.kernels.builtin.ranks import (
+    BOTH_APART,
+    COMPARABLE,
+    CONCORDANT,
+    FIRST_APART,
+    KENDALL,
+    RANKING_RISK,
+    SECOND_APART,
+)
+from pairgossip.kernels.builtin.spread import DISTANCE, GINI, MIDPOINT, SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.named_tests import NAMED_TESTS, refuse_test
 from pairgossip.kernels.weighing import restrict_to_strata
 from pairgossip.order_statistics.comparisons import ClassTest
@@ -42,24 +56,23 @@ from pairgossip.summaries.bounds import (
     bound_variance,
 )
 from pairgossip.summaries.cells import choose_cells, rounding_step
-from pairgossip.summaries.features.order import (
-    OF_ORDER,
-    OF_SCORES,
-    OF_SURVIVAL,
-)
-from pairgossip.summaries.features.samples import RankTable, SampleCells
-from pairgossip.summaries.features.sketch import formulas
-from pairgossip.summaries.features.spread import (
-    OF_ONE_COLUMN,
-    distance_factor,
-    spread_directions,
-)
 from pairgossip.summaries.intervals import LEVEL, interval_about
 from pairgossip.summaries.readings import Estimate, read_kernel, read_order
+from pairgossip.summaries.samples import RankTable, SampleCells
 from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums
 
+OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
+OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
+OF_ORDER = frozenset({KENDALL, RANKING_RISK, FIRST_APART, SECOND_APART, BOTH_APART})
+OF_SURVIVAL = frozenset({CONCORDANT, COMPARABLE})
+"""Kernels whose averages the same cells tell."""
 _DIRECTIONS = 32
 """Directions along which rows of several columns are projected and counted."""
+
+
+def formulas(kernel: AnyKernel) -> tuple[Formula, ...]:
+    """Return which built-in functions make up a kernel."""
+    return tuple(part.formula for part in kernel.components)
 
 
 class PairLayout(Layout):
@@ -124,6 +137,22 @@ class _ColumnsLayout(PairLayout):
         if self.kernel.name == "auc-difference":
             return [(1.0, auc()), (-1.0, auc())]
         return [(1.0, self.kernel)] * len(self.axes)
+
+
+def spread_directions(dimension: int, count: int) -> FloatArray:
+    """Return unit vectors in orthogonal groups, the same for everybody, shape (count, d)."""
+    if dimension == 1:
+        return np.ones((1, 1))
+    draws = np.random.Generator(np.random.Philox(0)).normal(
+        size=(-(-count // dimension), dimension, dimension)
+    )
+    groups = [np.linalg.qr(square)[0] for square in draws]
+    return np.vstack(groups)[:count]
+
+
+def distance_factor(columns: int) -> float:
+    """Return how many times the mean difference of projections the mean distance is."""
+    return math.sqrt(math.pi) * math.exp(math.lgamma((columns + 1) / 2) - math.lgamma(columns / 2))
 
 
 class _DistanceLayout(_ColumnsLayout):

@@ -16,9 +16,9 @@ from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile, Statistic
 from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
-from pairgossip.summaries.features.samples import RankTable, SampleCells
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
 from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
+from pairgossip.summaries.samples import RankTable, SampleCells
 
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""

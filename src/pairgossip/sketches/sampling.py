@@ -14,7 +14,7 @@ from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
 from pairgossip.inference.projection import jackknife_bias
 from pairgossip.kernels import Pairs
-from pairgossip.summaries.features.sketch import Points, PointSketch, Sketch
+from pairgossip.sketches.sketch import Points, PointSketch, Sketch
 
 _AT_ONCE = 128
 """How many nodes' errors are computed at a time."""

@@ -12,7 +12,6 @@ from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.summaries.axes import PARTS, Axis, Grid, Labels, fill
-from pairgossip.summaries.features.order import Table
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,28 @@ def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
     inside = np.arange(PARTS) / PARTS
     low = (grid.edges[:-1, None] + grid.widths[:, None] * inside).ravel()
     return low, np.append(low[1:], grid.edges[-1])
+
+
+@dataclass(frozen=True)
+class Table:
+    """Counts and sums per cell of two columns."""
+
+    x: Axis
+    y: Axis
+    n: float
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return all products of the features of the two columns, shape (m, r)."""
+        first, second = self.x.features(rows[:, 0]), self.y.features(rows[:, 1])
+        return (first[:, :, None] * second[:, None, :]).reshape(len(rows), -1)
+
+    def cells(self, mean: FloatArray) -> FloatArray:
+        """Return mean features as tables, one row per feature of the first column."""
+        return mean.reshape(*mean.shape[:-1], self.x.size, self.y.size)
+
+    def point_weights(self, cells: FloatArray) -> FloatArray:
+        """Return the weights of the axes' points whose mean features are the cells."""
+        return self.x.point_inverse.T @ cells @ self.y.point_inverse
 
 
 class RankTable(Table):

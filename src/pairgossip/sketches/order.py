@@ -7,13 +7,15 @@ columns' features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels import AnyKernel, Formula, Kernel, Ratio
+from pairgossip.kernels import AnyKernel, Formula, Kernel, Pairs
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.kernels.builtin.ranks import (
     BOTH_APART,
@@ -24,8 +26,10 @@ from pairgossip.kernels.builtin.ranks import (
     RANKING_RISK,
     SECOND_APART,
 )
-from pairgossip.summaries.axes import Axis, Grid
-from pairgossip.summaries.features.sketch import KernelSketch, Points, PointSketch, formulas
+from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
+from pairgossip.summaries.axes import Range, check_range, flooded_rows, lay_bins
+from pairgossip.summaries.layouts import OF_ORDER, OF_SURVIVAL, formulas
+from pairgossip.summaries.samples import Table
 
 _SIGNS = ("signs", "signs")
 _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
@@ -38,36 +42,11 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
     AUC_COMPARED: ((0.5, ("whole", "apart")),),
 }
 """What kernels average, both ways of a pair: forms of the first column times the second's."""
-OF_ORDER = frozenset(_FORMS) - {AUC_ORDERED, AUC_COMPARED}
-OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
-OF_SURVIVAL = frozenset({CONCORDANT, COMPARABLE})
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
 _COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)
 ROUNDING = 1e-13
 """How far sums of shares may be off; a certified interval allows for it."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Counts and sums per cell of two columns."""
-
-    x: Axis
-    y: Axis
-    n: float
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return all products of the features of the two columns, shape (m, r)."""
-        first, second = self.x.features(rows[:, 0]), self.y.features(rows[:, 1])
-        return (first[:, :, None] * second[:, None, :]).reshape(len(rows), -1)
-
-    def cells(self, mean: FloatArray) -> FloatArray:
-        """Return mean features as tables, one row per feature of the first column."""
-        return mean.reshape(*mean.shape[:-1], self.x.size, self.y.size)
-
-    def point_weights(self, cells: FloatArray) -> FloatArray:
-        """Return the weights of the axes' points whose mean features are the cells."""
-        return self.x.point_inverse.T @ cells @ self.y.point_inverse
 
 
 @dataclass(frozen=True)
@@ -113,7 +92,7 @@ class OrderTable(Table, PointSketch):
         """Return the points of every cell, by columns, and the row means there."""
         cells, at = self.cells(mean), (self.x.point_features, self.y.point_features)
         means = [self.row_means(cells, formula, *at) for formula in formulas(self.kernel)]
-        return _flatten(self.point_weights(cells), np.stack(means, axis=-1))
+        return flatten_points(self.point_weights(cells), np.stack(means, axis=-1))
 
     def row_means(
         self, cells: FloatArray, formula: Formula, x: FloatArray, y: FloatArray
@@ -174,7 +153,7 @@ class OrderTable(Table, PointSketch):
         return cells[..., self.x.counts, self.y.counts]
 
 
-def _flatten(weights: FloatArray, row_means: FloatArray) -> Points:
+def flatten_points(weights: FloatArray, row_means: FloatArray) -> Points:
     """Return the points of cells in rows, of which the last axis before kernels is the class."""
     nodes, kernels, height = len(weights), row_means.shape[-1], row_means.shape[-2]
     flat = weights.reshape(nodes, -1)
@@ -236,7 +215,7 @@ class ConcordanceTable(OrderTable):
         kinds = [(failed, 1.0), (everyone - failed, 0.0)] if self.events else [(everyone, 1.0)]
         weights = [self.point_weights(cells) for cells, _ in kinds]
         means = [self._row_means(everyone, failed, event) for _, event in kinds]
-        return _flatten(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
+        return flatten_points(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
 
     def _row_means(self, everyone: FloatArray, failed: FloatArray, event: float) -> FloatArray:
         """Return the means at points of cells: a failed row is compared with all later ones."""
@@ -254,128 +233,64 @@ class ConcordanceTable(OrderTable):
         return self.select({CONCORDANT: compared + ordered, COMPARABLE: 2 * compared})
 
 
-class AucTable(OrderTable):
-    """The AUC, from a table of scores and classes: of pairs of both, how many are in order."""
+@dataclass(frozen=True)
+class TwoWayBins:
+    """Counts and sums per cell of two columns' bins, for kernels of how pairs are ordered.
+
+    Parameters
+    ----------
+    bins
+        How many bins each column has; 4 bins^2 numbers are averaged, or twice that with events.
+    ranges
+        The range of either column, if all nodes know them.
+    errors
+        Whether to average squares per cell too, which sampling errors need: 9 bins^2 numbers.
+    """
+
+    bins: int = 8
+    ranges: tuple[Range, Range] | None = None
+    errors: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bins", whole("The number of bins", self.bins))
+        if self.ranges is not None:
+            object.__setattr__(self, "ranges", _check_ranges(self.ranges))
+
+    def fit(self, pairs: Pairs) -> Sketch:
+        """Return the sketch of a statistic of how two columns order pairs."""
+        check_kernel(self, pairs.kernel, OF_ORDER, OF_SURVIVAL)
+        powers = 2 if self.errors else 1
+        x, y = (
+            lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)
+            for column, declared in enumerate(self.ranges or (None, None))
+        )
+        parts = (x, y, pairs.count, pairs.scale, pairs.kernel)
+        if set(formulas(pairs.kernel)) <= OF_SURVIVAL:
+            return ConcordanceTable(*parts, events=pairs.data.shape[1] == 3)
+        return OrderTable(*parts)
+
+    def flooded(self, pairs: Pairs) -> IntArray:
+        """Return the rows whose numbers all nodes must learn first."""
+        if self.ranges is not None:
+            return np.arange(0)
+        return np.concatenate(
+            [flooded_rows(pairs.data[:, column], self._most) for column in range(2)]
+        )
 
     @property
-    def _is_auc(self) -> bool:
-        """Whether it is the AUC itself, and not a function of it."""
-        is_asked = formulas(self.kernel) == (AUC_ORDERED, AUC_COMPARED)
-        return is_asked and isinstance(self.kernel, Ratio)
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        if not self._is_auc:
-            return super().readout(mean)
-        cells = self.cells(mean)
-        compared = self._compared(cells)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(compared > 0, (1 + self.agreement(cells) / compared) / 2, np.nan)
-
-    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return an interval that holds the AUC."""
-        return self._ends(mean) if self._is_auc else None
-
-    def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        cells = self.cells(mean)
-        compared = self._compared(cells)
-        known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
-        return (1 + known - unknown) / 2, (1 + known + unknown) / 2
-
-    def points(self, mean: FloatArray) -> Points:
-        """Return the points of every bin and class, NaN where the classes may be separated."""
-        found = super().points(mean)
-        if self.x.ties_known:
-            return found
-        low, high = self._ends(mean)
-        is_known = (low > ROUNDING) & (high < 1 - ROUNDING)
-        found = _center_in_bins(found, self.x.bins)
-        return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
-
-    def _compared(self, cells: FloatArray) -> FloatArray:
-        shares = cells[..., self.x.counts, :].sum(axis=-2)
-        return 2 * shares[..., 0] * shares[..., 1]
+    def _most(self) -> int:
+        """How many values of a column are told apart at no more cost than bins have."""
+        return (3 if self.errors else 2) * self.bins
 
 
-@dataclass(frozen=True)
-class AucPair(KernelSketch):
-    """Two scores of the same rows: a table of each, side by side."""
-
-    kernel: AnyKernel
-    tables: tuple[AucTable, ...]
-    joint: tuple[Axis, ...] = ()
-    """Bins of either score that are counted together, where it matters how they go together."""
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return the features of both tables, and of both scores together, shape (m, r)."""
-        parts = [table.features(rows[:, [at, 2]]) for at, table in enumerate(self.tables)]
-        if self.joint:
-            x, y = (axis.features(rows[:, at]) for at, axis in enumerate(self.joint))
-            together = np.einsum("mi,mj,mk->mijk", x, y, self.tables[0].y.features(rows[:, 2]))
-            parts.append(together.reshape(len(rows), -1))
-        return np.hstack(parts)
-
-    def averages(self, mean: FloatArray) -> FloatArray:
-        """Return the averages of which the AUCs are quotients."""
-        held = self.split(mean)
-        found = [
-            table.average(table.cells(held[at]), formula) for at, table, formula in self.asked()
-        ]
-        return np.stack(found, axis=-1)
-
-    def asked(self) -> list[tuple[int, AucTable, Formula]]:
-        """Return which of the tables knows each component, and what the kernel is there."""
-        return [
-            (1, self.tables[1], AUC_ORDERED)
-            if formula is SECOND_AUC_ORDERED
-            else (0, self.tables[0], formula)
-            for formula in formulas(self.kernel)
-        ]
-
-    def split(self, mean: FloatArray) -> list[FloatArray]:
-        """Return the means of the features of either table, and those of both scores together."""
-        return np.split(mean, np.cumsum([2 * table.x.size for table in self.tables]), axis=-1)
-
-
-class JointAucPair(AucPair, PointSketch):
-    """The same where both scores are counted together, which tells how sure the difference is."""
-
-    def points(self, mean: FloatArray) -> Points:
-        """Return the points of both scores and the class, and the row means there."""
-        held, classes = self.split(mean), self.tables[0].y.point_features
-        inverse = [axis.point_inverse for axis in self.joint]
-        shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
-        weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
-        means = np.empty((*shape, len(self.kernel.components)))
-        for place, (at, table, formula) in enumerate(self.asked()):
-            scores = _features_at(table.x, self.joint[at].points)
-            found = table.row_means(table.cells(held[at]), formula, scores, classes)
-            means[..., place] = np.expand_dims(found, 2 - at)
-        return _flatten(weights, means)
-
-
-def _features_at(axis: Axis, points: FloatArray) -> FloatArray:
-    """Return the features at any numbers; between two known values those of both, by distance."""
-    if isinstance(axis, Grid):
-        return axis.features(points)
-    return np.array([np.interp(points, axis.values, one) for one in np.eye(axis.bins)]).T
-
-
-def _center_in_bins(points: Points, bins: int) -> Points:
-    """Return two points of equal weight per bin, about the mean of its rows.
-
-    They spread as far as the fixed points do, but are never heavier than all: where rows pile up at
-    the end of a bin, as tied ones do, fixed points would spread by less than nothing.
-    """
-    nodes, _, kernels = points.row_means.shape
-    weights = points.weights.reshape(nodes, bins, 2, -1)
-    total = weights.sum(axis=2, keepdims=True)
-    lean = (weights[:, :, 1:] - weights[:, :, :1]) / np.maximum(total, 1e-300)
-    spread = np.sqrt(np.maximum(1 - lean**2, 0.0))
-    offsets = np.concatenate([lean - spread, lean + spread], axis=2)[..., None]
-    below, above = np.split(points.row_means.reshape(*weights.shape, kernels), 2, axis=2)
-    means = (above + below) / 2 + offsets * (above - below) / 2
-    return points._replace(
-        weights=np.repeat(total / 2, 2, axis=2).reshape(nodes, -1),
-        row_means=means.reshape(nodes, -1, kernels),
-    )
+def _check_ranges(declared: Any) -> tuple[Range, Range]:
+    try:
+        first, second = declared
+    except (TypeError, ValueError):
+        raise InputError(
+            f"There are two columns, but got {declared!r}: give the range of each, as in "
+            "{argument}.",
+            "ranges",
+            ((0, 1), (0, 5)),
+        ) from None
+    return check_range(first, "ranges"), check_range(second, "ranges")
