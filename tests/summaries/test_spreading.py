@@ -89,6 +89,13 @@ def test_rows_far_from_all_others_have_a_place() -> None:
     assert (spread_rows(tree, np.zeros(tree.size)) == 0).all()
 
 
+def test_what_a_liar_claims_costs_no_memory() -> None:
+    tree = lay_tree((64,))
+    blocks = np.where(tree.is_cell, 3.0, 1e9)
+    found = spread_rows(tree, blocks)
+    assert found.sum() == pytest.approx(blocks.sum())
+
+
 @pytest.mark.parametrize("digits", [1e-15, 1e-13])
 def test_other_last_digits_of_a_machine_change_no_estimate(
     digits: float, monkeypatch: pytest.MonkeyPatch

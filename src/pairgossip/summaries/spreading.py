@@ -32,9 +32,10 @@ _ROUNDS = 10
 """How often sites are drawn, each time from the law that the last ones gave."""
 _DRAWN_ROWS = 4000
 """Rows that are drawn in a round, in as many sites as they fill."""
-_FEWEST_SITES, _MOST_SITES = 4, 64
-_LARGEST_SITE = 1 << 14
-"""Largest number of rows of a site that is drawn; the outermost rows of larger ones are few."""
+_FEWEST_SITES, _MOST_SITES = 4, 24
+_LARGEST_SITE, _LARGEST_LEAST = 1 << 14, 1 << 10
+"""Largest number of rows of a site that is drawn, as the outermost rows of larger ones are few, and
+of the least number, whatever a table claims."""
 _KNOTS = 64
 """Most points of a law's logarithm; it is straight between them."""
 _STIFFNESS = 1.2e-6
@@ -92,7 +93,7 @@ class _Report:
     @cached_property
     def _least(self) -> int:
         large = self.blocks[~self.tree.is_cell]
-        return max(int(large[large > 0].min()), 1)
+        return int(min(max(large[large > 0].min(), 1), _LARGEST_LEAST))
 
     def _draw(self, law: FloatArray, size: float, seed: int) -> _Drawn:
         """Draw sites of this size, and let them report."""
