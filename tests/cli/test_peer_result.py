@@ -386,3 +386,38 @@ def test_the_kept_table_answers_other_questions(
     assert "every member keeps the same table" in cli.error(
         "peer", "result", *where, "--reading", "median"
     )
+
+
+def test_the_kept_table_is_read_by_group(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    rows = [(rng.integers(0, 12, 40), rng.choice(["f", "m"], 40)) for _ in range(5)]
+    wards = ["a", "b"] * 20
+    spec = (
+        'kernel = "gini"\ncolumns = ["income"]\nwhole = ["income"]\nby = "sex"\n'
+        'groups = ["f", "m"]\nwithin = "ward"\nstrata = ["a", "b"]\n'
+        "algorithm.least_cell = 1\n[ranges]\nincome = [0, 11]\n"
+    )
+    Path("gini.toml").write_text(spec)
+    homes = []
+    for k, (incomes, sexes) in enumerate(rows):
+        lines = [",".join(map(str, line)) for line in zip(incomes, sexes, wards, strict=True)]
+        Path(f"c{k}.csv").write_text("\n".join(["income,sex,ward", *lines, ""]))
+        homes.append(create_home(tmp_path / f"c{k}", f"c{k}", "gini.toml", f"c{k}.csv"))
+    introduce_each_other(homes)
+    run_all(homes)
+    ask = ("peer", "result", "--home", str(homes[2].folder))
+    incomes, sexes = (np.concatenate(column) for column in zip(*rows, strict=True))
+    women, ward = incomes[sexes == "f"].astype(float), np.array(wards * 5)[sexes == "f"]
+    said = cli(*ask, "--group", "f").out
+    value = float(pg.exact(women, "gini", within=ward))
+    assert f"answer  {value:.2f} (" in said and f"rows    {len(women)} " in said
+    assert "sex     f " in said
+    said = cli(*ask, "--group", "f", "--pooled", "--reading", "median").out
+    assert f"{np.median(women):g} " in said
+    assert "Unknown group 'x'" in cli.error(*ask, "--group", "x")
+    assert "--pooled" in cli.error(*ask, "--reading", "median")
+    assert cli(*ask, "--json", "all.json", "--with-table").code == 0
+    assert said in cli("verify", "all.json", "--group", "f", "--pooled", "--reading", "median").out

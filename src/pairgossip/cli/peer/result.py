@@ -9,13 +9,9 @@ from pairgossip.cli.console import tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import specified_model, versions, write_model
+from pairgossip.cli.peer.readings import ReadingOptions
 from pairgossip.cli.peer.setup import find_home
-from pairgossip.cli.peer.signed import (
-    check_reading_options,
-    find_signed,
-    print_reading,
-    write_signed_files,
-)
+from pairgossip.cli.peer.signed import find_signed, write_signed_files
 from pairgossip.cli.peer.status import describe_eviction
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
@@ -32,10 +28,8 @@ def result_command(
     html: Path | None = None,
     home: HomeFolder = None,
     generation: int | None = None,
-    reading: str | None = None,
-    column: str | None = None,
-    level: float | None = None,
     with_table: Flag = False,
+    reading: ReadingOptions = ReadingOptions(),
 ) -> None:
     """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
 
@@ -53,6 +47,7 @@ def result_command(
         pairgossip peer result --out model.json
         pairgossip peer result --json result.json --html result.html
         pairgossip peer result --reading median
+        pairgossip peer result --group f
 
     Parameters
     ----------
@@ -65,13 +60,6 @@ def result_command(
     generation
         Write what this generation had found when it ended; the first is 1. By default what the
         present one has found.
-    reading
-        Print this statistic of the kept table: a kernel, a statistic of order such as median or
-        quantile-0.9, or a test by ranks that takes its columns.
-    column
-        The column to read it of, by name, if the table has two.
-    level
-        The level of the interval of a reading; 0.95 unless given.
     with_table
         Publish the table in the file of --json: `pairgossip verify --reading` reads it there.
     """
@@ -80,22 +68,22 @@ def result_command(
     from pairgossip.peer.storage.kept_tables import read_kept_table
 
     place, files = find_home(home), [file for file in (out, json, html) if file is not None]
-    check_reading_options(reading, column, level)
+    reading.check()
     if with_table and json is None:
         raise InputError("--with-table is for the file of --json: give --json.")
-    if not files and reading is None:
+    if not files and not reading.is_asked:
         raise InputError("Say where to write: give --out, --json or --html.")
     check_outputs(files)
     for sentence in describe_eviction(place):
         tell(f"{sentence} What it had found before remains.")
     if place.read_spec().is_sums:
         signed = find_signed(place, generation)
-        if reading is not None:
-            print_reading(signed, read_kept_table(place, signed), reading, column, level)
+        if reading.is_asked:
+            reading.print(signed, read_kept_table(place, signed))
         if with_table:
             signed = publish_table(signed, read_kept_table(place, signed))
         write_signed_files(place, signed, out, json, html)
-    elif reading is not None:
+    elif reading.is_asked:
         raise InputError("--reading is of a table of counts, and this peer exchanges rows.")
     elif out is None or json is not None or html is not None:
         raise InputError(

@@ -10,8 +10,9 @@ from pairgossip.cli.console import tell, write_json, write_line, write_rows
 from pairgossip.cli.options import Json
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import signed_model, versions, write_model
+from pairgossip.cli.peer.readings import ReadingOptions
 from pairgossip.cli.sums import result_facts
-from pairgossip.errors import InputError, unknown_name
+from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 from pairgossip.text import clean_text
 
@@ -80,38 +81,6 @@ def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
         raise InputError(f"{problem} {earlier}") from None
     check_signatures(signed, str(seen.home.state)).require_all()
     return signed
-
-
-def check_reading_options(reading: str | None, column: str | None, level: float | None) -> None:
-    """Refuse options of a reading where none is asked for."""
-    for option, value in (("--column", column), ("--level", level)):
-        if reading is None and value is not None:
-            raise InputError(f"{option} is for --reading: leave it out.")
-
-
-def print_reading(
-    signed: SignedResult, table: bytes, reading: str, column: str | None, level: float | None
-) -> None:
-    """Print another statistic of the table that a result was read from."""
-    from pairgossip.peer.spec.canonical_text import decode_spec
-    from pairgossip.peer.sums.batches import read_table
-    from pairgossip.peer.sums.statistics import summary_of
-
-    spec = decode_spec(signed.result.specification)
-    if spec.noise is not None:
-        raise InputError("Counts with noise are read by the agreed statistic only: leave it out.")
-    if column is not None and column not in spec.columns:
-        raise unknown_name("column", column, spec.columns)
-    try:
-        summary = summary_of(spec, read_table(table).numbers[1:])
-    except ValueError:
-        raise InputError("The table is of another form: use the version that wrote it.") from None
-    at = None if column is None else spec.columns.index(column)
-    answer = summary.answer(0.95 if level is None else level, reading, column=at)
-    facts = [("answer", str(answer)), ("rows", f"{summary.rows:,}")]
-    write_rows((clean_text(reading), ""), facts, numbers=False)
-    members = len(signed.result.members)
-    write_line(f"Read from the table that all {members} members have signed: nothing was sent.")
 
 
 def write_signed_files(
@@ -202,14 +171,15 @@ def verify_command(
     *,
     json: Json = False,
     html: Path | None = None,
-    reading: str | None = None,
-    column: str | None = None,
-    level: float | None = None,
+    reading: ReadingOptions = ReadingOptions(),
 ) -> None:
     """Check a result that members of a network have signed; nothing but the file is needed.
 
     Every signature is checked against the certificate beside it. Whether these are the members
     that should have signed is for you to see: compare their ids with those you were told.
+
+    With --reading another statistic is read from the table in the file, if `peer result
+    --with-table` has published it, instead of the signed figures.
 
     For example:
 
@@ -221,13 +191,6 @@ def verify_command(
         A file of `pairgossip peer result --json`.
     html
         The page to write of it, to read and to print.
-    reading
-        Print this statistic of the table in the file, which `peer result --with-table` has
-        published, instead of the signed figures.
-    column
-        The column to read it of, by name, if the table has two.
-    level
-        The level of the interval of a reading; 0.95 unless given.
     """
     import msgspec
 
@@ -235,12 +198,12 @@ def verify_command(
     from pairgossip.peer.signed_result import check_signatures, published_table, read_signed
 
     check_outputs([html], [file])
-    check_reading_options(reading, column, level)
-    if json and reading is not None:
+    reading.check()
+    if json and reading.is_asked:
         raise InputError("--json is of the signed figures: give it or --reading.")
     signed = read_signed(file)
     checked = check_signatures(signed, str(file))
-    result, table = checked.result, b"" if reading is None else published_table(signed)
+    result, table = checked.result, published_table(signed) if reading.is_asked else b""
     if json:
         about = {"positive_class": signed.positive_class, "kept": signed.kept}
         who = {"signed_by": checked.signed, "missing": checked.missing}
@@ -252,8 +215,8 @@ def verify_command(
     if html is not None:
         write_page(signed, html)
         tell(f"Wrote {html}")
-    if reading is not None:
-        print_reading(signed, table, reading, column, level)
+    if reading.is_asked:
+        reading.print(signed, table)
     elif not json:
         kept = [] if signed.kept is None else [("kept", f"{signed.kept:%Y-%m-%d %H:%M:%S %Z}")]
         facts = [*result_facts(result, checked.signed), *kept, ("specification", result.hash)]

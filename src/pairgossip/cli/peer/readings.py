@@ -1,0 +1,97 @@
+"""Other statistics of the table of counts that all members have signed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cyclopts import Group, Parameter
+
+from pairgossip.cli.console import write_line, write_rows
+from pairgossip.cli.options import Flag
+from pairgossip.errors import InputError, unknown_name
+from pairgossip.text import clean_text
+
+if TYPE_CHECKING:
+    from pairgossip.peer.signed_result import SignedResult
+    from pairgossip.peer.spec.spec import Spec
+
+_READING = Group.create_ordered("Another reading of the table")
+
+
+@Parameter(name="*", group=_READING)
+@dataclass(frozen=True)
+class ReadingOptions:
+    """Which statistic is read from a table of counts, and of which of its rows."""
+
+    reading: str | None = None
+    """Print this statistic of the table: a kernel, a statistic of order such as median or
+    quantile-0.9, or a test by ranks that takes its columns."""
+    column: str | None = None
+    """The column to read it of, by name, if the table has two."""
+    group: str | None = None
+    """The group to read it of, where the specification lists groups; of the agreed statistic unless
+    --reading names another."""
+    pooled: Flag = False
+    """Compare all rows, where the specification has strata, and not only those within one."""
+    level: float | None = None
+    """The level of the interval; 0.95 unless given."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a reading is asked for."""
+        return self.reading is not None or self.group is not None or self.pooled
+
+    def check(self) -> None:
+        """Refuse options of a reading where none is asked for."""
+        for option, value in (("--column", self.column), ("--level", self.level)):
+            if not self.is_asked and value is not None:
+                raise InputError(f"{option} is for --reading: leave it out.")
+
+    def print(self, signed: SignedResult, table: bytes) -> None:
+        """Print the statistic, of the table that a result was read from."""
+        from pairgossip.peer.spec.canonical_text import decode_spec
+        from pairgossip.peer.sums.batches import read_table
+        from pairgossip.peer.sums.statistics import summary_of
+
+        spec = decode_spec(signed.result.specification)
+        self._check_table(spec)
+        try:
+            summary = summary_of(spec, read_table(table).numbers[1:])
+        except ValueError:
+            raise InputError(
+                "The table is of another form: use the version that wrote it."
+            ) from None
+        answer = summary.answer(
+            0.95 if self.level is None else self.level,
+            self.reading,
+            column=None if self.column is None else spec.columns.index(self.column),
+            group=self.group,
+            within=not self.pooled,
+        )
+        rows = summary if self.group is None else summary.select(self.group)
+        facts = [("answer", str(answer)), ("rows", f"{rows.rows:,}")]
+        if self.group is not None:
+            facts.insert(0, (clean_text(str(spec.by)), clean_text(self.group)))
+        write_rows((clean_text(self.reading or str(spec.kernel)), ""), facts, numbers=False)
+        members = len(signed.result.members)
+        write_line(f"Read from the table that all {members} members have signed: nothing was sent.")
+
+    def _check_table(self, spec: Spec) -> None:
+        """Refuse what the table cannot be read by."""
+        from pairgossip.summaries.layouts import find_order_question
+
+        if spec.noise is not None:
+            raise InputError(
+                "Counts with noise are read by the agreed statistic only: leave it out."
+            )
+        if self.column is not None and self.column not in spec.columns:
+            raise unknown_name("column", self.column, spec.columns)
+        if self.pooled and spec.within is None:
+            raise InputError("--pooled is for strata, and this table has none: leave it out.")
+        is_of_pairs = self.reading is None or find_order_question(self.reading) is None
+        if spec.within is not None and not self.pooled and not is_of_pairs:
+            raise InputError(
+                f"'{self.reading}' compares no pairs of rows, so that strata mean nothing to it: "
+                "give --pooled to read it of all rows."
+            )
