@@ -169,6 +169,7 @@ def test_classes_that_are_not_in_the_file_are_compared_by_any_total(data: Path) 
     [
         (("age", "died"), ("crp", "died", "old"), "old", "age"),
         (("crp", "died", "old"), ("age", "died"), "age", "old"),
+        (("age", "died"), ("old", "died"), "old", "age"),
     ],
 )
 def test_groups_that_are_intervals_of_a_released_column_are_refused(
@@ -193,3 +194,12 @@ def test_what_is_prepared_beside_keeps_why(data: Path) -> None:
     note(release(other, drawn, "crp", "later"), "two")
     with pytest.raises(InputError, match=r"^Other columns of 140 .*peer init --visible\.$"):
         tell_release(registers_of(data), first)
+
+
+def test_who_does_not_fill_every_combination_tells_no_total(data: Path) -> None:
+    drawn, other = draw(), data.with_name("b.csv")
+    drawn["rare"] = (np.arange(ROWS) < 2).astype(float)
+    note(release(data, drawn, "risk", "died"))
+    assert check_release(registers_of(other), release(other, drawn, "crp", "died", "rare")) == []
+    note(release(other, drawn, "crp", "died", "rare"), "second")
+    assert len(check_release(registers_of(other), release(other, drawn, "age", "died"))) == 0

@@ -26,7 +26,12 @@ from pairgossip.peer.bookkeeping.row_names import (
     name_column,
     name_lines,
 )
-from pairgossip.peer.bookkeeping.snapshots import Combined, Snapshot, count_difference
+from pairgossip.peer.bookkeeping.snapshots import (
+    Combined,
+    Snapshot,
+    are_functions,
+    count_difference,
+)
 from pairgossip.tables import STANDARD_INPUT
 
 
@@ -143,6 +148,9 @@ class NamedRows:
 
         If there are such classes, or none that were counted, any total is compared with any.
         """
+        least = self.snapshot.least_cell
+        if min(old.totals) < old.least_cell or min(self.combined.totals) < least:
+            return 0, ()  # who does not fill every combination adds zeros, and tells no total
         missing = tuple(name for name in old.classes if self.snapshot.combine([name]) is None)
         others = None if missing else self.snapshot.combine(old.classes)
         totals = np.array(old.totals)
@@ -164,11 +172,15 @@ class NamedRows:
         return int(np.min(differences[differences > 0], initial=len(self.snapshot) + 1)), missing
 
     def _find_function(self, old: Release) -> tuple[str, ...]:
-        """Return a column and classes of the two studies that are a function of it, or nothing.
+        """Return columns or classes of the two studies that are functions of one another, or ().
 
         Classes that the other study counted beside the column tell nothing new.
         """
         mine = self.snapshot
+        for name, other in product(mine.columns, old.columns):
+            column = mine.read_numbers(other)
+            if column is not None and are_functions(mine.columns[name], column):
+                return name, other
         for name, other in product(mine.classes, old.columns):
             column = None if name in old.values else mine.read_numbers(other)
             if column is not None and mine.follows(name, column):

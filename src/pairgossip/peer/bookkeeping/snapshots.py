@@ -110,11 +110,16 @@ class Snapshot:
     def follows(self, name: str, column: FloatArray) -> bool:
         """Return whether classes are intervals of a column, so that their totals are its law's."""
         classes = self._code(name)
-        if classes is None or len(self) < _FEWEST or not 1 < len(classes.entries) < len(self):
+        if classes is None or not 1 < len(classes.entries) < len(self):
             return False
         means = np.bincount(classes.of_rows, weights=column) / classes.totals
         order = np.argsort(np.argsort(means)).astype(np.float64)
-        return abs(rank_correlation(column, order[classes.of_rows])) > _ALIKE
+        return are_functions(column, order[classes.of_rows])
+
+
+def are_functions(one: FloatArray, other: FloatArray) -> bool:
+    """Return whether one column tells the other; of few rows, columns agree by chance."""
+    return len(one) >= _FEWEST and abs(rank_correlation(one, other)) > _ALIKE
 
 
 def refuse_functions(snapshot: Snapshot) -> None:
@@ -122,11 +127,9 @@ def refuse_functions(snapshot: Snapshot) -> None:
 
     For columns that are counted in tables of their own.
     """
-    if len(snapshot) < _FEWEST:
-        return  # of few rows, columns agree by chance
     for (one, values), (other, others) in combinations(snapshot.columns.items(), 2):
-        correlation = rank_correlation(values, others)
-        if abs(correlation) > _ALIKE and other not in snapshot.names_alike(one):
+        if are_functions(values, others) and other not in snapshot.names_alike(one):
+            correlation = rank_correlation(values, others)
             raise InputError(
                 f"Columns '{one}' and '{other}' have a rank correlation of {correlation:.3f}, so "
                 f"their tables are two of one column: leave one out, "
