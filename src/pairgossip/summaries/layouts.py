@@ -82,10 +82,6 @@ class PairLayout(Layout):
         self.kernel = kernel
         super().__init__(columns)
 
-    def lay_tables(self) -> list[CountTable]:
-        """Return one table."""
-        return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.factors)]
-
     def parts(self) -> list[tuple[float, Kernel | Combination]]:
         """Return the kernel of every table, and by how much it counts in the statistic."""
         return [(1.0, self.kernel)]
@@ -106,9 +102,9 @@ class PairLayout(Layout):
             )
             for (_, kernel), one in zip(self.parts(), tables, strict=True)
         ]
-        return self.join(found, noise, level)
+        return self._join(found, level)
 
-    def join(self, found: Sequence[Estimate], noise: float = 0.0, level: float = LEVEL) -> Estimate:
+    def _join(self, found: Sequence[Estimate], level: float) -> Estimate:
         """Return the statistic of the estimates of all tables."""
         if len(found) == 1:
             return found[0]
@@ -190,8 +186,9 @@ def bound_kernel(kernel: Kernel | Combination, blocks: Blocks, target: str) -> E
         return bound_order(kernel, blocks, target)
     if isinstance(kernel, Combination):  # a function of another statistic
         return UNKNOWN
-    of_column = {GINI: bound_differences, VARIANCE: bound_variance, SCATTER_SQUARED: _bound_scatter}
-    return of_column.get(asked[0], _bound_nothing)(blocks, target)
+    if asked[0] == SCATTER_SQUARED:
+        return bound_scatter([blocks], target)
+    return {GINI: bound_differences, VARIANCE: bound_variance}[asked[0]](blocks, target)
 
 
 def bound_within(kernel: Kernel | Combination, blocks: Blocks, target: str) -> Ends:
@@ -215,24 +212,12 @@ def _leave_out_lone(blocks: Blocks) -> Blocks:
     return replace(blocks, counts=blocks.counts * (rows > 1)[:, None])
 
 
-def _bound_scatter(blocks: Blocks, target: str) -> Ends:
-    return bound_scatter([blocks], target)
-
-
-def _bound_nothing(blocks: Blocks, target: str) -> Ends:
-    return UNKNOWN
-
-
 class OrderLayout(Layout):
     """Cells of one column, for every class apart, or of two, of a statistic of order."""
 
     def __init__(self, columns: Columns, statistic: Statistic | None) -> None:
         self.statistic = statistic
         super().__init__(columns)
-
-    def lay_tables(self) -> list[CountTable]:
-        """Return one table."""
-        return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.factors)]
 
     def reading(self, n: float) -> SampleCells | RankTable:
         """Return what the cells tell of the statistic."""

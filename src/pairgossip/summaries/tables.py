@@ -172,9 +172,9 @@ class Layout(ABC):
         """Return the cells of the columns."""
         return self.columns.axes
 
-    @abstractmethod
     def lay_tables(self) -> Sequence[CountTable]:
-        """Return the tables of counts."""
+        """Return the tables of counts: one of all columns."""
+        return [CountTable(self.axes, tuple(range(len(self.axes))), self.columns.factors)]
 
     def prepare(self, rows: FloatArray) -> FloatArray:
         """Return the numbers of every row that the tables count."""
