@@ -348,6 +348,9 @@ def test_a_p_that_is_told_from_nothing_is_small() -> None:
 def test_an_answer_says_what_cells_leave_open() -> None:
     blocks = pg.summarize(X, "gini", cells=c.Even(-8, 8, 256), least_cell=5).answer()
     assert "because blocks of 5 rows or more leave" in str(blocks) and "finer" not in str(blocks)
+    assert "read these two ends" in str(blocks)
+    many = pg.summarize(np.tile(X, 20), "median", cells=c.Even(-8, 8, 256), least_cell=5).answer()
+    assert many.bracket[1] > many.bracket[0] and "read these two ends" not in str(many)
     coarse, fine = (
         str(pg.summarize(X, "gini", cells=c.Even(-8, 8, n)).answer()) for n in (16, 4096)
     )

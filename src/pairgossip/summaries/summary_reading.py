@@ -22,6 +22,9 @@ _LEAST_P = 1e-300
 """Below it, a p is not told from 0."""
 _OPEN = 0.25
 """An answer says that cells leave much open above this part of the standard error."""
+_TOO_OPEN = 4.0
+"""Standard errors that blocks may leave open on either side for an estimate to be of use: up to
+here it is off by about one of them at most (benchmarks/block_estimates.py)."""
 
 
 class SummaryAnswer(Answer):
@@ -65,6 +68,8 @@ class SummaryAnswer(Answer):
                 else f", because blocks of {self.least_cell} rows or more leave {part} open on "
                 "either side: more rows leave less"
             )
+        if half > _TOO_OPEN * self.error and self.least_cell > 1:
+            certain += ", and the estimate may be far off: read these two ends"
         if not math.isnan(self.low):
             return super().__str__() + certain
         ends, p = self.p_bracket, ""
