@@ -116,13 +116,10 @@ class SketchedPairs(Averages):
 
     def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
         """Return each node's standard error without an effect, from the averages it has."""
-        table = self.table
+        table, parts = self.table, self._parts(averaged)
         assert table is not None
         return np.concatenate(
-            [
-                test.errors(table.averages(means), table.tie_sizes(means))
-                for _, means in self._parts(averaged)
-            ]
+            [test.errors(table.averages(means), table.tie_sizes(means)) for _, means in parts]
         )
 
     def tie_sizes(self, averaged: FloatArray) -> tuple[FloatArray, FloatArray]:
