@@ -21,6 +21,7 @@ def estimate(
     kernel: str | Kernel | Combination | PairFunction | None = None,
     graph: Graph | str = "complete",
     *,
+    columns: Sequence[Any] | str | None = None,
     groups: Any = None,
     construction: str = "lexicographic",
     missing: str = "refuse",
@@ -59,8 +60,10 @@ def estimate(
     Parameters
     ----------
     data, labels
-        One observation per node: n numbers, or n rows. Labels travel with the observation, as
-        its last column.
+        One observation per node: n numbers, or n rows, of anything that `exact` takes. Labels
+        travel with the observation, as its last column.
+    columns
+        The names of the data's columns to use; by default all that no other argument names.
     kernel
         What is averaged over pairs: a built-in name (see ``pg.kernels.CATALOG``), a `Kernel`, a
         `Ratio`, or any NumPy function of two blocks of observations. ``method="averaging"``
@@ -167,6 +170,7 @@ def estimate(
     """
     request = EstimationRequest(
         data=data,
+        columns=columns,
         kernel=kernel,
         graph=graph,
         groups=groups,

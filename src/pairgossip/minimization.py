@@ -26,6 +26,7 @@ def minimize(
     loss: str | Loss | GeneralLoss = "auc-logistic",
     graph: Graph | str = "complete",
     *,
+    columns: Sequence[Any] | str | None = None,
     method: str = "dual-averaging",
     schedule: str | None = None,
     groups: Any = None,
@@ -62,7 +63,10 @@ def minimize(
     Parameters
     ----------
     data, labels
-        One observation per node; labels travel with the observation, as its last column.
+        One observation per node, of anything that `exact` takes; labels travel with the
+        observation, as its last column.
+    columns
+        The names of the data's columns to use; by default all that no other argument names.
     loss
         A built-in name (see ``pg.losses.CATALOG``), a `Loss` with your own pair features, or a
         `GeneralLoss` with your own value and gradient.
@@ -127,6 +131,7 @@ def minimize(
     """
     request = find_request(method)(
         data=data,
+        columns=columns,
         labels=labels,
         loss=loss,
         graph=graph,

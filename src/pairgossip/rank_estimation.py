@@ -59,6 +59,7 @@ def quantile(
     *,
     interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     bins: int | None = None,
     range: tuple[float, float] | None = None,
@@ -70,7 +71,10 @@ def quantile(
     ----------
     x, weights
         One number per row, and how many rows each stands for. Weights that are not all whole
-        numbers count by their proportions, and intervals refuse them.
+        numbers count by their proportions, and intervals refuse them. As in `exact`, x may be a
+        table or a file, and weights the name of a column of it.
+    columns
+        The name of the column of x to use; by default the one that no other argument names.
     missing
         ``"refuse"`` rows that lack a number or a weight (NaN, None), or ``"drop"`` them, which
         warns (`RowsDropped`).
@@ -101,7 +105,7 @@ def quantile(
     >>> quantile([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8], 0.5)
     3.5 (95 %: 1.4 to 6.7)
     """
-    request = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    request = _OrderRequest(x, graph, interval, weights, columns, missing, bins, range, options)
     return request.answer(Quantile(share))
 
 
@@ -112,6 +116,7 @@ def trimmed_mean(
     *,
     interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     bins: int | None = None,
     range: tuple[float, float] | None = None,
@@ -135,7 +140,7 @@ def trimmed_mean(
     >>> trimmed_mean([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 77.0], 0.2)
     4.5 (95 %: 1.4 to 7.5)
     """
-    request = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    request = _OrderRequest(x, graph, interval, weights, columns, missing, bins, range, options)
     statistic = TrimmedMean(share)
     if request.by_pairs(method, "gotrim"):
         return request.run_request(_TrimRequest, method="gotrim", statistic=statistic)
@@ -149,6 +154,7 @@ def winsorized_mean(
     *,
     interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     bins: int | None = None,
     range: tuple[float, float] | None = None,
@@ -159,7 +165,7 @@ def winsorized_mean(
     Its interval is by its influence function, which has the density at both cuts in it, and by
     Student's t. Other arguments are those of `quantile`.
     """
-    request = _OrderRequest(x, graph, interval, weights, missing, bins, range, options)
+    request = _OrderRequest(x, graph, interval, weights, columns, missing, bins, range, options)
     return request.answer(WinsorizedMean(share))
 
 
@@ -172,6 +178,7 @@ def hodges_lehmann(
     positive: Any = None,
     interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     bins: int | None = None,
     range: tuple[float, float] | None = None,
@@ -185,7 +192,18 @@ def hodges_lehmann(
     `quantile`.
     """
     request = _OrderRequest(
-        x, graph, interval, weights, missing, bins, range, options, labels, classes, positive
+        x,
+        graph,
+        interval,
+        weights,
+        columns,
+        missing,
+        bins,
+        range,
+        options,
+        labels,
+        classes,
+        positive,
     )
     return request.answer(HodgesLehmann() if labels is None else Shift())
 
@@ -195,6 +213,7 @@ def ranks(
     graph: Graph | str | None = None,
     *,
     weights: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     bins: int | None = None,
     range: tuple[float, float] | None = None,
@@ -217,7 +236,7 @@ def ranks(
     >>> ranks([2.0, 7.0, 2.0, 5.0]).tolist()
     [1.5, 4.0, 1.5, 3.0]
     """
-    request = _OrderRequest(x, graph, None, weights, missing, bins, range, options)
+    request = _OrderRequest(x, graph, None, weights, columns, missing, bins, range, options)
     by_pairs = request.by_pairs(method, "gorank")
     if not request.on_graph:
         return request.sample.distribution.middle_ranks(request.sample.values)
@@ -241,6 +260,7 @@ class _OrderRequest:
     graph: Graph | str | None
     interval: float | None
     weights: Any
+    columns: Sequence[Any] | str | None
     missing: str
     bins: int | None
     range: tuple[float, float] | None
@@ -254,8 +274,9 @@ class _OrderRequest:
         groups = self.options.get("groups")
         self.on_graph = self.graph is not None or groups is not None
         check_options(self.options, self.on_graph)
-        columns = {"x": self.x, "labels": self.labels, "weights": self.weights, "groups": groups}
-        self._rows = prepare_rows(self.missing, self.classes, columns, self.positive)
+        given = {"x": self.x, "labels": self.labels, "weights": self.weights, "groups": groups}
+        how = self.missing, self.classes, given, self.positive, self.columns
+        self._rows = prepare_rows(*how)
         complete = self._rows.columns
         labels = complete.get("labels")
         if (names := two_texts(labels)) is not None:

@@ -52,7 +52,7 @@ _BINS, _BINS_PER_COLUMN = 64, 16
 _CORRELATION = "spearman"
 _OF_ROWS = (
     *("data", "labels", "groups", "weights", "within", "between"),
-    *("missing", "classes", "positive"),
+    *("columns", "missing", "classes", "positive"),
 )
 """The arguments that `test` and `estimate` share."""
 
@@ -69,6 +69,7 @@ def test(
     weights: Any = None,
     within: Any = None,
     between: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
     positive: Any = None,
@@ -81,7 +82,8 @@ def test(
 
     Parameters
     ----------
-    data, kernel, kind, labels, groups, weights, within, between, missing, classes, positive
+    data, kernel, kind, labels, groups, weights, within, between, columns
+    missing, classes, positive
         As in `exact`. ``"auc"``, ``"kendall"``, ``"kendall-b"``, ``"somers-d"`` and
         ``"goodman-kruskal-gamma"`` of plain rows are tested by their law without an effect, given
         the ties: p is counted over all orders of few rows, and otherwise that of a normal z by the
@@ -143,6 +145,7 @@ def test(
         weights=weights,
         within=within,
         between=between,
+        columns=columns,
         missing=missing,
         classes=classes,
         positive=positive,

@@ -22,6 +22,7 @@ class RowArguments:
 
     data: Any
     kernel: Any
+    columns: Sequence[Any] | str | None = None
     kind: str = argument("v", noun="kind of statistic", choices=STATISTICS)
     labels: Any = None
     weights: Any = None

@@ -37,6 +37,7 @@ class RunArguments:
 
     data: Any = None
     """None while only the other arguments are checked."""
+    columns: Sequence[Any] | str | None = None
     labels: Any = None
     graph: Graph | str = "complete"
     groups: Any = None

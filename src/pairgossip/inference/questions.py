@@ -52,6 +52,7 @@ def exact(
     weights: Any = ...,
     within: Any = ...,
     between: Any = ...,
+    columns: Sequence[Any] | str | None = ...,
     missing: str = ...,
     classes: Sequence[Any] | None = ...,
     positive: Any = ...,
@@ -69,6 +70,7 @@ def exact(
     weights: Any = ...,
     within: Any = ...,
     between: Any = ...,
+    columns: Sequence[Any] | str | None = ...,
     missing: str = ...,
     classes: Sequence[Any] | None = ...,
     positive: Any = ...,
@@ -85,6 +87,7 @@ def exact(
     weights: Any = None,
     within: Any = None,
     between: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
     positive: Any = None,
@@ -94,7 +97,12 @@ def exact(
     Parameters
     ----------
     data, labels
-        The observations, as `check_data` takes them.
+        The observations, one per row: a list or an array, a frame of pandas or polars (lazy ones
+        too), a dict of columns, anything with ``__arrow_c_stream__`` such as a relation of DuckDB,
+        or the path of a file, ``.csv`` or ``.csv.gz``. Labels are an array too, or the name of a
+        column of the data; so are groups, weights and strata.
+    columns
+        The names of the data's columns to use; by default all that no other argument names.
     kernel
         A kernel, a function of several averages such as a ratio (NaN if the lower one is 0), the
         name of a built-in kernel, or a function of two blocks of observations.
@@ -142,6 +150,7 @@ def exact(
         weights=weights,
         within=within,
         between=between,
+        columns=columns,
         missing=missing,
         classes=classes,
         positive=positive,
@@ -160,7 +169,7 @@ class _StatisticRequest(StatisticArguments):
         """Return the rows that are complete, with labels as numbers if classes are declared."""
         names = ("data", "labels", "groups", "weights", "within", "between")
         columns = {name: getattr(self, name) for name in names}
-        return prepare_rows(self.missing, self.classes, columns, self.positive)
+        return prepare_rows(self.missing, self.classes, columns, self.positive, self.columns)
 
     def prepare_pairs(self) -> tuple[Pairs, IntArray | None]:
         """Return the pairs of the rows that are used, and the group of each row."""

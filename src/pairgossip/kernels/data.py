@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,9 +11,9 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.errors import InputError
-from pairgossip.text import MOST_NAMED, format_count, format_rows, join_first, join_names
+from pairgossip.rows.columns import as_array, as_ordered, is_missing, is_number, read_numbers
+from pairgossip.text import format_count, format_rows, join_names
 
-_LARGEST_EXACT_INTEGER = 2**53
 _CLASSES_TRIED, _ROWS_TRIED, _COLUMNS_TRIED = 4, 12, 8
 """How many classes, rows of each, and columns whose extreme rows are among them, show whether a
 function minds how classes are numbered."""
@@ -39,7 +37,7 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
     name
         How messages call the data.
     """
-    table = _numbers(data, name)
+    table = read_numbers(data, name)
     if table.ndim not in (1, 2):
         raise InputError(
             f"{name} has {table.ndim} dimensions: "
@@ -89,12 +87,12 @@ def check_columns(owner: str, columns: tuple[str, ...] | None, data: FloatArray)
 
 def class_example(labels: Any) -> str | None:
     """Say what labels are, as in "text such as 'high'", if they are not numbers; else None."""
-    if labels is None or ordered_codes(labels) is not None:
+    if labels is None or as_ordered(labels) is not None:
         return None
     array = as_array(labels, "labels").ravel()
     if array.dtype.kind in "fiubc":
         return None
-    first = next((item for item in array if not (is_missing(item) or _is_number(item))), None)
+    first = next((item for item in array if not (is_missing(item) or is_number(item))), None)
     kind = "text" if isinstance(first, str | bytes) else f"{type(first).__name__} values"
     return None if first is None else f"{kind} such as '{str(first)[:40]}'"
 
@@ -222,9 +220,9 @@ def unknown_positive(owner: str, names: list[Any]) -> InputError:
 
 def name_higher(labels: Any) -> str | None:
     """Return the higher of two labels that have an order, None for any other number of them."""
-    codes = ordered_codes(labels)
-    array = as_array(labels if codes is None else codes, "labels").ravel()
-    if array.dtype == object and all(map(_is_number, array)):
+    ordered = as_ordered(labels)
+    array = as_array(labels if ordered is None else ordered.codes, "labels").ravel()
+    if array.dtype == object and all(map(is_number, array)):
         are_booleans = all(isinstance(item, bool | np.bool_) for item in array)
         array = array.astype(bool if are_booleans else np.float64)
     if array.dtype.kind not in "fiub":
@@ -235,90 +233,14 @@ def name_higher(labels: Any) -> str | None:
     low, high = array.min(), array.max()
     if low == high or not np.all((array == low) | (array == high)):
         return None
-    if codes is not None:
-        return format_label(getattr(labels, "cat", labels).categories[high])
+    if ordered is not None:
+        return format_label(ordered.categories[high])
     return format_label(high.item())
 
 
 def format_label(label: Any) -> str:
     """Return what results call a class."""
     return f"{label:.15g}" if isinstance(label, float) else str(label)
-
-
-def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
-    """Return what the user holds as an array; ``objects`` keeps what is missing beside text."""
-    if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):
-        is_number = given.dtype.kind in "fiub"
-        given = np.ma.filled(given.astype(np.float64 if is_number else object), np.nan)
-    try:
-        array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
-    except ValueError as ragged:
-        if isinstance(given, tuple) and [np.ndim(part) for part in given] == [2, 1]:
-            raise InputError(
-                f"{name} is a pair of features and labels: give them apart, as in X, y = {name}."
-            ) from ragged
-        raise InputError(
-            f"{name} has rows of different lengths: every observation needs the same columns."
-        ) from ragged
-    # NumPy would turn the missing entry of ["a", nan] into the text "nan".
-    if objects and array.dtype.kind == "U" and isinstance(given, list | tuple):
-        return np.array(given, dtype=object)
-    return array
-
-
-def _numbers(given: Any, name: str) -> FloatArray:
-    array = as_array(given, name)
-    if array.dtype == object:
-        array = _unwrap(array, name)
-    if array.dtype.kind == "c":
-        raise InputError(f"{name} holds complex numbers: give real ones.")
-    if array.dtype.kind not in "fiub":
-        kind = "text" if array.dtype.kind in "US" else f"{array.dtype.name} values"
-        raise InputError(
-            f"{name} holds {kind}, not numbers: choose numeric columns, and pass classes as labels."
-        )
-    _refuse_large_integers(array, name)
-    with np.errstate(over="ignore"):  # a wider float may become infinite, refused afterward
-        return array.astype(np.float64, copy=False)
-
-
-def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
-    """Read an array of Python objects: numbers, with None and NA for what is missing."""
-    numbers, others = np.full(array.shape, np.nan), []
-    for index, item in np.ndenumerate(array):
-        if _is_number(item):
-            _refuse_large_integers(np.asarray(item), name)
-            numbers[index] = float(item)
-        elif not is_missing(item):
-            others.append(f"{f'row {index[0]}' if index else 'it'} holds {str(item)[:40]!r}")
-    if others:
-        raise InputError(
-            f"{name} must hold numbers, but {join_first(others[:MOST_NAMED], len(others))}: "
-            f"choose numeric columns, and pass classes as labels."
-        )
-    return numbers
-
-
-def _is_number(item: Any) -> bool:
-    return isinstance(item, Real | Decimal | np.bool_)
-
-
-def is_missing(item: Any) -> bool:
-    """Tell whether an entry is None, NaN, NA or NaT."""
-    # pandas.NA and NaT are recognized by name because pandas may not be installed.
-    if item is None or type(item).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(item, float | np.generic) and bool(item != item)
-
-
-def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
-    if array.dtype.kind == "f" or array.size == 0:
-        return
-    if int(array.max()) > _LARGEST_EXACT_INTEGER or int(array.min()) < -_LARGEST_EXACT_INTEGER:
-        raise InputError(
-            f"{name} holds integers beyond 2^53, which are not exact in floating point: "
-            f"subtract an offset or rescale first."
-        )
 
 
 def _refuse_gaps(gaps: NDArray[np.bool_], complaint: str) -> None:
@@ -331,8 +253,8 @@ def _refuse_gaps(gaps: NDArray[np.bool_], complaint: str) -> None:
 
 
 def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
-    codes = ordered_codes(labels)
-    array = as_array(labels if codes is None else codes, "labels", objects=True)
+    ordered = as_ordered(labels)
+    array = as_array(labels if ordered is None else ordered.codes, "labels", objects=True)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -342,21 +264,14 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
             f"labels have {len(array)} entries but {name} has {format_count(n, 'row')}: "
             f"give one label per observation."
         )
-    if array.dtype.kind in "fiub" or all(map(_is_number, array)):
-        numbers = _numbers(array, "labels")
-        gaps = ~np.isfinite(numbers) if codes is None else numbers < 0
+    if array.dtype.kind in "fiub" or all(map(is_number, array)):
+        numbers = read_numbers(array, "labels")
+        gaps = ~np.isfinite(numbers) if ordered is None else numbers < 0
     else:
         gaps = np.array([is_missing(item) for item in array])
         numbers = np.empty(0) if gaps.any() else _encode(array)
     _refuse_gaps(gaps, "labels have missing or infinite")
     return numbers
-
-
-def ordered_codes(labels: Any) -> Any:
-    """Return the codes of an ordered categorical, whose order sorting its text would lose."""
-    if not getattr(getattr(labels, "dtype", None), "ordered", False):
-        return None
-    return getattr(labels, "cat", labels).codes
 
 
 def _are_numerals(classes: set[Any]) -> bool:

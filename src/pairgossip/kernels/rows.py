@@ -12,17 +12,16 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.checks import DROP, MISSING, choice
 from pairgossip.errors import InputError, RowsDropped, notify
 from pairgossip.kernels.data import (
-    as_array,
     column_count,
     format_label,
-    is_missing,
     minds_numbering,
     name_higher,
-    ordered_codes,
 )
 from pairgossip.kernels.kernel import AnyKernel, evaluate
 from pairgossip.kernels.named_tests import NamedTest
-from pairgossip.text import MOST_NAMED, format_rows, join_first, join_names
+from pairgossip.rows.columns import as_array, as_ordered, is_missing
+from pairgossip.rows.rows import Chosen, choose_columns, count_from_zero
+from pairgossip.text import MOST_NAMED, join_first, join_names
 
 _SINGLE = {"classes": "class", "groups": "group", "strata": "stratum"}
 
@@ -43,6 +42,7 @@ def prepare_rows(
     classes: Sequence[Any] | None,
     columns: Mapping[str, Any],
     positive: Any = None,
+    chosen: Sequence[Any] | str | None = None,
 ) -> Rows:
     """Return the rows of all columns that are complete, with labels as numbers if classes are told.
 
@@ -54,26 +54,33 @@ def prepare_rows(
     classes
         What the column "labels" holds, from the lowest class to the highest; None for anything.
     columns
-        What there is of every row, by the names of arguments; None for what was not given.
+        What there is of every row, by the names of arguments, the data first; None for what was
+        not given. Text is the name of a column of the data.
     positive
         The higher one of two labels, instead of ``classes``.
+    chosen
+        The columns of the data, by their names; None for all that no other argument names.
     """
     given = {name: column for name, column in columns.items() if column is not None}
     refuse_other_indexes(given)
+    words = classes if positive is None else [positive]
+    read = choose_columns(next(iter(columns)), given, chosen, words)
+    given = dict(read.columns)
     if positive is not None:
         classes = order_classes(positive, given.get("labels"), classes)
     if classes is not None:
-        given["labels"] = code_labels(given.get("labels"), classes)
+        owner = f"{name} holds" if (name := read.owners.get("labels")) else "labels hold"
+        given["labels"] = code_labels(given.get("labels"), classes, owner, read.describe)
     gaps = {name: find_gaps(column, name) for name, column in given.items()}
     if choice("treatment of missing values", missing, MISSING) != DROP:
-        _refuse_gaps(gaps)
+        _refuse_gaps(gaps, read)
     # Columns of different lengths are refused where it is known what they are for.
     dropped = 0
     if len({len(rows) for rows in gaps.values()}) == 1:
         lost = np.logical_or.reduce(list(gaps.values()))
         dropped = int(lost.sum())
         if dropped:
-            places = _count_from_zero(np.flatnonzero(lost))
+            places = read.describe(np.flatnonzero(lost))
             notify(rows_dropped(dropped, len(lost), places))
             given = {name: _take(column, name, ~lost) for name, column in given.items()}
     higher = name_higher(given["labels"]) if "labels" in given else None
@@ -196,13 +203,25 @@ def rows_dropped(dropped: int, count: int, places: str) -> RowsDropped:
     )
 
 
-def _refuse_gaps(gaps: Mapping[str, BoolArray]) -> None:
+def _refuse_gaps(gaps: Mapping[str, BoolArray], read: Chosen) -> None:
+    """Raise `InputError` for missing values; of the data's columns, by their names."""
+    named = {
+        column: np.isnan(read.columns[name].reshape(len(gaps[name]), -1)[:, place])
+        for name, columns in read.parts.items()
+        for place, column in enumerate(columns)
+        if gaps[name].any()
+    }
+    for name, rows in gaps.items():
+        if name not in read.parts:
+            named[read.owners.get(name, name)] = rows
     places = [
-        f"{name} ({format_rows(np.flatnonzero(rows))})" for name, rows in gaps.items() if rows.any()
+        f"{name[0].lower()}{name[1:]} ({read.describe(np.flatnonzero(rows), alone=False)})"
+        for name, rows in named.items()
+        if rows.any()
     ]
     if places:
         raise InputError(
-            f"Values are missing in {join_names(places)}, counting from 0: fill them in, or leave "
+            f"Values are missing in {join_names(places)}{read.counting}: fill them in, or leave "
             "these rows out with {argument}.",
             "missing",
             DROP,
@@ -211,10 +230,10 @@ def _refuse_gaps(gaps: Mapping[str, BoolArray]) -> None:
 
 def _take(column: Any, name: str, kept: BoolArray) -> Any:
     """Return some rows of a column; an ordered categorical stays one."""
+    if (ordered := as_ordered(column)) is not None:
+        return ordered.take(np.flatnonzero(kept))
     if hasattr(column, "iloc"):
         return column.iloc[np.flatnonzero(kept)]
-    if ordered_codes(column) is not None:
-        return column[kept]
     return as_array(column, name, objects=True)[kept]
 
 
@@ -261,7 +280,7 @@ def code_labels(
     odd = [row for row, label in enumerate(found) if not isinstance(label, Hashable)]
     if odd:
         raise InputError(
-            f"{owner} a {type(found[odd[0]]).__name__} in {(describe or _count_from_zero)(odd)}: "
+            f"{owner} a {type(found[odd[0]]).__name__} in {(describe or count_from_zero)(odd)}: "
             "give one number or text per row."
         )
     strangers: dict[Any, list[int]] = {}
@@ -269,7 +288,7 @@ def code_labels(
         if label not in order and not _is_gap(label):
             strangers.setdefault("" if is_private else label, []).append(row)
     if strangers:
-        where = describe or _count_from_zero
+        where = describe or count_from_zero
         named = [
             f"{'others' if is_private else repr(label)[:42]} in {where(rows)}"
             for label, rows in list(strangers.items())[:MOST_NAMED]
@@ -281,7 +300,3 @@ def code_labels(
         )
     codes = np.array([order.get(label, np.nan) for label in found], dtype=np.float64)
     return codes.reshape(array.shape)
-
-
-def _count_from_zero(rows: Sequence[int] | Any) -> str:
-    return f"{format_rows(rows)} (counting from 0)"

@@ -16,8 +16,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError, ManyRows, notify
-from pairgossip.kernels.data import as_array, check_data
+from pairgossip.kernels.data import check_data
 from pairgossip.kernels.kernel import AnyKernel, Combination, Formula, Kernel
+from pairgossip.rows.columns import as_array
 from pairgossip.text import format_count, format_rows
 
 _USUAL_FREQUENCY = 5.0

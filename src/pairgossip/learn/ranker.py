@@ -19,10 +19,11 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.inference.questions import exact
 from pairgossip.kernels import AnyKernel, as_kernel
-from pairgossip.kernels.data import class_example, ordered_codes
+from pairgossip.kernels.data import class_example
 from pairgossip.learn.base import refuse_one_class
 from pairgossip.learn.scorer import AUTO, GossipScorer, weigh_rows
 from pairgossip.losses import ranking_loss
+from pairgossip.rows.columns import as_ordered
 
 
 @dataclass(eq=False, repr=False)
@@ -109,9 +110,9 @@ def _grades(y: Any) -> FloatArray:
             f"A ranking compares labels by size, but the labels are {example}: "
             "pass numbers, or an ordered pandas categorical."
         )
-    codes = ordered_codes(y)
-    if codes is not None:
-        y = np.where(np.asarray(codes) < 0, np.nan, codes)  # -1 where one is missing
+    ordered = as_ordered(y)
+    if ordered is not None:
+        y = np.where(ordered.codes < 0, np.nan, ordered.codes)  # -1 where one is missing
     column = column_or_1d(y, warn=True)
     if column.dtype.kind == "c":
         raise InputError("Complex data not supported: give real numbers as labels.")

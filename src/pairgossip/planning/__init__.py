@@ -38,6 +38,7 @@ def plan(
     *,
     labels: Any = None,
     groups: Any = None,
+    columns: Sequence[Any] | str | None = None,
     missing: str = "refuse",
     classes: Sequence[Any] | None = None,
     positive: Any = None,
@@ -55,7 +56,7 @@ def plan(
 
     Parameters
     ----------
-    data, kernel, graph, labels, groups, missing, classes, positive, target, law
+    data, kernel, graph, labels, groups, columns, missing, classes, positive, target, law
         As for `estimate`; the law of random edges. Node k holds row k, or with groups a site all
         its rows: its sketch, or its set of rows, travels as one, and token methods exchange single
         rows, those of one site for free.
@@ -84,8 +85,8 @@ def plan(
     ('sketch (tree)', 6)
     """
     _check_error(error)
-    columns = {"data": data, "labels": labels, "groups": groups}
-    prepared = prepare_rows(missing, classes, columns, positive).columns
+    given = {"data": data, "labels": labels, "groups": groups}
+    prepared = prepare_rows(missing, classes, given, positive, columns).columns
     request = EstimationRequest(
         **prepared, kernel=kernel, graph=graph, target=target, law=law, seed=seed
     )

@@ -1,59 +1,190 @@
-"""Columns of text: every row has the number of its entry in a book of different entries."""
+"""What a column may hold: numbers, classes with an order or without, and what is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import BoolArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.text import MOST_NAMED, join_first
 
-Codes = NDArray[np.int32]
+_LARGEST_EXACT_INTEGER = 2**53
+_NESTED = (list, tuple, set, np.ndarray, Mapping)
+_KINDS = (*_NESTED, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
+"""Entries that are neither numbers nor text."""
 
 
-class Names(NamedTuple):
-    """A column of text."""
+def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
+    """Return what the user holds as an array; ``objects`` keeps what is missing beside text."""
+    if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):
+        is_numeric = given.dtype.kind in "fiub"
+        given = np.ma.filled(given.astype(np.float64 if is_numeric else object), np.nan)
+    try:
+        array = np.asarray(_to_numpy(given) if hasattr(given, "to_numpy") else given)
+    except TypeError as unknown:
+        raise InputError(
+            f"{name} is {type(given).__name__}, which is no list and no array: give one entry per "
+            "row, or the name of a column of the data."
+        ) from unknown
+    except ValueError as ragged:
+        if isinstance(given, tuple) and [np.ndim(part) for part in given] == [2, 1]:
+            raise InputError(
+                f"{name} is a pair of features and labels: give them apart, as in X, y = {name}."
+            ) from ragged
+        raise InputError(
+            f"{name} has rows of different lengths: every observation needs the same columns."
+        ) from ragged
+    # NumPy would turn the missing entry of ["a", nan] into the text "nan".
+    if objects and array.dtype.kind == "U" and isinstance(given, list | tuple):
+        return np.array(given, dtype=object)
+    return array
 
-    codes: Codes
-    """The number of every row's entry in the book."""
-    book: Sequence[str]
-    """The different entries, in the order of their first rows."""
 
-    def take(self, rows: IntArray | BoolArray) -> Names:
+def read_numbers(given: Any, name: str) -> FloatArray:
+    """Return numbers as float64, NaN for what is missing; raise `InputError` for others."""
+    array = as_array(given, name)
+    if array.dtype == object:
+        array = _unwrap(array, name)
+    if array.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers: give real ones.")
+    if array.dtype.kind in "mM":
+        raise _not_numbers(name, timedelta() if array.dtype.kind == "m" else date.min)
+    if array.dtype.kind not in "fiub":
+        kind = "text" if array.dtype.kind in "US" else f"{array.dtype.name} values"
+        raise InputError(
+            f"{name} holds {kind}, not numbers: choose numeric columns, and pass classes as labels."
+        )
+    _refuse_large_integers(array, name)
+    with np.errstate(over="ignore"):  # a wider float may become infinite, refused afterward
+        return array.astype(np.float64, copy=False)
+
+
+def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
+    """Read an array of Python objects: numbers, with None and NA for what is missing."""
+    numbers, others = np.full(array.shape, np.nan), []
+    for index, item in np.ndenumerate(array):
+        if is_number(item):
+            _refuse_large_integers(np.asarray(item), name)
+            numbers[index] = float(item)
+        elif isinstance(item, _KINDS):
+            raise _not_numbers(name, item)
+        elif not is_missing(item):
+            others.append(f"{f'row {index[0]}' if index else 'it'} holds {str(item)[:40]!r}")
+    if others:
+        raise InputError(
+            f"{name} must hold numbers, but {join_first(others[:MOST_NAMED], len(others))}: "
+            f"choose numeric columns, and pass classes as labels."
+        )
+    return numbers
+
+
+def _not_numbers(name: str, item: Any) -> InputError:
+    """Build the error for a column of dates, durations, bytes or lists."""
+    if isinstance(item, _NESTED):
+        return InputError(
+            f"{name} holds {_name_nested(item)}, not one number or text per row: choose another "
+            "column."
+        )
+    if isinstance(item, bytes):
+        return InputError(f"{name} holds bytes, not numbers: choose a column of numbers.")
+    if isinstance(item, timedelta):
+        return InputError(
+            f"{name} holds durations, not numbers: turn them into numbers first, such as hours."
+        )
+    return InputError(
+        f"{name} holds dates or times, not numbers: turn them into numbers first, such as days "
+        "since a date."
+    )
+
+
+def _name_nested(item: Any) -> str:
+    return "records" if isinstance(item, Mapping) else "lists"
+
+
+def refuse_nested(column: Any, name: str) -> None:
+    """Raise `InputError` for a column whose entries are lists, records or bytes."""
+    array = as_array(column, name, objects=True)
+    if array.dtype.kind == "V":
+        raise _not_numbers(name, {})
+    if array.dtype != object or array.ndim != 1:
+        return
+    odd = next((item for item in array.tolist() if isinstance(item, (*_NESTED, bytes))), None)
+    if isinstance(odd, bytes):
+        raise InputError(f"{name} holds bytes, not numbers or text: decode them first.")
+    if odd is not None:
+        raise _not_numbers(name, odd)
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A column of classes that have an order."""
+
+    codes: NDArray[Any]
+    """The place of every row's class in that order; -1 for what is missing."""
+    categories: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.to_numpy()
+
+    def take(self, rows: IntArray) -> Ordered:
         """Return some of the rows."""
-        return Names(self.codes[rows], self.book)
+        return Ordered(self.codes[rows], self.categories)
 
-    def map(self, function: Callable[[str], Any], kind: type) -> NDArray[Any]:
-        """Return a function of every row's entry, computed once per different entry."""
-        return np.array([function(entry) for entry in self.book], dtype=kind)[self.codes]
-
-    def used(self) -> list[str]:
-        """Return the entries that some row has."""
-        counts = np.bincount(self.codes, minlength=len(self.book))
-        return [entry for entry, count in zip(self.book, counts.tolist(), strict=True) if count]
-
-    def texts(self) -> list[str]:
-        """Return the entry of every row."""
-        return [self.book[code] for code in self.codes.tolist()]
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the class of every row, None for what is missing."""
+        return np.array([*self.categories, None], dtype=object)[self.codes]
 
 
-class Book:
-    """The different entries of a column so far, stripped of blanks at their ends."""
+def as_ordered(column: Any) -> Ordered | None:
+    """Return an ordered categorical, whose order sorting its text would lose; None for others."""
+    if isinstance(column, Ordered):
+        return column
+    dtype: Any = getattr(column, "dtype", None)
+    if getattr(dtype, "ordered", False):  # pandas
+        inside = getattr(column, "cat", column)
+        return Ordered(np.asarray(inside.codes), inside.categories)
+    if type(dtype).__name__ == "Enum":  # polars
+        codes = column.to_physical().fill_null(strategy="zero").to_numpy().astype(np.int64)
+        return Ordered(np.where(column.is_null().to_numpy(), -1, codes), dtype.categories.to_list())
+    return None
 
-    def __init__(self) -> None:
-        self.entries: list[str] = []
-        self._codes: dict[str, int] = {}
 
-    def code(self, texts: Sequence[str]) -> Codes:
-        """Return the number of every text, new ones entered."""
-        codes = self._codes
-        for text in dict.fromkeys(texts):
-            if text not in codes:
-                entry = text.strip()
-                if entry not in codes:
-                    codes[entry] = len(self.entries)
-                    self.entries.append(entry)
-                codes[text] = codes[entry]
-        return np.fromiter(map(codes.__getitem__, texts), np.int32, len(texts))
+def _to_numpy(column: Any) -> Any:
+    """Return a series as an array; decimals as such, since some libraries round them otherwise."""
+    if type(getattr(column, "dtype", None)).__name__ == "Decimal":
+        return np.array(column.to_list(), dtype=object)
+    return column.to_numpy()
+
+
+def is_number(item: Any) -> bool:
+    """Tell whether an entry is a real number, a boolean among them."""
+    return isinstance(item, Real | Decimal | np.bool_)
+
+
+def is_missing(item: Any) -> bool:
+    """Tell whether an entry is None, NaN, NA or NaT."""
+    # pandas.NA and NaT are recognized by name because pandas may not be installed.
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(item, float | np.generic) and bool(item != item)
+
+
+def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
+    if array.dtype.kind == "f" or array.size == 0:
+        return
+    if int(array.max()) > _LARGEST_EXACT_INTEGER or int(array.min()) < -_LARGEST_EXACT_INTEGER:
+        raise InputError(
+            f"{name} holds integers beyond 2^53, which are not exact in floating point: "
+            f"subtract an offset or rescale first."
+        )

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import IntArray
-from pairgossip.rows.columns import Book
 from pairgossip.rows.csv_lines import (
     Head,
     Row,
@@ -31,6 +30,7 @@ from pairgossip.rows.csv_lines import (
     pick_fields,
     split_lines,
 )
+from pairgossip.rows.names import Book
 
 BLOCK = 1 << 18
 """Bytes that are read at once; larger blocks take more memory and are hardly faster."""

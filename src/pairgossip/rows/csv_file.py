@@ -20,8 +20,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, unreadable
 from pairgossip.rows import csv_blocks
-from pairgossip.rows.columns import Names
 from pairgossip.rows.csv_lines import SNIFFED_LINES, Head, not_text, read_head
+from pairgossip.rows.names import Names
 from pairgossip.rows.places import Places
 
 STANDARD_INPUT = Path("-")

@@ -53,7 +53,12 @@ _LARGEST_BLOCKED_TARGET = 20_000
 class EstimationRequest(EstimateArguments, Request):
     """A run of `estimate`, which documents the arguments."""
 
-    columns: ClassVar[Sequence[str]] = (*Request.columns, "weights", "within", "between")
+    row_arguments: ClassVar[Sequence[str]] = (
+        *Request.row_arguments,
+        "weights",
+        "within",
+        "between",
+    )
     tests: ClassVar[bool] = False
     """Whether nodes learn the p of a test."""
 

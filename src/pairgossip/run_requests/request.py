@@ -46,7 +46,7 @@ Kind = TypeVar("Kind", bound=Run | Fit)
 class Request(RunArguments):
     """The arguments of a run; creating one checks those that need no data."""
 
-    columns: ClassVar[Sequence[str]] = ("data", "labels", "groups")
+    row_arguments: ClassVar[Sequence[str]] = ("data", "labels", "groups")
     """The arguments that have an entry for every row."""
 
     rows_dropped: int = field(default=0, init=False)
@@ -78,9 +78,9 @@ class Request(RunArguments):
                     "classes",
                 )
             classes = None  # the mechanism looks labels up itself
-        columns = {name: getattr(self, name) for name in self.columns}
-        rows = prepare_rows(self.missing, classes, columns, positive)
-        vars(self).update(rows.columns)
+        columns = {name: getattr(self, name) for name in self.row_arguments}
+        rows = prepare_rows(self.missing, classes, columns, positive, self.columns)
+        vars(self).update(rows.columns, columns=None)  # they are read
         self.label_name = str(names[-1]) if names and len(names) == 2 else rows.positive
         self.rows_dropped += rows.dropped
 

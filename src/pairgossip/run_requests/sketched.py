@@ -48,7 +48,7 @@ _TOLERANCE, _ACCURACY = 1e-7, 1e-6
 class SketchedRequest(MinimizeArguments, Request):
     """A run of L-BFGS on sketched gradients; `minimize` documents the arguments."""
 
-    columns: ClassVar[Sequence[str]] = (*Request.columns, "weights")
+    row_arguments: ClassVar[Sequence[str]] = (*Request.row_arguments, "weights")
 
     method: str = SKETCH
     iterations: int | None = vary(

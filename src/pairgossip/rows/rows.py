@@ -1,0 +1,123 @@
+"""The one door for data: names of columns in place of arrays, whatever the data are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.rows.sources import Source, open_source
+from pairgossip.text import format_rows, join_names
+
+
+class Describe(Protocol):
+    """Names rows where they are, such as "lines 3 and 17 of cork.csv"."""
+
+    def __call__(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
+        """Return what messages call rows; not ``alone`` beside what says the rest."""
+
+
+def count_from_zero(rows: Sequence[int] | Any, *, alone: bool = True) -> str:
+    """Name rows by their numbers: "rows 3 and 17 (counting from 0)"."""
+    return f"{format_rows(rows)}{' (counting from 0)' if alone else ''}"
+
+
+class Chosen(NamedTuple):
+    """What arguments hold, their names of columns looked up."""
+
+    columns: Mapping[str, Any]
+    """By the names of arguments."""
+    owners: Mapping[str, str]
+    """What messages call arguments that are one column of the data: "Column 'age' of a.csv"."""
+    parts: Mapping[str, Sequence[str]]
+    """What they call the columns of the data itself."""
+    describe: Describe = count_from_zero
+    counting: str = ", counting from 0"
+    """What a message adds that names rows; nothing where they are lines."""
+
+
+def choose_columns(
+    data: str,
+    given: Mapping[str, Any],
+    columns: Sequence[Any] | str | None = None,
+    words: Sequence[Any] | None = None,
+) -> Chosen:
+    """Look up the columns that arguments name; raise `InputError` for those there are not.
+
+    Parameters
+    ----------
+    data
+        The name of the argument that holds the data.
+    given
+        The arguments; text is the name of a column of the data.
+    columns
+        The columns of the data itself; None for all that no other argument names.
+    words
+        The labels that are known: of a file, "none" is one of them and not missing.
+    """
+    source = open_source(given[data], data) if data in given else None
+    named = {name: one for name, one in given.items() if isinstance(one, str) and name != data}
+    if source is None:
+        _refuse_names(data, named, columns)
+        return Chosen(given, {}, {})
+    roles = {name: source.find(column) for name, column in named.items()}
+    places = _find_columns(source, named, columns)
+    source.load([*places, *(place for place in roles.values() if place not in places)])
+    numbers = source.read_numbers(places)
+    for place, column in zip(places, numbers, strict=True):
+        if np.isinf(column).any():
+            rows = source.describe(np.flatnonzero(np.isinf(column)))
+            raise InputError(
+                f"{source.owner(place)} has infinite values in {rows}: drop or impute them first."
+            )
+    table: FloatArray = numbers[0] if len(numbers) == 1 else np.column_stack(numbers)
+    read = {
+        name: source.read_entries(place, name, words if name == "labels" else None)
+        for name, place in roles.items()
+    }
+    return Chosen(
+        {**given, data: table, **read},
+        {name: source.owner(place) for name, place in roles.items()},
+        {data: [source.owner(place) for place in places]},
+        source.describe,
+        source.counting,
+    )
+
+
+def _refuse_names(data: str, named: Mapping[str, str], columns: Any) -> None:
+    """Raise `InputError` where columns are named and the data has no names."""
+    for name, column in named.items():
+        raise InputError(
+            f"{name} is the name '{column[:40]}', but {data} has no names of columns: give a table "
+            f"that has, or the {name} themselves."
+        )
+    if columns is not None:
+        raise InputError(
+            f"{{argument}} names columns, but {data} has no names of columns: leave it out, or "
+            "give a table that has.",
+            "columns",
+        )
+
+
+def _find_columns(
+    source: Source, named: Mapping[str, str], columns: Sequence[Any] | str | None
+) -> list[int]:
+    """Return the places of the data's own columns."""
+    if columns is None:
+        others = named.values()
+        places = [place for place, name in enumerate(source.names) if name not in others]
+        if not places:
+            listed = [f"the {argument} '{name}'" for argument, name in named.items()]
+            besides = f" besides {join_names(listed)}" if listed else ""
+            raise InputError(f"{source.title} has no column{besides}: add the data.")
+        return places
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    if not wanted:
+        raise InputError("{argument} is empty: give the name of a column.", "columns")
+    repeated = next((name for name in wanted if wanted.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"Column '{repeated}' is named twice: name it once.")
+    return [source.find(name) for name in wanted]

@@ -1,0 +1,179 @@
+"""The table of doors by functions: the same rows through every door give the same answer."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+
+ROWS = 120
+RNG = np.random.default_rng(3)
+DIED = RNG.integers(0, 2, ROWS)
+TABLE: dict[str, Any] = {
+    "risk": np.round(RNG.beta(2 + DIED, 3), 6),
+    "age": RNG.integers(20, 90, ROWS),
+    "died": DIED,
+    "outcome": np.array(["well", "ill"])[DIED],
+    "ward": np.array(["cork", "derry", "kerry"])[RNG.integers(0, 3, ROWS)],
+    "often": RNG.integers(1, 4, ROWS),
+}
+
+Door = Callable[[Path], Any]
+
+
+def _library(name: str) -> ModuleType:
+    return pytest.importorskip(name)
+
+
+def _write_csv(path: Path) -> str:
+    lines = [",".join(map(str, row)) for row in zip(*TABLE.values(), strict=True)]
+    text = "\n".join([",".join(TABLE), *lines, ""])
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return str(path)
+
+
+def _records(_: Path) -> Any:
+    kinds = [(name, column.dtype) for name, column in TABLE.items()]
+    return np.array(list(zip(*TABLE.values(), strict=True)), dtype=kinds)
+
+
+def _arrow(_: Path) -> Any:
+    return _library("pyarrow").table(TABLE)
+
+
+def _write_parquet(path: Path) -> Path:
+    _library("pyarrow.parquet").write_table(_arrow(path), path, row_group_size=50)
+    return path
+
+
+def _write_arrow(path: Path) -> Path:
+    table = _arrow(path)
+    with _library("pyarrow").ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    return path
+
+
+def _write_folder(folder: Path) -> Path:
+    table = _arrow(folder)
+    for part in range(3):
+        rows = table.slice(40 * part, 40)
+        _library("pyarrow.parquet").write_table(rows, folder / f"part-{part}.parquet")
+    return folder
+
+
+def _ask_duckdb(_: Path) -> Any:
+    _library("pyarrow")
+    return _library("duckdb").from_arrow(_arrow(_))
+
+
+DOORS: dict[str, Door] = {
+    "dict": lambda _: TABLE,
+    "dict of lists": lambda _: {name: column.tolist() for name, column in TABLE.items()},
+    "records": _records,
+    "pandas": lambda _: _library("pandas").DataFrame(TABLE),
+    "polars": lambda _: _library("polars").DataFrame(TABLE),
+    "polars lazy": lambda _: _library("polars").DataFrame(TABLE).lazy(),
+    "csv": lambda folder: Path(_write_csv(folder / "a.csv")),
+    "csv by text": lambda folder: _write_csv(folder / "a.csv"),
+    "csv.gz": lambda folder: _write_csv(folder / "a.csv.gz"),
+    "arrow table": _arrow,
+    "arrow reader": lambda _: _arrow(_).to_reader(max_chunksize=17),
+    "arrow batch": lambda _: _arrow(_).combine_chunks().to_batches()[0],
+    "duckdb": _ask_duckdb,
+    "parquet": lambda folder: _write_parquet(folder / "a.parquet"),
+    "arrow file": lambda folder: _write_arrow(folder / "a.arrow"),
+    "folder": _write_folder,
+}
+NUMBERS, CLASSES = ["risk"], {"labels": "died"}
+WORDS = {"labels": "outcome", "positive": "ill"}
+RUN = {"iterations": 200, "seed": 1, "n_jobs": 1}
+FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "exact": (pg.exact, {"kernel": "auc", "columns": NUMBERS, **CLASSES}),
+    "exact, text": (pg.exact, {"kernel": "auc", "columns": NUMBERS, **WORDS}),
+    "exact, weights": (
+        pg.exact,
+        {"kernel": "auc", "columns": "risk", "weights": "often", "within": "ward", **WORDS},
+    ),
+    "exact, interval": (
+        pg.exact,
+        {"kernel": "gini", "columns": "risk", "groups": "ward", "interval": 0.9},
+    ),
+    "exact, between": (pg.exact, {"kernel": "gini", "columns": ["risk"], "between": "ward"}),
+    "exact, two columns": (pg.exact, {"kernel": "kendall", "columns": ["age", "risk"]}),
+    "test": (pg.test, {"kernel": "auc", "columns": NUMBERS, **CLASSES}),
+    "test on a graph": (
+        pg.test,
+        {"kernel": "mann-whitney", "columns": NUMBERS, "graph": "complete", "seed": 1, **CLASSES},
+    ),
+    "estimate": (pg.estimate, {"kernel": "auc", "columns": NUMBERS, **CLASSES, **RUN}),
+    "estimate, sites": (
+        pg.estimate,
+        {"kernel": "auc", "columns": NUMBERS, "groups": "ward", **WORDS, **RUN},
+    ),
+    "minimize": (pg.minimize, {"columns": ["risk", "age"], **CLASSES, **RUN}),
+    "plan": (pg.plan, {"kernel": "gini", "columns": NUMBERS, "groups": "ward", "error": 0.1}),
+    "quantile": (pg.quantile, {"columns": "risk", "weights": "often"}),
+    "trimmed mean": (pg.trimmed_mean, {"columns": "risk"}),
+    "winsorized mean": (pg.winsorized_mean, {"columns": "risk"}),
+    "hodges-lehmann": (pg.hodges_lehmann, {"columns": "risk", **WORDS}),
+    "ranks": (pg.ranks, {"columns": "risk"}),
+}
+
+
+def _without_names(how: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return arrays in place of names."""
+    columns = [how["columns"]] if isinstance(how["columns"], str) else how["columns"]
+    data = np.column_stack([TABLE[name] for name in columns]).astype(float)
+    roles = ("labels", "groups", "weights", "within", "between")
+    arrays = {name: TABLE[how[name]] for name in roles if name in how}
+    others = {name: value for name, value in how.items() if name != "columns"}
+    return data[:, 0] if len(columns) == 1 else data, others | arrays
+
+
+def _numbers(answer: Any) -> str:
+    """Return what an answer says, for comparison."""
+    for name in ("p_value", "estimates", "model"):
+        if getattr(answer, name, None) is not None:
+            answer = getattr(answer, name)
+    return repr(answer.tolist() if isinstance(answer, np.ndarray) else answer)
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    answers = {}
+    for name, (function, how) in FUNCTIONS.items():
+        data, others = _without_names(how)
+        answers[name] = _numbers(function(data, **others))
+    return answers
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_gives_the_same_answer(
+    door: str, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    for name, (function, how) in FUNCTIONS.items():
+        (folder := tmp_path / name.replace(" ", "-")).mkdir()
+        assert _numbers(function(DOORS[door](folder), **how)) == expected[name], name
+
+
+def test_datasets_have_names() -> None:
+    data = pg.datasets.engel()
+    assert pg.exact(data, "gini", columns="income") == pg.exact(data["income"], "gini")
+    assert pg.exact(data, "kendall") == pg.exact(data.values, "kendall")
+    whole = pg.exact(data, "kendall", columns=["income"], labels="food")
+    assert whole == pg.exact(data, "kendall")
+
+
+def test_columns_that_no_other_argument_names() -> None:
+    some = {name: TABLE[name] for name in ("risk", "outcome", "often")}
+    answer = pg.exact(some, "auc", labels="outcome", positive="ill", weights="often")
+    data = TABLE["risk"]
+    how = {"labels": TABLE["outcome"], "positive": "ill", "weights": TABLE["often"]}
+    assert answer == pg.exact(data, "auc", **how)
