@@ -248,7 +248,7 @@ def test_a_grouped_graph_can_be_given_itself() -> None:
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "too few": ({"groups": [0, 1]}, "There are 2 group labels for 6 row"),
-    "not a list": ({"groups": "sites"}, "one label per row, not str"),
+    "not a list": ({"groups": "sites"}, "groups is the name 'sites', but data has no names"),
     "missing": (
         {"groups": ["a", None, "b", "a", "b", "a"]},
         "Values are missing in groups .row 1.",

@@ -38,7 +38,7 @@ _BINS = 64
 _OWN = {
     *("data", "labels", "graph", "weights", "missing", "classes", "positive", "method", "interval"),
     *("kernel", "target", "sketch", "reference", "within", "between", "order", "privacy"),
-    "construction",
+    *("construction", "columns"),
 }
 """The arguments of `estimate` that the functions here have themselves, or that kernels need."""
 _OPTIONS = [each.name for each in fields(EstimateArguments) if each.name not in _OWN]

@@ -161,7 +161,7 @@ DAYS = np.array(["2024-01-01", "NaT", "2024-01-02"], "datetime64[D]")
         ),
         (5.0, "^data has 0 dimensions"),
         (["a", "b"], "^data holds text, not numbers: choose numeric columns, and pass classes as"),
-        (DAYS, r"^data holds datetime64\[D\] values, not numbers"),
+        (DAYS, r"^data holds dates or times, not numbers"),
         (
             np.array([1, "two"], dtype=object),
             "^data must hold numbers, but row 1 holds 'two': choo",

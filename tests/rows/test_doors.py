@@ -167,7 +167,7 @@ def test_datasets_have_names() -> None:
     data = pg.datasets.engel()
     assert pg.exact(data, "gini", columns="income") == pg.exact(data["income"], "gini")
     assert pg.exact(data, "kendall") == pg.exact(data.values, "kendall")
-    whole = pg.exact(data, "kendall", columns=["income"], labels="food")
+    whole = pg.exact(data, "kendall", columns=["income"], labels="foodexp")
     assert whole == pg.exact(data, "kendall")
 
 

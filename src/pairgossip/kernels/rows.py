@@ -230,10 +230,11 @@ def _refuse_gaps(gaps: Mapping[str, BoolArray], read: Chosen) -> None:
 
 def _take(column: Any, name: str, kept: BoolArray) -> Any:
     """Return some rows of a column; an ordered categorical stays one."""
-    if (ordered := as_ordered(column)) is not None:
-        return ordered.take(np.flatnonzero(kept))
+    rows = np.flatnonzero(kept)
     if hasattr(column, "iloc"):
-        return column.iloc[np.flatnonzero(kept)]
+        return column.iloc[rows]
+    if (ordered := as_ordered(column)) is not None:
+        return column.take(rows) if hasattr(column, "take") else ordered.take(rows)
     return as_array(column, name, objects=True)[kept]
 
 

@@ -114,7 +114,7 @@ def refuse_nested(column: Any, name: str) -> None:
     array = as_array(column, name, objects=True)
     if array.dtype.kind == "V":
         raise _not_numbers(name, {})
-    if array.dtype != object or array.ndim != 1:
+    if array.dtype.kind not in "OS" or array.ndim != 1:
         return
     odd = next((item for item in array.tolist() if isinstance(item, (*_NESTED, bytes))), None)
     if isinstance(odd, bytes):

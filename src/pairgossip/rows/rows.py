@@ -12,6 +12,8 @@ from pairgossip.errors import InputError
 from pairgossip.rows.sources import Source, open_source
 from pairgossip.text import format_rows, join_names
 
+_STRATA = ("within", "between")
+
 
 class Describe(Protocol):
     """Names rows where they are, such as "lines 3 and 17 of cork.csv"."""
@@ -92,7 +94,7 @@ def _refuse_names(data: str, named: Mapping[str, str], columns: Any) -> None:
     for name, column in named.items():
         raise InputError(
             f"{name} is the name '{column[:40]}', but {data} has no names of columns: give a table "
-            f"that has, or the {name} themselves."
+            f"that has, or the {'strata' if name in _STRATA else name} themselves."
         )
     if columns is not None:
         raise InputError(

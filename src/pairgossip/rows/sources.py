@@ -78,9 +78,9 @@ class Frame(Source):
         """Read columns, all of the same length."""
         self._columns |= dict(zip(places, self._read(places), strict=True))
         sizes = {
-            f"'{self.names[k]}' ({np.size(column)})": np.size(column)
+            f"'{self.names[k]}' ({len(column)})": len(column)
             for k, column in self._columns.items()
-            if np.ndim(column) == 1
+            if hasattr(column, "__len__") and not isinstance(column, str)
         }
         if len({*sizes.values()}) > 1:
             named = join_first(list(sizes)[:MOST_NAMED], len(sizes))
