@@ -84,10 +84,10 @@ def test_the_fast_reader_reads_what_a_plain_one_does(
         if expected is None:
             refused += 1
             with pytest.raises(InputError):
-                CsvFile(content, Path("t"), ",")
+                CsvFile(content, Path("t"), ",").read()
             continue
         rows, lines = expected
-        file = CsvFile(content, Path("t"), ",")
+        file = CsvFile(content, Path("t"), ",").read()
         assert file.places.lines().tolist() == lines, content
         texts = file.texts("abc")
         assert list(zip(*(texts[name].texts() for name in "abc"), strict=True)) == [
@@ -111,7 +111,7 @@ def test_plain_blocks_are_read_by_numpy_alone(monkeypatch: pytest.MonkeyPatch) -
     lines = [f'"{k}",{k / 7!r},{"NA" if k % 3 else k}' for k in range(50)]
     content = "\r\n".join(['"","x","y"', *lines]).encode()
     monkeypatch.setattr(csv_blocks, "BLOCK", 64)
-    file = CsvFile(content, Path("t"))
+    file = CsvFile(content, Path("t")).read()
     np.testing.assert_array_equal(file.numbers["x"], np.arange(50) / 7)
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(file.numbers["y"])), range(0, 50, 3))
     assert file.texts([""])[""].texts() == [str(k) for k in range(50)]
@@ -178,11 +178,11 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=("x,word\n1,a\n2,b\n",))
     writer.start()
-    table = Table(open_csv(path))
+    table = Table(open_csv(path).read())
     writer.join()
     assert table.text("word") == ["a", "b"]
 
 
 def test_columns_that_nobody_asks_for_are_not_kept() -> None:
-    file = CsvFile(b"x,y,z\n1,2,a\n3,4,b\n", Path("t"), columns=["y"])
+    file = CsvFile(b"x,y,z\n1,2,a\n3,4,b\n", Path("t")).read(["y"])
     assert {name: column.tolist() for name, column in file.numbers.items()} == {"y": [2, 4]}

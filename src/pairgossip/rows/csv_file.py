@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,21 +34,16 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class CsvFile:
     """The rows of a CSV file (UTF-8) whose first line names its columns.
 
-    Reading it once shows which columns hold numbers, and keeps those; text is read when it is asked
-    for. The file must not change in between.
+    Reading it shows which columns hold numbers, and keeps those; text is read when it is asked for.
+    The file must not change in between.
     """
 
     numbers: dict[str, FloatArray]
     """The columns without anything but finite numbers and missing entries, which are NaN."""
+    places: Places
 
-    def __init__(
-        self,
-        content: bytes | Path,
-        file: Path,
-        delimiter: str | None = None,
-        columns: Collection[str] | None = None,
-    ) -> None:
-        """Read the columns of numbers.
+    def __init__(self, content: bytes | Path, file: Path, delimiter: str | None = None) -> None:
+        """Read the header.
 
         Parameters
         ----------
@@ -58,19 +53,21 @@ class CsvFile:
             What messages call it.
         delimiter
             What separates fields; by default whichever of comma, semicolon and tab fits.
-        columns
-            Which columns may be asked for as numbers; None for all.
         """
         self.file = file
         self._content = content
         self._stamp: tuple[int, ...] | None = None
         self._texts: dict[str, Names] = {}
         self.head, self._offset = self._read_head(delimiter)
+
+    def read(self, columns: Collection[str] | None = None) -> Self:
+        """Read the rows, and those of these columns that hold numbers; None for all."""
         self.places = Places()
         with self._reading(self.head.header if columns is None else columns) as blocks:
             self.numbers = _join(self._note_places(blocks))
         if not len(self):
-            raise InputError(f"{file} has a header line only: it needs rows.")
+            raise InputError(f"{self.file} has a header line only: it needs rows.")
+        return self
 
     def __len__(self) -> int:
         return len(self.places)
@@ -138,19 +135,13 @@ class CsvFile:
         return head, ends[-1] if len(ends) == head.start - 1 else len(start)
 
 
-def open_csv(
-    path: str | PathLike[str],
-    delimiter: str | None = None,
-    columns: Collection[str] | None = None,
-) -> CsvFile:
-    """Read a CSV file, or one compressed by gzip; the path "-" is standard input."""
+def open_csv(path: str | PathLike[str], delimiter: str | None = None) -> CsvFile:
+    """Open a CSV file, or one compressed by gzip; the path "-" is standard input."""
     place = Path(path)
     if place == STANDARD_INPUT:
-        content: bytes | Path = sys.stdin.buffer.read()
-        return CsvFile(content, Path("standard input"), delimiter, columns)
+        return CsvFile(sys.stdin.buffer.read(), Path("standard input"), delimiter)
     # A pipe can be read only once.
-    content = place if place.is_file() else read_bytes(place)
-    return CsvFile(content, place, delimiter, columns)
+    return CsvFile(place if place.is_file() else read_bytes(place), place, delimiter)
 
 
 @contextmanager

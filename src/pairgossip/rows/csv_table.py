@@ -271,7 +271,7 @@ def read_columns(
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
-    return _choose_columns(Table(open_csv(path, delimiter)), columns)
+    return _choose_columns(Table(open_csv(path, delimiter).read()), columns)
 
 
 def parse_columns(
@@ -281,7 +281,7 @@ def parse_columns(
     delimiter: str | None = None,
 ) -> Table:
     """Read columns as `read_columns` does; ``file`` is what messages call the table."""
-    return _choose_columns(Table(CsvFile(content, file, delimiter)), columns)
+    return _choose_columns(Table(CsvFile(content, file, delimiter).read()), columns)
 
 
 def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:

@@ -14,8 +14,9 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import as_array, as_ordered, read_numbers, refuse_nested
+from pairgossip.rows.csv_file import open_csv
 from pairgossip.rows.csv_lines import column_name
-from pairgossip.rows.csv_table import Table, no_column, read_columns
+from pairgossip.rows.csv_table import Table, no_column
 from pairgossip.text import MOST_NAMED, format_rows, join_first
 
 _ARROW_FILES = (".parquet", ".arrow", ".feather")
@@ -126,8 +127,10 @@ class CsvSource(Source):
         return f"{lines}{f' of {self.title}' if alone else ''}"
 
     def load(self, places: Sequence[int]) -> None:
-        """Read columns of text together."""
-        self._table.load([self.names[k] for k in places])
+        """Read columns in one pass, or two if some are text."""
+        names = [self.names[k] for k in places]
+        self._table.file.read(names)
+        self._table.load(names)
 
     def read_numbers(self, places: Sequence[int]) -> list[FloatArray]:
         """Return columns as numbers, NaN for what is missing."""
@@ -200,4 +203,4 @@ def _open_path(path: Path) -> Source:
         from pairgossip.rows.arrow import read_path
 
         return Frame(str(path), *read_path(path))
-    return CsvSource(read_columns(path, ()))
+    return CsvSource(Table(open_csv(path)))
