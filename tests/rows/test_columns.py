@@ -74,6 +74,7 @@ def test_what_is_no_number(frame: str, column: Any, sentence: str) -> None:
     [
         ([[1, 2], [3], [4], [5]], "Column 'c' "),
         ([b"a", b"b", b"a", b"b"], "Column 'c' holds bytes, not numbers or text: decode them fir"),
+        ([timedelta(hours=k) for k in range(4)], "Column 'c' holds durations, not numbers: turn "),
         (["a", None, "b", "a"], "Values are missing in column 'c' (row 1), counting from 0: fill "),
     ],
 )

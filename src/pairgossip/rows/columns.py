@@ -109,14 +109,15 @@ def _name_nested(item: Any) -> str:
     return "records" if isinstance(item, Mapping) else "lists"
 
 
-def refuse_nested(column: Any, name: str) -> None:
-    """Raise `InputError` for a column whose entries are lists, records or bytes."""
+def refuse_unnamed(column: Any, name: str) -> None:
+    """Raise `InputError` for a column whose entries name no class, site or stratum."""
     array = as_array(column, name, objects=True)
-    if array.dtype.kind == "V":
-        raise _not_numbers(name, {})
-    if array.dtype.kind not in "OS" or array.ndim != 1:
-        return
-    odd = next((item for item in array.tolist() if isinstance(item, (*_NESTED, bytes))), None)
+    if array.ndim != 1 or array.dtype.kind == "V":
+        raise _not_numbers(name, {} if array.dtype.kind == "V" else [])
+    odd: Any = timedelta() if array.dtype.kind == "m" else None
+    if array.dtype.kind in "OS":
+        kinds = (*_NESTED, bytes, timedelta)
+        odd = next((item for item in array.tolist() if isinstance(item, kinds)), None)
     if isinstance(odd, bytes):
         raise InputError(f"{name} holds bytes, not numbers or text: decode them first.")
     if odd is not None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.rows.columns import as_array, as_ordered, read_numbers, refuse_nested
+from pairgossip.rows.columns import as_array, as_ordered, read_numbers, refuse_unnamed
 from pairgossip.rows.csv_file import open_csv
 from pairgossip.rows.csv_lines import column_name
 from pairgossip.rows.csv_table import Table, no_column
@@ -100,11 +100,15 @@ class Frame(Source):
     def read_entries(self, place: int, role: str, words: Sequence[Any] | None) -> Any:
         """Return a column as it is, unless it cannot say what an argument needs."""
         column = self._columns[place]
-        refuse_nested(column, self.owner(place))
+        refuse_unnamed(column, self.owner(place))
         if role == "weights":
             return read_numbers(column, self.owner(place))
-        ordered = as_ordered(column)
-        return as_array(column, self.owner(place), objects=True) if ordered is None else ordered
+        if (ordered := as_ordered(column)) is not None:
+            return ordered
+        array = as_array(column, self.owner(place), objects=True)
+        if role == "labels" and array.dtype.kind in "iu":
+            read_numbers(array, self.owner(place))  # refuses what is too large
+        return array
 
 
 class CsvSource(Source):
