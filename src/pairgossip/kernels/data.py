@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.errors import InputError
-from pairgossip.rows.columns import as_array, as_ordered, is_missing, is_number, read_numbers
+from pairgossip.rows.columns import as_array as as_array
+from pairgossip.rows.columns import as_ordered, is_missing, is_number, read_numbers
 from pairgossip.text import format_count, format_rows, join_names
 
 _CLASSES_TRIED, _ROWS_TRIED, _COLUMNS_TRIED = 4, 12, 8
