@@ -22,7 +22,6 @@ class RowArguments:
 
     data: Any
     kernel: Any
-    columns: Sequence[Any] | str | None = None
     kind: str = argument("v", noun="kind of statistic", choices=STATISTICS)
     labels: Any = None
     weights: Any = None
@@ -36,6 +35,7 @@ class RowArguments:
 class StatisticArguments(RowArguments):
     """The rows and the statistic of them, as `exact` documents them."""
 
+    columns: Sequence[Any] | str | None = None
     groups: Any = None
     between: Any = None
     interval: float | None = None
