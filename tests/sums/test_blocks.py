@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
@@ -163,6 +164,15 @@ def test_a_site_without_enough_rows_of_a_class_is_left_out_of_all() -> None:
     assert with_it.rows == without.rows == N
     assert (with_it.left_out, without.left_out) == (("member 4",), None)
     assert find(parts, 1).value != with_it.value
+    groups = 'by = "sex"\ngroups = ["f", "m"]'
+    for spec, few in (
+        (kernel_spec("auc", ["a"], "l"), "too few to fill every class with 3 rows"),
+        (kernel_spec("gini", ["a"]), "fewer than 3"),
+        (kernel_spec("gini", ["a"], top=groups), "too few to fill every sex with 3 rows"),
+        (kernel_spec("auc", ["a"], "l", top=groups), "every combination of l and sex with 3 rows"),
+    ):
+        said = dict(replace(with_it, specification=spec.text).describe_table())["left out"]
+        assert said.startswith("member 4: rows are ") and said.endswith(few)
 
 
 def test_brackets_widen_with_the_least_number() -> None:

@@ -181,6 +181,8 @@ def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
     covers = status.covers
     together = f"which have {format_value(covers.of_rows)} rows together"
     if rounds.is_finished:
+        if {"left out", "added no rows", "no table"} & dict(rounds.table).keys():
+            together = f"of whose rows {format_value(covers.of_rows)} are counted"
         all_of = f"complete: of all {covers.of_members} members, {together}"
         return [("sums", all_of), *rounds.table]
     names = ", ".join(rounds.awaited[:_MOST_SHOWN])
@@ -195,8 +197,10 @@ def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
 
 def _estimate(status: Status) -> str:
     if status.estimate is None and status.rounds is not None:
+        if "no table" in dict(status.rounds.table):
+            return "unknown: no table was made"
         if status.rounds.is_finished:
-            return "unknown: the rows of all members do not tell it"
+            return "unknown: the rows of all members give no value"
         return "unknown: not all members have contributed yet"
     if status.estimate is None:
         return "unknown: no exchange yet"

@@ -158,7 +158,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
         Nothing is said of a model, and of counts of cells over the rows of all members.
         """
-        facts, few = [], f"too few to fill every class with {self.least_cell} rows"
+        facts = []
         if self.least_cell is not None:
             said = f"of at least {self.least_cell} rows each, in blocks of cells"
             facts.append(("counts", said))
@@ -166,6 +166,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if self.left_out is not None:
             known = names or {}
             who = join_names([clean_text(known.get(one, one[:16])) for one in self.left_out])
+            few = "none" if self.least_cell is None else self._describe_few()
             if is_new:
                 cause = "" if self.least_cell is None else f", or {few}"
                 facts.append(("added no rows", f"{who}: none are new{cause}"))
@@ -181,6 +182,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             said = "added up; each row counts once, and those of members that have left stay"
             facts.append(("tables", f"{self.batches}, {said}"))
         return facts
+
+    def _describe_few(self) -> str:
+        """Say of rows that they do not fill all that is counted apart."""
+        agreed = json.loads(self.specification)
+        names = [agreed[key] for key in ("label", "by", "within", "weight") if agreed.get(key)]
+        if not names:
+            return f"fewer than {self.least_cell}"
+        parts = "class" if names == [agreed.get("label")] else clean_text(names[0])
+        if len(names) > 1:
+            parts = f"combination of {join_names([clean_text(name) for name in names])}"
+        return f"too few to fill every {parts} with {self.least_cell} rows"
 
     def _list_crowded(self) -> list[str]:
         if self.crowded_cells is None:
