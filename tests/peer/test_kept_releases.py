@@ -225,6 +225,24 @@ def test_combinations_that_are_not_filled_are_named_before_anything_is_made(tmp_
     assert said[0].startswith("This batch has fewer than 3 rows of died 0, sex m (0) and died 1")
 
 
+def test_totals_of_another_column_are_compared_by_the_agreed_number(tmp_path: Path) -> None:
+    values = RNG.random((2, 60))
+
+    def write_both(name: str, rows: int) -> Path:
+        lines = [f"P{k},{a!r},{b!r},{k % 2}" for k, (a, b) in enumerate(values.T.tolist())]
+        (tmp_path / name).write_text("\n".join(["patient,risk,crp,died", *lines[:rows], ""]))
+        return tmp_path / name
+
+    tell_releases(make(tmp_path, "first", write_both("a.csv", 60)))
+    other = AUC.replace("risk", "crp")
+    with pytest.raises(InputError, match=r"^Other columns of 58 of these rows went out on .* few"):
+        make(tmp_path, "second", write_both("b.csv", 58), other)
+    make(tmp_path, "third", write_both("c.csv", 54), other)
+    one = "[algorithm]\nleast_cell = 1\n"
+    with pytest.raises(InputError, match=r"^Other columns"):  # three rows of each in the first
+        make(tmp_path, "fourth", write_both("d.csv", 58), other + one)
+
+
 def test_other_kinds_of_runs_say_what_went_out_before(tmp_path: Path) -> None:
     data, said = write(tmp_path / "a.csv"), list[str]()
     tell_releases(make(tmp_path, "first", data))

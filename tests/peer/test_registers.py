@@ -14,6 +14,7 @@ from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping import sealed
 from pairgossip.peer.bookkeeping.places import registers_of
+from pairgossip.peer.bookkeeping.registers import hold_registers
 from pairgossip.peer.bookkeeping.releases import (
     check_release,
     tell_release,
@@ -33,6 +34,17 @@ def test_registers_tell_nothing_and_are_their_owners_alone(data: Path) -> None:
         with pytest.raises(InputError, match="Others can read the register of releases"):
             count(snapshot(data))
         place.chmod(0o600)
+
+
+def test_paths_are_known_by_a_secret_of_each_register(data: Path) -> None:
+    sources = []
+    for _ in range(2):
+        prepare(snapshot(data))
+        with hold_registers(registers_of(data)) as registers:
+            sources += [one.releases[0].source for one in registers.values()]
+        for place in registers_of(data):
+            place.unlink()
+    assert len(sources) == 4 and len(set(sources)) == 2  # the two begin with one secret
 
 
 def test_links_and_folders_lead_to_one_register(
