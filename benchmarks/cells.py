@@ -130,11 +130,9 @@ def _before(case: Case, sample: np.ndarray) -> _Reading:
         recipe = pg.sketches.Bins(bins, range=case.ranges)
     sketch = recipe.fit(pairs)
     mean = sketch.features(pairs.data).mean(axis=0)
-    ends = (math.nan, math.nan)
-    if hasattr(sketch, "bracket"):
-        low, high = sketch.bracket(mean)
-        ends = float(low), float(high)
-    return float(sketch.readout(mean)), ends
+    ends = sketch.bracket(mean) if isinstance(sketch, pg.sketches.BracketingSketch) else None
+    low, high = ends or (math.nan, math.nan)
+    return float(sketch.readout(mean)), (float(low), float(high))
 
 
 def _after(spec: Spec, sample: np.ndarray) -> _Reading:
