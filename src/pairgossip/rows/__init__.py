@@ -1,1 +1,1 @@
-"""Rows from wherever they are: files, frames and arrays, read once and refused by their places."""
+"""The one door for data: files, frames and arrays, their columns by name."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from pairgossip.arrays import IntArray
-from pairgossip.text import format_rows
 
 
 class Places:
@@ -31,7 +30,3 @@ class Places:
         """Return the line of every row."""
         parts = [np.asarray(part, dtype=np.int64) for part in self._stretches]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-    def describe(self, rows: IntArray) -> str:
-        """Name the lines of rows: "lines 3, 17 and 20"."""
-        return format_rows(self.lines()[rows].tolist(), "line")
