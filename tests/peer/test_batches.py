@@ -270,7 +270,13 @@ def test_members_go_on_from_the_later_table_that_all_name() -> None:
     first = _state_once(rows, dict.fromkeys(rows, Released()))
     stated = {name: one.leave(is_finished=False) for name, one in first.items()}
     rows = {name: np.concatenate([own, own]) for name, own in rows.items()}
-    _, programs = _count_once(rows, stated)
+    members = Generation({name: len(own) for name, own in rows.items()})
+    programs = {
+        name: StatisticsProgram(auc_spec(3), own, members, None, stated[name])
+        for name, own in rows.items()
+    }
+    for one in programs.values():
+        one.take_cards({name: other.card() for name, other in programs.items()})  # of both tables
     ask = programs["a"].ask()
     assert ask is not None
     assert msgspec.msgpack.decode(ask.public)[1] == digest_table(stated["a"].stated.table)
