@@ -146,11 +146,9 @@ class NamedRows:
     def _compare_totals(self, old: Release) -> tuple[int, tuple[str, ...]]:
         """Return the least difference of totals, 0 aside, and which classes are not in this file.
 
-        If there are such classes, or none that were counted, any total is compared with any.
+        If there are such classes, or none that were counted, any total is compared with any. Rows
+        that do not fill every combination are compared, too: a later batch may, and tells them.
         """
-        least = self.snapshot.least_cell
-        if min(old.totals) < old.least_cell or min(self.combined.totals) < least:
-            return 0, ()  # who does not fill every combination adds zeros, and tells no total
         missing = tuple(name for name in old.classes if self.snapshot.combine([name]) is None)
         others = None if missing else self.snapshot.combine(old.classes)
         totals = np.array(old.totals)
