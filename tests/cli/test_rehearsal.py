@@ -166,3 +166,22 @@ def test_groups_are_rehearsed(cli: CommandLine, parts: list[np.ndarray]) -> None
     )
     shown = cli("estimate", *FILES, "--spec", "auc.toml").out
     assert "The same of every group" in shown and "(3): it would tell all members" in shown
+
+
+def test_groups_with_weights_and_without_rows(cli: CommandLine, parts: list[np.ndarray]) -> None:
+    """Rows are counted once, whatever their weights, and a group may have none."""
+    for file, part in zip(FILES, parts, strict=True):
+        lines = [f"{score},{int(sick)},f,{at % 2 + 1}" for at, (score, sick) in enumerate(part)]
+        Path(file).write_text("\n".join(["score,sick,sex,times", *lines]) + "\n")
+    top = 'by = "sex"\ngroups = ["f", "m"]\nweight = "times"\nweights = [1, 2]\n'
+    Path("auc.toml").write_text(top + AUC.format("algorithm.least_cell = 1"))
+    of_f, of_m = cli("estimate", *FILES, "--spec", "auc.toml", "--json").json()["groups"]
+    assert (of_f["rows"], of_m["rows"]) == (400, 0)
+    score, sick = np.concatenate(parts).T
+    exact = pg.exact(score, "auc", labels=sick, weights=np.arange(400) % 2 + 1)
+    assert of_f["bracket"][0] <= exact <= of_f["bracket"][1]
+    assert of_m["value"] is of_m["bracket"] is of_m["interval"] is None
+    test = (top.partition("weight")[0] + AUC).replace('"auc"', '"mann-whitney"')
+    Path("auc.toml").write_text(test.format("algorithm.least_cell = 1"))
+    shown = cli("estimate", *FILES, "--spec", "auc.toml").out
+    assert "p" in next(line for line in shown.splitlines() if line.startswith("sex")).split()

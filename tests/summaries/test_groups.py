@@ -154,6 +154,34 @@ def test_parts_with_other_weights_add_up() -> None:
         both.answer(0.95, "mann-whitney")
 
 
+def test_weights_are_added_beside_groups_and_strata() -> None:
+    rows = Rows(2, 40, "auc")
+    rows.weights = np.arange(40) // 20 + 1  # the first rows count once, the others twice
+    halves = [np.arange(40) < 20, np.arange(40) >= 20]
+    parts = [summarize_part(rows, one) for one in halves]
+    whole = summarize_part(rows, np.ones(40, bool))
+    assert parts[0] + parts[1] == whole and parts[0].weights == (1,)
+    assert whole.count_groups() == {"0": 40 - rows.by.sum(), "1": rows.by.sum()}
+    assert whole.select("1").rows == rows.weights[rows.by == 1].sum()
+    assert whole.select().count_groups() == {}
+
+
+def summarize_part(rows: Rows, chosen: BoolArray) -> pg.Summary:
+    given = rows.take(chosen, "by", "within", "weights")
+    listed: dict[str, Any] = {"groups": [0, 1], "strata": [0, 1, 2], "classes": [0, 1]}
+    return pg.summarize(kernel="auc", cells=CELLS, **given, **listed)
+
+
+def test_events_are_left_out_of_a_reading_within_strata() -> None:
+    random = np.random.default_rng(4)
+    x, y, seen, ward = random.integers(0, [[9], [9], [2], [3]], (4, 50)).astype(float)
+    given: dict[str, Any] = {"cells": pg.cells.Whole(0, 8), "within": ward}
+    summary = pg.summarize(np.column_stack([x, y, seen]), "concordance", **given)
+    for reading, columns in (("concordance", (x, y, seen)), ("kendall-b", (x, y))):
+        exact = pg.exact(np.column_stack(columns), reading, within=ward)
+        assert summary.answer(0.9, reading).value == pytest.approx(exact)
+
+
 def test_strata_of_one_row_are_left_out() -> None:
     x, within = np.array([1.0, 2, 5, 7, 9]), np.array([0, 0, 0, 0, 1])
     for kind in "uv":
@@ -170,7 +198,11 @@ def test_rows_of_rare_combinations_are_left_out_with_a_warning() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"by": list("ffm")}, "by has 3 entries, but there are 4 rows"),
+    ({"by": list("ffm")}, r"The shape of by is \(3,\) but there are 4 rows"),
+    ({"by": [list("fm")] * 4}, r"The shape of by is \(4, 2\) but there are 4 rows"),
+    ({"by": ["f", "f", "m", "m\n"]}, "by holds text that cannot be printed"),
+    ({"by": list("ffmm"), "groups": {"f", "m"}}, "The groups are a list of labels"),
+    ({"by": list("ffmm"), "groups": 2}, "The groups are a list of labels"),
     ({"groups": ["f", "m"]}, "The groups are those of rows: give by=, too"),
     ({"by": list("ffmx"), "groups": ["f", "m"]}, "by holds 'x' in row 3"),
     ({"within": list("aabb"), "strata": ["a", "a"]}, "The strata name a label twice"),
@@ -205,6 +237,11 @@ def test_readings_that_groups_and_strata_do_not_have() -> None:
         summary.answer(0.9, "median")
     assert summary.answer(0.9, "median", within=False).value == pytest.approx(0.5, abs=0.1)
     assert summary.answer(0.9, group=1).value == summary.answer(0.9, group="1").value
+    with pytest.raises(InputError, match="or all with within=False: give True or False"):
+        summary.answer(0.9, within="a")  # type: ignore[arg-type]
+    listed = pg.summarize(x, "gini", cells=CELLS, by=two, groups=[0, 1, 2])
+    with pytest.raises(InputError, match="Group '2' has no rows"):
+        listed.answer(0.9, group=2)
     with pytest.raises(InputError, match="has no groups"):
         summary.select().answer(0.9, group="x")
     damaged = summary.to_bytes().replace(b"groups\x92\xa10\xa11", b"groups\x92\xa10\xa10")

@@ -136,7 +136,7 @@ def test_one_of_two_columns_is_read() -> None:
         for at in (0, 1):
             low, high = summary.bracket("median", column=at)
             assert low <= np.median(BOTH[:, at]) <= high
-    with pytest.raises(pg.InputError, match="is of one column, but the summary has 2: give column"):
+    with pytest.raises(pg.InputError, match="is of one column, and the summary has 2: give column"):
         summary.answer(0.95, "median")
 
 

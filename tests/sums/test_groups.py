@@ -72,6 +72,25 @@ def test_a_site_that_lacks_a_combination_contributes_zeros() -> None:
     assert list(named) == ["died 0, sex f", "died 0, sex m", "died 1, sex f", "died 1, sex m"]
 
 
+def test_a_site_that_lacks_a_weight_contributes_zeros() -> None:
+    spec, own = parse_spec(text(BY + WITHIN + WEIGHT, "least_cell = 3")), draw(0, 300)
+    cells = cells_of(spec)
+    assert cells.is_filled(own)
+    few = own[(own[:, 1:] != (1, 0, 1, 2)).any(axis=1)]  # the others of (1, 0, 1) count once
+    assert not cells.is_filled(few) and not cells.add_up(few).any()
+
+
+def test_weights_alone_count_in_the_result() -> None:
+    spec = parse_spec(text(WEIGHT))
+    sites = {name: draw(seed, 60)[:, [0, 1, 4]] for seed, name in enumerate("abc")}
+    result = run_programs(start_programs(spec, {k: tuple(map(tuple, v)) for k, v in sites.items()}))
+    risk, died, times = np.concatenate(list(sites.values())).T
+    assert result.bracket is not None and result.rows == 180
+    low, high = result.bracket
+    assert low <= pg.exact(risk, "auc", labels=died, weights=times) <= high
+    assert not low <= pg.exact(risk, "auc", labels=died) <= high
+
+
 def test_sums_that_members_who_fill_every_combination_cannot_have() -> None:
     spec = parse_spec(text(BY, "least_cell = 3"))
     cells = cells_of(spec)
@@ -110,6 +129,10 @@ def test_what_leaves_is_said_by_group() -> None:
     said = " ".join(parse_spec(text(BY + WITHIN, "least_cell = 3")).leaves())
     assert "256 cells of 'risk' by 2 values of 'died' by 2 values of 'sex' by 2 values" in said
     assert "without 3 rows of every combination of died, sex and ward counts none" in said
+    ranges = "[ranges]\nx = [0, 1]\ny = [0, 1]\nseen = [0, 1]\n"
+    top = f'kernel = "concordance"\ncolumns = ["x", "y", "seen"]\n{BY}'
+    said = " ".join(parse_spec(top + ranges).leaves())
+    assert "without 3 rows of every combination of seen and sex counts none" in said
 
 
 @pytest.mark.parametrize(

@@ -120,27 +120,33 @@ def read_groups(spec: Spec, rows: Mapping[str, Rows], own: Result) -> list[dict[
     cells = cells_of(spec)
     total = np.sum([cells.add_up(np.array(one)) for one in rows.values()], axis=0)
     summary, found = summary_of(spec, total[1:]), []
-    for group in spec.groups:
-        answer = summary.answer(0.95, group=group)
-        figures = {
-            "value": rounded_or_none(answer.value),
-            "sampling_error": rounded_or_none(answer.error),
-            "interval": rounded_interval(answer.low, answer.high),
-            "bracket": rounded_bracket(*answer.bracket),
-        }
-        found.append({"group": group, "rows": summary.select(group).rows, **figures})
+    for group, count in summary.count_groups().items():
+        if not count:
+            figures = dict.fromkeys(("value", "sampling_error", "interval", "bracket", "p"))
+        else:
+            answer = summary.answer(0.95, group=group)
+            figures = {
+                "value": rounded_or_none(answer.value),
+                "sampling_error": rounded_or_none(answer.error),
+                "interval": rounded_interval(answer.low, answer.high),
+                "bracket": rounded_bracket(*answer.bracket),
+                "p": rounded_or_none(answer.p),
+            }
+        found.append({"group": group, "rows": count, **figures})
     return found
 
 
 def print_groups(by: str, found: Sequence[Mapping[str, Any]]) -> None:
     """Print a line for every group, with the widths of its bracket and interval."""
-    columns = (by, "rows", "value", "bracket", "sampling", "95 %")
-    lines = []
+    columns: Sequence[str] = (by, "rows", "value", "bracket", "sampling", "95 %", "p")
+    lines: list[Sequence[str]] = []
     for one in found:
-        numbers = (_width(one["bracket"]), one["sampling_error"], _width(one["interval"]))
+        numbers = (_width(one["bracket"]), one["sampling_error"], _width(one["interval"]), one["p"])
         value = "" if one["value"] is None else format_value(one["value"], 4)
         shown = [_show(number) for number in numbers]
         lines.append((clean_text(one["group"]), format_value(one["rows"]), value, *shown))
+    if all(one["p"] is None for one in found):  # it is no test
+        columns, lines = columns[:-1], [line[:-1] for line in lines]
     write_rows(columns, lines, "The same of every group: widths and standard errors")
 
 

@@ -172,7 +172,7 @@ class _SummarizeRequest(SummarizeArguments):
             notify(
                 RowsDropped(
                     f"Left out {left_out:,} of {len(table):,} rows: fewer than {self.least_cell} "
-                    "have the same class, group and stratum."
+                    "have the same class, group, stratum and weight."
                 )
             )
         return counted
@@ -204,12 +204,15 @@ class _SummarizeRequest(SummarizeArguments):
         self, column: Any, name: str, key: str, values: Sequence[Any] | None, count: int
     ) -> tuple[tuple[str, ...], FloatArray]:
         """Return the names of all groups or strata, and the number of each row's."""
-        entries = [format_label(one) for one in as_array(column, name, objects=True).tolist()]
-        if len(entries) != count:
+        array = as_array(column, name, objects=True)
+        if array.shape != (count,):
             raise InputError(
-                f"{name} has {len(entries):,} entries, but there are {format_count(count, 'row')}: "
-                "give one per row."
+                f"The shape of {name} is {array.shape} but there are {format_count(count, 'row')}: "
+                "give one entry per row."
             )
+        entries = [format_label(one) for one in array.tolist()]
+        if not all(one.isprintable() for one in entries):
+            raise InputError(f"{name} holds text that cannot be printed in a line: rename it.")
         if values is None and self.least_cell > 1:
             raise InputError(
                 f"The {key} of the rows tell about them: give {{argument}}, all that there may be.",
@@ -218,7 +221,7 @@ class _SummarizeRequest(SummarizeArguments):
         if values is None:
             found, numbers = np.unique(entries, return_inverse=True)
             return tuple(found.tolist()), numbers.astype(np.float64)
-        listed = tuple(map(format_label, values))
+        listed = tuple(map(format_label, check_classes(values, key)))
         return listed, code_labels(entries, listed, f"{name} holds", what=key)
 
     def _find_classes(self, labels: FloatArray, has_events: bool) -> FloatArray:

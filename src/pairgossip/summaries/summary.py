@@ -220,6 +220,12 @@ class Summary:
         within
             False to leave strata out, too: all pairs of rows are compared then.
         """
+        if not isinstance(within, bool | np.bool_):
+            raise InputError(
+                "Pairs within strata are compared, or all with {argument}: give True or False.",
+                "within",
+                False,
+            )
         if group is not None:
             group = format_label(group)
             if self.groups is None:
@@ -229,7 +235,7 @@ class Summary:
         times = {
             "groups": [int(group in (None, one)) for one in self.groups or ()],
             "weights": self.weights or (),
-            "strata": [1 - within] * len(self.strata or ()),
+            "strata": [int(not within)] * len(self.strata or ()),
         }
         if not any(map(any, times.values())):
             return self
@@ -240,6 +246,13 @@ class Summary:
                 parts = [np.tensordot(part, np.array(times[name]), (at, 0)) for part in parts]
         strata = self.strata if within else None
         return self._change(parts, groups=None, strata=strata, weights=None)
+
+    def count_groups(self) -> dict[str, int]:
+        """Return how many rows each group has, whatever their weights; empty without groups."""
+        at = int(self.classes is not None)
+        counts = np.moveaxis(self.layout.split(self.counts)[0], at, 0)
+        rows = counts.reshape(len(counts), -1).sum(axis=1).tolist()
+        return dict(zip(self.groups or (), rows, strict=False))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Summary.from_bytes, (self.to_bytes(),)
@@ -290,6 +303,8 @@ class Summary:
                 "another statistic."
             )
         part = self.select(group, within=within)
+        if group is not None and not part.rows:
+            raise InputError(f"Group '{format_label(group)}' has no rows: read another group.")
         found, positive = part._read(measure, column, kind or self.kind, level)
         kernel = measure if isinstance(measure, Kernel | Combination) else None
         scale = "plain" if kernel is None else kernel.interval_scale
@@ -342,20 +357,20 @@ class Summary:
     ) -> list[int]:
         """Return which columns a statistic is of."""
         count = len(self.cells)
-        if is_open:
-            return list(range(count)) if column is None else [int(column)]
+        if is_open and column is None:
+            return list(range(count))
         has_label = self.classes is not None and not self.has_events
         is_graded = len(takes) == 2 and count == 1 and has_label  # the label is the second column
         if len(takes) > count and not is_graded:
             raise self._refuse(measure, f"{len(takes)} columns")
-        if len(takes) == 1 and count > 1:
+        if len(takes) == 1 and (count > 1 or column is not None):
             if column is None or column not in range(count):
                 raise InputError(
-                    f"'{measure.name}' is of one column, but the summary has {count}: give "
-                    f"{{argument}}, 0 to {count - 1}.",
+                    f"'{measure.name}' is of one column, and the summary has {count}: give "
+                    f"{{argument}}, {'0' if count == 1 else f'0 to {count - 1}'}.",
                     "column",
                 )
-            return [column]
+            return [int(column)]
         return list(range(min(len(takes), count)))
 
     def _check(self, measure: Measure, classes: Labels | None) -> None:

@@ -60,7 +60,7 @@ class Columns:
         if combinations > MOST_COMBINATIONS:
             raise InputError(
                 f"Classes, groups, strata and weights have {combinations:,} combinations, but at "
-                f"most {MOST_COMBINATIONS} are counted apart: list fewer."
+                f"most {MOST_COMBINATIONS} are counted apart: list fewer, or leave one out."
             )
 
     @property

@@ -77,7 +77,7 @@ def _describe_cells(spec: Spec) -> list[str]:
         sentences.insert(
             1,
             f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
-            f"a member without {least} rows of {_name_parts(spec)} counts none.",
+            f"a member without {least} rows of {_name_parts(spec, cells)} counts none.",
         )
     if spec.noise is None and least > 1:
         return [*sentences, f"The promise, with k = {least}: {PROMISE}"]
@@ -99,11 +99,11 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
 
 
-def _name_parts(spec: Spec) -> str:
+def _name_parts(spec: Spec, cells: Layout) -> str:
     """Name the parts of the rows that are counted apart."""
     if not spec.factors:
         return "every class"
-    names = [*([] if spec.label is None else [spec.label]), *spec.factors]
+    names = spec.observed[-len(cells.tables[0].factors) :]
     return f"every combination of {join_names(names)}" if len(names) > 1 else f"every {names[0]}"
 
 

@@ -15,6 +15,7 @@ from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.layouts import check_kernel, find_order_question
 from pairgossip.summaries.noisy import check_noisy
+from pairgossip.summaries.summary import LEAST_BLOCK
 from pairgossip.summaries.tables import MOST_CELLS
 from pairgossip.text import join_names
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from pairgossip.summaries.tables import Layout
 
 _NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_CELLS.bit_length())]
-LEAST_BLOCK, _LARGEST_BLOCK = 3, 1000
-"""Least and largest number of rows that may be the least to be counted."""
+_LARGEST_BLOCK = 1000
+"""Largest number of rows that may be the least to be counted."""
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
 _MOST_GRADES = 32
