@@ -155,6 +155,7 @@ def test_groups_are_rehearsed(cli: CommandLine, parts: list[np.ndarray]) -> None
     found = cli("estimate", *FILES, "--spec", "auc.toml", "--json").json()
     assert [one["epsilon"] for one in found["rules"]] == [None] * 4  # no noise with groups
     assert [one["group"] for one in found["groups"]] == ["f", "m"]
+    assert found["groups"][0]["value"] != found["groups"][1]["value"] != found["value"]
     for at, one in enumerate(found["groups"]):
         rows = np.concatenate([part[at::2] for part in parts[:4]])
         low, high = one["bracket"]

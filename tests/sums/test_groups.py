@@ -16,7 +16,12 @@ from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.storage.rows import read_copy, read_rows, rows_text
 from pairgossip.peer.sums.plausibility import check_sums
 from pairgossip.peer.sums.simulation import run_programs, start_programs
-from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of, count_combinations
+from pairgossip.peer.sums.statistics import (
+    StatisticsProgram,
+    cells_of,
+    count_combinations,
+    summary_of,
+)
 
 TOP = 'kernel = "auc"\ncolumns = ["risk"]\nlabel = "died"\n'
 RANGES = "[ranges]\nrisk = [0, 1]\ndied = [0, 1]\n"
@@ -102,6 +107,17 @@ def test_sums_that_members_who_fill_every_combination_cannot_have() -> None:
     few = np.append(parts[0].sum(), parts[0])
     with pytest.raises(Disagreement, match="fewer rows than 4 members with 3 or more of each"):
         check_sums(cells, cells.read_sums(few), (0, 400), None, members=4)
+    rows = {name: tuple(map(tuple, draw(seed, 100)[:, :3])) for seed, name in enumerate("abcd")}
+    run_programs(programs := start_programs(spec, rows))
+    assert isinstance(programs[0], StatisticsProgram)
+    with pytest.raises(Disagreement, match="fewer rows than 4 members with 3 or more of each"):
+        programs[0]._check(few, 0, 400)
+
+
+def test_the_last_class_is_the_positive_one() -> None:
+    assert summary_of(parse_spec(text(BY))).positive == "1"
+    words = text('classes = ["yes", "no"]\n' + BY).replace("died = [0, 1]\n", "")
+    assert summary_of(parse_spec(words)).positive == "no"
 
 
 def test_rows_of_words_are_read_and_kept(tmp_path: Path) -> None:
