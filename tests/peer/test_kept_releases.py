@@ -156,7 +156,10 @@ def test_added_rows_are_a_release_of_their_own(tmp_path: Path) -> None:
 def test_rows_that_a_peer_has_are_not_added_again(tmp_path: Path) -> None:
     home = make(tmp_path, "first", write(tmp_path / "a.csv"))
     again = write(tmp_path / "more.csv", np.append(RISK[:10], RNG.random(10)))
-    with pytest.raises(InputError, match="of 10 of these rows will be told by this peer already"):
+    with pytest.raises(
+        InputError,
+        match=r"of 10 of these rows will be told by this peer already, .*: leave them out",
+    ):
         request_growth(home, again)
     new = RNG.random(20)
     request_growth(home, write(tmp_path / "new.csv", new))
@@ -251,6 +254,10 @@ def test_other_kinds_of_runs_say_what_went_out_before(tmp_path: Path) -> None:
     make_folder(tmp_path / "e", settings, tmp_path / "e.toml", data, confirm=said.extend)
     assert said[-1].startswith("Column 'risk' of 60 of these rows went out on ")
     assert said[-1].endswith(": what this run tells comes on top of it.")
+    (tmp_path / "l.toml").write_text(EXCHANGE.replace("risk", "logit"))
+    fewer, told = write(tmp_path / "b.csv", RISK[:-1]), list[str]()
+    make_folder(tmp_path / "l", settings, tmp_path / "l.toml", fewer, confirm=told.extend)
+    assert not any("totals of the two tables" in one for one in told)
 
 
 def test_the_same_text_over_another_list_is_another_study(tmp_path: Path) -> None:
@@ -367,6 +374,9 @@ def test_the_commands_say_what_is_noted(
     write(tmp_path / "c.csv", RNG.random(60))
     said = cli("peer", "add", "one", "--data", "c.csv").err
     assert "few large batches leave less open than many small ones" in said
+    cli(*given, "--spec", "exchange.toml", "--name", "rows")
+    said = cli("peer", "add", "rows", "--data", "b.csv").err
+    assert "what this run tells comes on top" in said and "few large batches" not in said
     for option in (("--visible",), ("--register", "r"), ("--id", "patient"), ("--same", "a,b")):
         refused = cli.error(*given, "--spec", "exchange.toml", "--name", "x", *option)
         assert refused == (

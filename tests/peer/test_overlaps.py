@@ -90,6 +90,14 @@ def test_with_ids_all_of_it_is_found(
     assert count(snapshot(data, OTHERS, ids=[f"Q{k}" for k in range(ROWS)])) == []
 
 
+def test_whole_numbers_are_the_same_ids_with_a_decimal_point(data: Path) -> None:
+    note(snapshot(data, ids=[f"{k}" for k in range(1000, 1000 + ROWS)]))
+    elsewhere = data.with_name("b.csv")
+    written = [f"{k}.0" for k in range(1001, 1001 + ROWS)]
+    assert count(snapshot(elsewhere, OTHERS, ids=written)) == [ROWS - 1]
+    assert count(snapshot(elsewhere, OTHERS, ids=[f"{one}5" for one in written])) == []
+
+
 def test_other_people_are_not_refused(data: Path) -> None:
     """Whatever the law and the decimals, in two files of different people."""
     rng = np.random.default_rng(3)

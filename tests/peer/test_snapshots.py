@@ -12,7 +12,9 @@ import pytest
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping import overlaps
 from pairgossip.peer.bookkeeping.places import registers_of
+from pairgossip.peer.bookkeeping.registers import Release
 from pairgossip.peer.bookkeeping.releases import check_release, tell_release
 from pairgossip.peer.bookkeeping.snapshots import Combined, Snapshot, count_difference
 from tests.peer.snapshots import note, prepare
@@ -188,12 +190,76 @@ def test_groups_that_are_intervals_of_a_released_column_are_refused(
     assert check_release(registers_of(other), release(other, drawn, "risk", "died", "clinic")) == []
 
 
+def test_gaps_of_a_released_column_do_not_hide_its_intervals(data: Path) -> None:
+    drawn, other = draw(), data.with_name("b.csv")
+    note(release(data, drawn, "age", "died"))
+    texts = {name: [f"{one:g}" for one in values] for name, values in drawn.items()}
+    texts["age"][:3] = ["", "NA", "unknown"]
+    given = replace(release(other, drawn, "crp", "died", "old"), read=texts.get)
+    with pytest.raises(InputError, match=r"^Column 'age' .* it and 'old' tell each other"):
+        check_release(registers_of(other), given)
+    texts["age"][5:] = [""] * (ROWS - 5)  # of few rows nothing can be said
+    given = replace(release(other, drawn, "crp", "died", "clinic"), read=texts.get)
+    assert check_release(registers_of(other), given) == []
+
+
+def test_columns_of_many_combinations_are_no_classes(data: Path) -> None:
+    drawn = draw()
+    numbers = np.arange(float(2 * ROWS))
+    drawn["even"], drawn["third"] = np.mod(numbers[:ROWS], 20), np.floor(numbers[:ROWS] / 20)
+    given = release(data, drawn, "risk")
+    both = given.combine(["even", "third"])
+    assert both is not None and len(both.entries) == ROWS
+    drawn = {name: np.tile(column, 2) for name, column in drawn.items()}
+    drawn["half"] = np.floor(numbers / ROWS)
+    assert release(data, drawn, "risk").combine(["even", "third", "half"]) is None
+
+
+def test_rows_are_compared_once_with_each_release(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, other, calls = draw(), data.with_name("b.csv"), list[str]()
+    key = note(release(data, drawn, "risk", "died"))
+    usual = overlaps.NamedRows._compare
+
+    def noting(self: overlaps.NamedRows, old: Release) -> tuple[tuple[str, ...], int | None]:
+        calls.append(old.key)
+        return usual(self, old)
+
+    monkeypatch.setattr(overlaps.NamedRows, "_compare", noting)
+    given = release(other, drawn, "risk", "died")
+    with pytest.raises(InputError, match="as a table, unless"):
+        check_release(registers_of(other), given)
+    tell_release(registers_of(data), key, "table")
+    with pytest.raises(InputError, match="as a table, and"):  # what came of it is up to date
+        prepare(given)
+    assert calls == [key]
+
+
 def test_what_is_prepared_beside_keeps_why(data: Path) -> None:
     drawn, other = draw(), data.with_name("b.csv")
     first = prepare(release(data, drawn, "risk", "died"), "one")
     note(release(other, drawn, "crp", "later"), "two")
     with pytest.raises(InputError, match=r"^Other columns of 140 .*peer init --visible\.$"):
         tell_release(registers_of(data), first)
+
+
+def test_what_is_told_meanwhile_names_columns_as_each_study_does(data: Path) -> None:
+    drawn, other = draw(), data.with_name("b.csv")
+    first = prepare(release(data, drawn, "age", "died"), "one")
+    note(release(other, drawn, "crp", "died", "old"), "two")
+    with pytest.raises(InputError, match=r"^Column 'old' .* it and 'age' .*: leave 'age' out"):
+        tell_release(registers_of(data), first)
+
+
+def test_people_of_a_class_that_is_gone_are_told_by_totals(data: Path) -> None:
+    drawn, other = draw(), data.with_name("b.csv")
+    drawn["rare"] = (np.arange(ROWS) < 2).astype(float)
+    note(release(data, drawn, "risk", "died", "rare"))
+    fewer = {name: column[2:] for name, column in drawn.items()}
+    given = replace(release(other, fewer, "crp", "died"), ids=IDS[2:])
+    with pytest.raises(InputError, match="totals of the two tables differ by one or a few rows"):
+        check_release(registers_of(other), given)
 
 
 def test_rows_that_wait_to_be_filled_up_are_compared(data: Path) -> None:

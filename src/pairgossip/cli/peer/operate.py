@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
+    from pairgossip.peer.storage.folder import Home
 
 _PATIENCE = 10.0
 """Seconds for which a command waits until a running peer has done it."""
@@ -101,7 +103,7 @@ def add_command(
     if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
         return EXIT_FAILED
     asked = request_growth(
-        place, data, privacy.ledger, privacy.budget, register.release, _tell_release
+        place, data, privacy.ledger, privacy.budget, register.release, partial(_tell_release, place)
     )
     what = format_count(asked.added, "row")
     if not place.is_running():
@@ -117,9 +119,13 @@ def add_command(
     return 0
 
 
-def _tell_release(sentences: list[str]) -> None:
+def _tell_release(place: Home, sentences: list[str]) -> None:
     """Say what is noted of added rows, and what a table of their own costs."""
-    for sentence in [*sentences, *([_BATCHES] if sentences else [])]:
+    from pairgossip.peer.storage.kept_releases import releases_tables
+
+    spec = place.read_spec()
+    is_counted = releases_tables(spec) and spec.noise is None
+    for sentence in [*sentences, *([_BATCHES] if is_counted else [])]:
         tell(sentence)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from pairgossip.peer.bookkeeping.row_names import (
     hash_names,
     name_column,
     name_lines,
+    normalize_id,
 )
 from pairgossip.peer.bookkeeping.snapshots import (
     Combined,
@@ -74,6 +75,8 @@ class Overlap(NamedTuple):
     @property
     def remedy(self) -> str:
         """What to do instead of a second release."""
+        if not self.release.is_told:
+            return "leave them out"
         if self.reason == "function":
             return f"leave '{self.columns[0]}' out"
         if self.reason == "totals":
@@ -106,12 +109,14 @@ class NamedRows:
     ids: Names
     lines: NamedColumn
     source: str
+    found: dict[str, tuple[Overlap, ...]] = field(default_factory=dict)
+    """By the key of a release, since a million rows take seconds to compare."""
 
     @classmethod
     def of(cls, secret: bytes, snapshot: Snapshot) -> NamedRows:
         """Name the rows of a snapshot."""
         every = {**snapshot.columns, **snapshot.classes}
-        ids = {one.strip().encode() for one in snapshot.ids or ()} - {b""}
+        ids = {normalize_id(one) for one in snapshot.ids or ()} - {b""}
         source = ""
         if snapshot.source != STANDARD_INPUT:
             path = os.fsencode(snapshot.source.resolve())
@@ -128,7 +133,12 @@ class NamedRows:
 
     def find(self, register: Register) -> list[Overlap]:
         """Return releases beside which one of these rows tells of single people."""
-        return [one for old in register.releases for one in self._find(old)]
+        for old in register.releases:
+            if old.key not in self.found:
+                self.found[old.key] = tuple(self._find(old))
+        return [
+            one._replace(release=old) for old in register.releases for one in self.found[old.key]
+        ]
 
     def _find(self, old: Release) -> Iterator[Overlap]:
         columns, rows = self._compare(old)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -160,6 +161,11 @@ def normalize(entry: str) -> bytes:
     """Write an entry as other programs would: numbers to six digits, whatever their form."""
     number = parse_number(entry)
     return (entry.strip() if number is None else f"{number:.6g}").encode()
+
+
+def normalize_id(entry: str) -> bytes:
+    """Write an id as other programs would: they give whole numbers a decimal point."""
+    return re.sub(r"^(\d+)\.0+$", r"\1", entry.strip()).encode()
 
 
 def hash_names(secret: bytes, contents: Iterable[bytes]) -> Names:

@@ -23,7 +23,7 @@ _ALIKE = 0.99
 _FEWEST = 10
 """Rows of which that can be said."""
 _MOST_COMBINATIONS = 256
-"""Of classes that another study has counted; more are no classes."""
+"""Of classes of a study; what has more is not compared by them, which takes the cube of it."""
 
 
 class Combined(NamedTuple):
@@ -72,7 +72,7 @@ class Snapshot:
         return Combined([b""], np.zeros(len(self), dtype=np.intp), np.array([len(self)]))
 
     def combine(self, names: Sequence[str]) -> Combined | None:
-        """Return rows by what these columns hold together; None if one is no column of classes."""
+        """Return rows by what these columns hold together; None if they are no classes."""
         entries, of_rows, _ = self.combine_all()
         for name in names if len(self) else ():
             column = self._code(name)
@@ -81,6 +81,8 @@ class Snapshot:
             pairs, of_rows = np.unique(
                 of_rows * len(column.entries) + column.of_rows, return_inverse=True
             )
+            if len(pairs) > _MOST_COMBINATIONS:
+                return None
             entries = [
                 entries[one] + b"\0" + column.entries[other]
                 for one, other in zip(*np.divmod(pairs, len(column.entries)), strict=True)
@@ -101,25 +103,35 @@ class Snapshot:
         return Combined(entries.tolist(), of_rows, np.bincount(of_rows, minlength=len(entries)))
 
     def read_numbers(self, name: str) -> FloatArray | None:
-        """Return a column of numbers of the file; None if it holds others, or is not there."""
-        numbers = [parse_number(one) for one in self.read(name) or ()]
-        if not numbers or None in numbers:
+        """Return a column of the file, NaN where it holds no number; None if it is not there."""
+        column = self.read(name)
+        if column is None:
             return None
-        return np.array(numbers, dtype=np.float64)
+        numbers = (parse_number(one) for one in column)
+        return np.array([np.nan if one is None else one for one in numbers], dtype=np.float64)
 
     def follows(self, name: str, column: FloatArray) -> bool:
         """Return whether classes are intervals of a column, so that their totals are its law's."""
         classes = self._code(name)
         if classes is None or not 1 < len(classes.entries) < len(self):
             return False
-        means = np.bincount(classes.of_rows, weights=column) / classes.totals
-        order = np.argsort(np.argsort(means)).astype(np.float64)
+        is_number = np.isfinite(column)
+        of_rows = classes.of_rows[is_number]
+        totals = np.bincount(of_rows, minlength=len(classes.entries))
+        sums = np.bincount(of_rows, weights=column[is_number], minlength=len(totals))
+        order = np.argsort(np.argsort(sums / np.maximum(totals, 1))).astype(np.float64)
         return are_functions(column, order[classes.of_rows])
 
 
 def are_functions(one: FloatArray, other: FloatArray) -> bool:
-    """Return whether one column tells the other; of few rows, columns agree by chance."""
-    return len(one) >= _FEWEST and abs(rank_correlation(one, other)) > _ALIKE
+    """Return whether one column tells the other, by the rows where both are numbers.
+
+    Few rows agree by chance.
+    """
+    is_number = np.isfinite(one) & np.isfinite(other)
+    if np.count_nonzero(is_number) < _FEWEST:
+        return False
+    return abs(rank_correlation(one[is_number], other[is_number])) > _ALIKE
 
 
 def refuse_functions(snapshot: Snapshot) -> None:

@@ -107,7 +107,11 @@ class PlannedRelease:
         with contextlib.suppress(InputError):
             places = [place for place in self._places if place.exists()]
             told = find_releases(places, self._read_snapshot(rows))
-            return [f"{one.sentence()}: what this run tells comes on top of it." for one in told]
+            return [
+                f"{one.sentence()}: what this run tells comes on top of it."
+                for one in told
+                if one.reason != "totals"  # there is no second table
+            ]
         return []
 
     def prepare(self, home: Home, folder: Path, before: int = 0) -> None:
