@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -106,6 +107,7 @@ def _noisy_error(studies: Sequence[Sequence[FloatArray]], cells: int, epsilon: f
 
 def main() -> int:
     """Print both tables; return 1 if a bracket misses the value of the rows."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     missed = print_blocks(ERROR_DRAWS)
     print_noise(NOISE_DRAWS)
     return int(missed > 0)

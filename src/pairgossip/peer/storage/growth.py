@@ -83,8 +83,8 @@ def request_growth(
         def approve(more: Rows) -> None:
             _refuse_few_added(home, spec, len(before) + len(more))
             # The sums before and after tell those over the added rows, by difference.
-            check_contribution(spec, (*before, *more), settings)
             said = check_contribution(spec, more, settings, "This batch")
+            check_contribution(spec, (*before, *more), settings)
             confirm([*said, *planned.check(more, home, len(before))])
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
