@@ -197,6 +197,43 @@ def test_rows_of_rare_combinations_are_left_out_with_a_warning() -> None:
     assert summary.rows == 10
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
+@pytest.mark.parametrize("kernel", [*KERNELS, "median", "spearman", "auc-difference"])
+@pytest.mark.parametrize("least", [3, 5])
+def test_counts_are_hidden_after_they_are_added_up(kernel: str, least: int) -> None:
+    is_pair = kernel in ("spearman", "auc-difference")
+    rows = Rows(8, 50, "kendall" if is_pair else kernel)
+    rows.has_labels |= kernel == "auc-difference"
+    rows.weights[:3] = 16
+    is_of_pairs = kernel in KERNELS
+    is_weighed = kernel != "spearman" and not rows.has_labels
+    every = ["by", *(["within"] if is_of_pairs else []), *(["weights"] if is_weighed else [])]
+    listed: dict[str, Any] = {"groups": [0, 1], "strata": [0, 1] if is_of_pairs else None}
+    rows.within %= 2
+    listed |= {"kernel": kernel, "cells": CELLS, "classes": [0, 1] if rows.has_labels else None}
+
+    def summarize(chosen: BoolArray, least: int) -> pg.Summary:
+        return pg.summarize(least_cell=least, **listed, **rows.take(chosen, *every))
+
+    some = np.arange(50) % 3 > 0
+    parts = summarize(some, 1) + summarize(~some, 1)
+    hidden, whole = parts.hide(least), summarize(some | ~some, least)
+    assert hidden == whole and hidden.least_cell == least and hidden.hide(least) == hidden
+    assert ((hidden.counts == 0) | (hidden.counts >= least)).all()
+    assert parts.hide(1) is parts
+    with pytest.raises(InputError, match=f"are hidden in blocks of {least} rows or more already"):
+        hidden.hide(10)
+    with pytest.raises(InputError, match="Two rows in a cell"):
+        parts.hide(2)
+
+
+def test_hiding_counts_says_which_rows_are_left_out() -> None:
+    x, by = np.linspace(0, 1, 12), np.array(["f"] * 10 + ["m"] * 2)
+    summary = pg.summarize(x, "gini", cells=CELLS, by=by)
+    with pytest.warns(RowsDropped, match="Left out 2 of 12 rows: fewer than 5 have the same class"):
+        assert summary.hide(5).rows == 10
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"by": list("ffm")}, r"The shape of by is \(3,\) but there are 4 rows"),
     ({"by": [list("fm")] * 4}, r"The shape of by is \(4, 2\) but there are 4 rows"),

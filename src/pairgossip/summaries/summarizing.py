@@ -13,7 +13,7 @@ from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.summarize import SummarizeArguments
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import REFUSE
-from pairgossip.errors import InputError, RowsDropped, notify
+from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, check_data
 from pairgossip.kernels.data import as_array, check_columns, column_count, format_label
 from pairgossip.kernels.rows import check_classes, code_labels, name_positive, prepare_rows
@@ -21,7 +21,7 @@ from pairgossip.kernels.weighing import check_weights
 from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.summaries.layouts import OrderQuestion
-from pairgossip.summaries.summary import LEAST_BLOCK, MOST_WEIGHT, Summary
+from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, check_least_cell
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
 
@@ -126,12 +126,7 @@ class _SummarizeRequest(SummarizeArguments):
                 f"Test '{order.name}' is of rows that count once: leave {{argument}} out.",
                 "weights",
             )
-        if 1 < self.least_cell < LEAST_BLOCK:
-            raise InputError(
-                "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
-                f"or of {LEAST_BLOCK} or more.",
-                "least_cell",
-            )
+        check_least_cell(self.least_cell)
 
     def summarize(self) -> Summary:
         """Return the rows, counted."""
@@ -164,18 +159,11 @@ class _SummarizeRequest(SummarizeArguments):
             classes=None if known is None else tuple(known.tolist()),
             has_events=has_events,
             positive=named,
-            least_cell=self.least_cell,
+            least_cell=1,
             **{name: values for name, (values, _) in factors.items()},
         )
         counted = empty.with_rows(np.column_stack([table, *(one for _, one in factors.values())]))
-        if left_out := len(table) - counted.rows:
-            notify(
-                RowsDropped(
-                    f"Left out {left_out:,} of {len(table):,} rows: fewer than {self.least_cell} "
-                    "have the same class, group, stratum and weight."
-                )
-            )
-        return counted
+        return counted.hide(self.least_cell)
 
     def _find_factors(
         self, rows: Mapping[str, Any], count: int
@@ -196,7 +184,7 @@ class _SummarizeRequest(SummarizeArguments):
                     "such whole numbers.",
                     "weights",
                 )
-            listed = np.unique(weights) if self.least_cell == 1 else np.arange(1, MOST_WEIGHT + 1)
+            listed = ALL_WEIGHTS if self.least_cell > 1 else np.unique(weights)
             found["weights"] = (tuple(map(int, listed)), weights)
         return found
 

@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.errors import InputError, unknown_name
+from pairgossip.checks import whole
+from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.data import format_label
@@ -36,6 +37,7 @@ from pairgossip.text import format_count
 
 MOST_WEIGHT = 16
 """Largest number of times that a row may count."""
+ALL_WEIGHTS = tuple(range(1, MOST_WEIGHT + 1))
 LEAST_BLOCK = 3
 """The least number of rows in a block that hides any: 2 would tell each of two about the other."""
 _MOST_ROWS = 1 << 40
@@ -203,6 +205,40 @@ class Summary:
     def with_rows(self, rows: FloatArray) -> Self:
         """Return the summary of these rows: columns, label, group, stratum and weight."""
         return self.with_counts(self.layout.count(rows))
+
+    def hide(self, least_cell: int) -> Self:
+        """Return the summary for others to see: every count is 0 or at least ``least_cell``.
+
+        Rows are counted in blocks of cells of a public tree, as `summarize` does if it is told so
+        at once. Combinations of class, group, stratum and weight with fewer rows are left out.
+
+        Examples
+        --------
+        >>> import pairgossip as pg
+        >>> s = pg.summarize([1, 2, 2, 5, 9], "gini", cells=pg.cells.Whole(0, 9))
+        >>> s.hide(3) == pg.summarize([1, 2, 2, 5, 9], "gini", cells=s.cells, least_cell=3)
+        True
+        """
+        least_cell = check_least_cell(least_cell)
+        if least_cell == self.least_cell:
+            return self
+        if self.least_cell > 1:
+            raise InputError(
+                f"These counts are hidden in blocks of {self.least_cell} rows or more already: "
+                "summarize the rows again for other blocks."
+            )
+        every = self if self.weights is None else self._with_weights(ALL_WEIGHTS)
+        parts = zip(every.layout.tables, every.layout.split(every.counts), strict=True)
+        blocks = [table.tree.report(part, least_cell) for table, part in parts]
+        hidden = every._change(blocks, least_cell=least_cell)
+        if left_out := self.rows - hidden.rows:
+            notify(
+                RowsDropped(
+                    f"Left out {left_out:,} of {self.rows:,} rows: fewer than {least_cell} have "
+                    "the same class, group, stratum and weight."
+                )
+            )
+        return hidden
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -465,6 +501,18 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     groups: tuple[str, ...] | None = None
     strata: tuple[str, ...] | None = None
     weights: tuple[int, ...] | None = None
+
+
+def check_least_cell(least: Any) -> int:
+    """Return a least number of rows in a cell; raise `InputError` unless blocks may have it."""
+    number = whole("The least number of rows in a cell", least)
+    if 1 < number < LEAST_BLOCK:
+        raise InputError(
+            "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
+            f"or of {LEAST_BLOCK} or more.",
+            "least_cell",
+        )
+    return number
 
 
 def _number(names: Sequence[str] | None) -> Labels | None:
