@@ -71,6 +71,19 @@ def check_release(
     return _permit(find_releases(places, snapshot, own), has_noise, is_visible)
 
 
+def describe_register(place: Path, row_id: str | None) -> str:
+    """Say where a release is noted, and by what its rows are known."""
+    known = (
+        f"'{row_id}'."
+        if row_id is not None
+        else (
+            "their lines and values: a later file of the same people may not be recognized. If a "
+            "column tells people apart, name it with --id (row_id in peer.toml)."
+        )
+    )
+    return f"{place} notes what is released of these rows, and knows them by {known}"
+
+
 def prepare_release(
     places: Sequence[Path],
     snapshot: Snapshot,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.row_names import normalize, rank_correlation
-from pairgossip.tables import parse_number
+from pairgossip.tables import STANDARD_INPUT, Table, parse_number, read_columns
 
 if TYPE_CHECKING:
     from pairgossip.peer.bookkeeping.overlaps import NamedRows
@@ -121,6 +122,45 @@ class Snapshot:
         sums = np.bincount(of_rows, weights=column[is_number], minlength=len(totals))
         order = np.argsort(np.argsort(sums / np.maximum(totals, 1))).astype(np.float64)
         return are_functions(column, order[classes.of_rows])
+
+
+def check_same(same: Sequence[Sequence[str]], observed: Sequence[str]) -> None:
+    """Raise `InputError` for columns declared as the same of which none is observed."""
+    for names in same:
+        if len(set(names)) < 2 or not set(names) & set(observed):
+            raise InputError(
+                f"--same {','.join(names)} must name two columns or more that are functions of one "
+                f"another, one of them among those used ({', '.join(observed)})."
+            )
+
+
+def read_beside(
+    known: Snapshot, row_id: str | None = None, dropped: Sequence[int] = ()
+) -> Snapshot:
+    """Return a snapshot with what its file holds beside its columns, and the ids of its rows.
+
+    Rows without ids are known by their whole lines. Those that are ``dropped`` are not among them.
+    """
+    if known.source == STANDARD_INPUT:
+        if row_id is None:
+            return known
+        raise InputError(
+            "--id reads the data a second time, which standard input cannot: name a file."
+        )
+    table = read_columns(known.source, ()).without(dropped)
+    known = replace(known, read=partial(_read_column, table))
+    if row_id is None:
+        lines = [b"\0".join(sorted(map(normalize, one))) for one in table.cells]
+        return replace(known, lines=lines)
+    table.refuse_unknown([row_id])
+    return replace(known, ids=table.text(row_id))
+
+
+def _read_column(table: Table, name: str) -> list[str] | None:
+    if name not in table.header:
+        return None
+    place = table.header.index(name)
+    return [row[place] for row in table.cells]
 
 
 def are_functions(one: FloatArray, other: FloatArray) -> bool:

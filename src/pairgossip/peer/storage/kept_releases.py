@@ -7,8 +7,7 @@ in the register when the operator gives them, and told when the peer first contr
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,18 +19,22 @@ from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.registers import Outcome
 from pairgossip.peer.bookkeeping.releases import (
     check_release,
+    describe_register,
     find_releases,
     prepare_release,
     tell_release,
 )
-from pairgossip.peer.bookkeeping.row_names import normalize
-from pairgossip.peer.bookkeeping.snapshots import Snapshot, refuse_functions
+from pairgossip.peer.bookkeeping.snapshots import (
+    Snapshot,
+    check_same,
+    read_beside,
+    refuse_functions,
+)
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.rows import read_copy
-from pairgossip.tables import STANDARD_INPUT, Table, read_columns
 
 _LARGEST = 1 << 20
 """Bytes of the list of a peer's releases."""
@@ -80,7 +83,7 @@ class PlannedRelease:
         if not releases_tables(self.spec):
             self._refuse_options()
             return self._name_told(rows)
-        self._check_same()
+        check_same(self.settings.same, self.spec.observed)
         snapshot = self._snapshot = self._read_snapshot(rows)
         if self._has_several_tables:
             refuse_functions(snapshot)
@@ -91,16 +94,7 @@ class PlannedRelease:
             is_visible=self.options.is_visible,
             own=() if home is None else [one.key for one in _read_kept(home, before)],
         )
-        return [*accepted, f"{self._places[0]} notes what is released of these rows, {self._known}"]
-
-    @property
-    def _known(self) -> str:
-        if self.settings.row_id is not None:
-            return f"and knows them by '{self.settings.row_id}'."
-        return (
-            "and knows them by their lines and values: a later file of the same people may not be "
-            "recognized. If a column tells people apart, name it with --id (row_id in peer.toml)."
-        )
+        return [*accepted, describe_register(self._places[0], self.settings.row_id)]
 
     def _name_told(self, rows: Rows) -> list[str]:
         """Say what was released before, where registers can be read: this run needs none."""
@@ -136,15 +130,6 @@ class PlannedRelease:
         new = _Kept(key, tuple(map(str, self._places)), before + len(self._snapshot))
         files.write_json_file(home.releases, msgspec.to_builtins(_List((*kept, new))))
 
-    def _check_same(self) -> None:
-        for names in self.settings.same:
-            if len(set(names)) < 2 or not set(names) & set(self.spec.observed):
-                raise InputError(
-                    f"--same {','.join(names)} must name two columns or more that are functions of "
-                    f"one another, one of them in the specification ("
-                    f"{', '.join(self.spec.observed)})."
-                )
-
     def _refuse_options(self) -> None:
         settings, options = self.settings, self.options
         for option, is_given in (
@@ -174,20 +159,7 @@ class PlannedRelease:
         columns = {name: every.pop(name) for name in self.spec.columns}
         least = self.spec.algorithm.least_cell or 1
         known = Snapshot(self.data, columns, every, same=self.settings.same, least_cell=least)
-        if self.data == STANDARD_INPUT:
-            if self.settings.row_id is None:
-                return known
-            raise InputError(
-                "--id reads the data a second time, which standard input cannot: name a file."
-            )
-        table = read_columns(self.data, ())
-        known = replace(known, read=partial(_read_column, table))
-        if (name := self.settings.row_id) is None:
-            return replace(
-                known, lines=[b"\0".join(sorted(map(normalize, one))) for one in table.cells]
-            )
-        table.refuse_unknown([name])
-        return replace(known, ids=table.text(name))
+        return read_beside(known, self.settings.row_id)
 
     @property
     def _has_several_tables(self) -> bool:
@@ -199,13 +171,6 @@ class PlannedRelease:
 def releases_tables(spec: Spec) -> bool:
     """Return whether a run releases tables of counts."""
     return spec.is_sums and spec.kernel is not None
-
-
-def _read_column(table: Table, name: str) -> list[str] | None:
-    if name not in table.header:
-        return None
-    place = table.header.index(name)
-    return [row[place] for row in table.cells]
 
 
 def _read_kept(home: Home, most: int | None = None) -> tuple[_Kept, ...]:
