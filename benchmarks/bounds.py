@@ -81,7 +81,10 @@ def judge_public(name: str, tables: int, seed: int) -> tuple[int, int]:
             answer = summed.answer(0.95)
         except InputError:
             continue
-        if reading != "auc-difference":  # its columns are counted apart
+        if reading == "auc-difference":
+            # Columns are counted apart, and rows moved within blocks of both are other rows.
+            value = CASES[name].value(np.concatenate(drawn.sites), target)
+        else:
             tree = drawn.blocks.tree
             counts = summed.counts if drawn.least > 1 else tree.report(summed.counts, 1)
             assert (counts == drawn.blocks.counts).all()
