@@ -110,7 +110,7 @@ def test_unusable_files(
 @pytest.mark.parametrize("gap", ["", "NA", "nan", "NaN", "?", "N/A", "null", " "])
 def test_missing_values(tmp_path: Path, gap: str) -> None:
     path = _write(tmp_path, f"x,y\n1,2\n{gap},3\n")
-    sentence = f"Column 'x' of {path}, line 3, is missing: fill it in or drop the line."
+    sentence = f"Column 'x' of {path}, line 3, is missing: fill it in, or drop the row."
     with pytest.raises(InputError) as caught:
         read_columns(path)
     assert str(caught.value) == sentence
@@ -123,7 +123,7 @@ def test_all_missing_values_are_listed_at_once(tmp_path: Path) -> None:
     path = _write(tmp_path, "x,y,z\n1,,a\n,NA,b\n3,4,\n")
     sentence = (
         f"{path} has 4 missing entries, in column 'x' on line 3; column 'y' on lines 2 and 3 and "
-        "column 'z' on line 4: fill them in or drop the lines."
+        "column 'z' on line 4: fill them in, or drop the rows."
     )
     with pytest.raises(InputError) as refused:
         read_columns(path, ()).refuse_gaps(["x", "y", "z"])
@@ -142,7 +142,7 @@ def test_many_missing_values_are_counted(tmp_path: Path) -> None:
     assert said.startswith(f"{path} has 390 missing entries, in column 'c1' on lines 2, 3, 4, ")
     assert "9, 10, 11 and 20 more; column 'c2'" in said
     assert said.endswith("column 'c10' on lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 20 more and "
-                         "3 more columns: fill them in or drop the lines.")  # fmt: skip
+                         "3 more columns: fill them in, or drop the rows.")  # fmt: skip
 
 
 def test_all_entries_that_are_not_numbers_are_listed_at_once(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_all_entries_that_are_not_numbers_are_listed_at_once(tmp_path: Path) -> 
     ("name", "content", "how", "sentence"),
     [
         ("absent.csv", None, {}, "There is no file {path}: check the path."),
-        (".", None, {}, "{path} is a folder: give a file."),
+        (".", None, {}, "{path} is a folder without Parquet files: give a file."),
         ("data.csv", b"x\n1\xe9\n", {}, "{path} is not UTF-8 text: save it as CSV in UTF-8."),
         (".", None, {"delimiter": "ab"}, "The delimiter is 'ab': give one character."),
     ],

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.storage.rows import read_rows
+from tests.cli.running import main
 
 ROWS = 120
 RNG = np.random.default_rng(3)
@@ -91,6 +94,7 @@ DOORS: dict[str, Door] = {
     "arrow file": lambda folder: _write_arrow(folder / "a.arrow"),
     "folder": _write_folder,
 }
+FILES = ("csv", "csv.gz", "parquet", "arrow file", "folder")
 NUMBERS, CLASSES = ["risk"], {"labels": "died"}
 WORDS = {"labels": "outcome", "positive": "ill"}
 RUN = {"iterations": 200, "seed": 1, "n_jobs": 1}
@@ -161,6 +165,64 @@ def test_every_door_gives_the_same_answer(
     for name, (function, how) in FUNCTIONS.items():
         (folder := tmp_path / name.replace(" ", "-")).mkdir()
         assert _numbers(function(DOORS[door](folder), **how)) == expected[name], name
+
+
+COMMANDS = {
+    "exact": "--column risk --label died --kernel auc",
+    "exact, text": "--column risk --label outcome --positive ill --kernel auc",
+    "exact, weights": "--column risk --label outcome --classes well,ill --kernel auc "
+    "--weight often --within ward",
+    "exact, between": "--column risk --between ward --kernel gini",
+    "exact, two columns": "--column age,risk --kernel kendall",
+}
+
+
+@pytest.mark.parametrize("door", FILES)
+def test_every_file_gives_the_same_answer_to_commands(
+    door: str, expected: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = DOORS[door](tmp_path)
+    for name, options in COMMANDS.items():
+        assert main(["exact", str(file), *options.split()]) == 0
+        assert capsys.readouterr().out.strip() == expected[name], name
+
+
+SPEC = """
+kernel = "auc"
+columns = ["risk"]
+label = "outcome"
+classes = ["well", "ill"]
+by = "ward"
+groups = ["cork", "derry", "kerry"]
+weight = "often"
+weights = [1, 2, 3]
+whole = []
+
+[ranges]
+risk = [0, 1]
+"""
+
+
+@pytest.mark.parametrize("door", FILES)
+def test_every_file_gives_peers_the_same_rows(door: str, tmp_path: Path) -> None:
+    file = DOORS[door](tmp_path)
+    wards = ["cork", "derry", "kerry"]
+    places = [wards.index(ward) for ward in TABLE["ward"]]
+    rows = zip(TABLE["risk"].tolist(), DIED.tolist(), places, TABLE["often"].tolist(), strict=True)
+    assert read_rows(file, parse_spec(SPEC)) == tuple(rows)
+
+
+def test_peers_name_rows_of_a_file_with_types(tmp_path: Path) -> None:
+    file = _write_parquet(tmp_path / "a.parquet")
+    low = parse_spec(SPEC.replace("[0, 1]", f"[{np.sort(TABLE['risk'])[1]}, 1]"))
+    with pytest.raises(pg.InputError) as refused:
+        read_rows(file, low)
+    assert f"in row {TABLE['risk'].argmin()} (counting from 0): correct" in str(refused.value)
+    few = parse_spec(SPEC.replace(', "kerry"]', "]"))
+    with pytest.raises(pg.InputError) as refused:
+        read_rows(file, few)
+    first = TABLE["ward"].tolist().index("kerry")
+    assert f"Column 'ward' of {file} holds 'kerry' in rows {first}, " in str(refused.value)
 
 
 def test_datasets_have_names() -> None:

@@ -16,13 +16,20 @@ from typing import Any, BinaryIO, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, unreadable
 from pairgossip.rows import csv_blocks
-from pairgossip.rows.csv_lines import SNIFFED_LINES, Head, not_text, read_head
+from pairgossip.rows.csv_lines import (
+    MISSING,
+    SNIFFED_LINES,
+    Head,
+    not_text,
+    parse_number,
+    read_head,
+)
 from pairgossip.rows.names import Names
-from pairgossip.rows.places import Places
+from pairgossip.rows.places import LINES, Places
 
 STANDARD_INPUT = Path("-")
 _COMPRESSED = ".gz"
@@ -38,6 +45,7 @@ class CsvFile:
     The file must not change in between.
     """
 
+    numbering = LINES
     numbers: dict[str, FloatArray]
     """The columns without anything but finite numbers and missing entries, which are NaN."""
     places: Places
@@ -71,6 +79,46 @@ class CsvFile:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of all columns, in their order."""
+        return self.head.header
+
+    @property
+    def delimiter(self) -> str:
+        """What separates the fields."""
+        return self.head.delimiter
+
+    def floats(self, name: str) -> FloatArray | None:
+        """Return a column without anything but finite numbers and missing entries, or None."""
+        return self.numbers.get(name)
+
+    def lines(self) -> IntArray:
+        """Return the line that each row begins on."""
+        return self.places.lines()
+
+    @staticmethod
+    def is_gap(entry: str) -> bool:
+        """Tell whether an entry stands for a missing one."""
+        return entry.lower() in MISSING
+
+    @staticmethod
+    def parse_number(entry: str) -> float | None:
+        """Return the number that an entry holds: a file without types may hold it as text."""
+        return parse_number(entry)
+
+    def explain(self, _: str) -> None:
+        """Return None: entries say it one by one."""
+
+    def refuse_unnamed(self, _: str) -> None:
+        """Do nothing: all entries are text."""
+
+    def ordered(self, _: str) -> None:
+        """Return None: no column has an order."""
+
+    def load(self, _: Collection[str]) -> None:
+        """Do nothing: numbers were read, and text may not be asked for."""
 
     def has_text(self, name: str) -> bool:
         """Tell whether a column was read as text already."""

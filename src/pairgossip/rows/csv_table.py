@@ -1,4 +1,4 @@
-"""Columns of a CSV file, and questions about them: numbers, text, what is missing or wrong."""
+"""Columns of a file, and questions about them: numbers, text, what is missing or wrong."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
-from pairgossip.rows.csv_file import CsvFile, open_csv
-from pairgossip.rows.csv_lines import MISSING, column_name, list_columns, parse_number
+from pairgossip.rows.columns import Ordered
+from pairgossip.rows.csv_file import CsvFile
+from pairgossip.rows.csv_lines import column_name, list_columns, parse_number
+from pairgossip.rows.doors import open_table
 from pairgossip.rows.names import Names
-from pairgossip.text import MOST_NAMED, format_rows, join_first
+from pairgossip.rows.table_file import TableFile
+from pairgossip.text import MOST_NAMED, join_first
 
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
@@ -32,16 +35,16 @@ class _BadCell(NamedTuple):
     line: int
     text: str
 
-    def __str__(self) -> str:
-        place = f"column '{column_name(self.column)}', line {self.line}"
-        return f"{place}, is not a number: {self.text[:40]!r}{_guess(self.column, self.text)}"
+    def quote(self) -> str:
+        """Quote the entry, with a guess why it is no number."""
+        return f"{self.text[:40]!r}{_guess(self.column, self.text)}"
 
 
 @dataclass(frozen=True)
 class Table:
     """The columns read from a file."""
 
-    file: CsvFile
+    file: TableFile
     columns: dict[str, FloatArray] = field(default_factory=dict)
     """The columns of numbers asked for, in the order asked for."""
     words: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -57,23 +60,27 @@ class Table:
     @property
     def header(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
-        return self.file.head.header
+        return self.file.header
 
     @property
-    def delimiter(self) -> str:
-        """What separates the fields of the file."""
-        return self.file.head.delimiter
+    def delimiter(self) -> str | None:
+        """What separates the fields of the file; None where nothing does."""
+        return self.file.delimiter
 
     @cached_property
     def lines(self) -> IntArray:
-        """The line of the file each row begins on."""
-        lines = self.file.places.lines()
+        """The number by which messages name each row: the line it begins on, or its place."""
+        lines = self.file.lines()
         return lines if self.kept is None else lines[self.kept]
+
+    def describe(self, rows: Sequence[int] | IntArray) -> str:
+        """Name rows where they are, such as "lines 3 and 17"."""
+        return self.file.numbering.name(self.lines[np.asarray(rows, dtype=np.int64)].tolist())
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
-        """The text of every row."""
-        columns = [self._names(name).texts() for name in self.load(self.header)]
+        """The text of every row; nothing where an entry is missing."""
+        columns = [self._names(name).map(_or_empty, object) for name in self.load(self.header)]
         return list(zip(*columns, strict=True))
 
     def __len__(self) -> int:
@@ -90,6 +97,8 @@ class Table:
 
     def text(self, name: str) -> list[str]:
         """Return one column as text, for labels; a missing entry is an error."""
+        self.refuse_unknown([name])
+        self.file.refuse_unnamed(name)
         self.refuse_gaps([name])
         return self._names(name).texts()
 
@@ -104,7 +113,9 @@ class Table:
 
     def numbers_and_gaps(self, names: Sequence[str]) -> list[FloatArray]:
         """Return columns as numbers, NaN where an entry is missing; other text is an error."""
-        cells = [cell for name in self.load(names) for cell in self._bad(name)]
+        cells = self._bad_cells(names)
+        if cells:
+            self._refuse_kinds(names)
         texts = (name for name in names if self.is_text(name))
         if cells and (text := next(texts, None)) is not None:
             raise InputError(
@@ -115,20 +126,32 @@ class Table:
                 tuple(name for name in names if not self.is_text(name)),
             )
         if cells:
-            raise _not_numbers(self.path, cells)
+            raise _not_numbers(self.file, cells)
         return [self._floats(name) for name in names]
 
-    def entries(self, name: str, *, as_text: bool) -> NDArray[Any]:
-        """Return numbers with NaN if all entries are that are not missing, else text with None."""
+    def entries(self, name: str, *, as_text: bool) -> NDArray[Any] | Ordered:
+        """Return numbers with NaN if all entries are that are not missing, else text with None.
+
+        Classes that have an order keep it.
+        """
+        if (ordered := self.ordered(name)) is not None:
+            return ordered
         if not as_text and self.holds_numbers(name):
             return self._floats(name)
-        texts, gaps = self._names(name).map(str, object), self._gaps(name)
+        self.file.refuse_unnamed(name)
+        texts, gaps = self._names(name).map(_or_empty, object), self._gaps(name)
         texts[gaps] = None
         return texts
 
+    def ordered(self, name: str) -> Ordered | None:
+        """Return a column of classes that have an order; None for others."""
+        self.refuse_unknown([name])
+        column = self.file.ordered(name)
+        return column if column is None or self.kept is None else column.take(self.kept)
+
     def has_padding(self, name: str) -> bool:
         """Tell whether some entry is a numeral after zeros, as names such as 007 are."""
-        used = self._names(name).used()
+        used = self._filled(name)
         return any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in used)
 
     def is_text(self, name: str) -> bool:
@@ -149,7 +172,7 @@ class Table:
         gaps = {name: np.flatnonzero(self._gaps(name)) for name in self.load(names)}
         lines = {name: self.lines[rows].tolist() for name, rows in gaps.items() if len(rows)}
         if lines:
-            raise _missing(self.path, lines, may_drop=may_drop)
+            raise _missing(self.file, lines, may_drop=may_drop)
 
     def gaps(self, names: Sequence[str]) -> list[int]:
         """Return the rows in which an entry of these columns is missing."""
@@ -168,7 +191,7 @@ class Table:
         if numbers is not None:
             return not np.isnan(numbers).all()
         entries = self._filled(name)
-        return bool(entries) and all(parse_number(entry) is not None for entry in entries)
+        return bool(entries) and None not in map(self.file.parse_number, entries)
 
     def count_values(self, name: str, most: int) -> int:
         """Count the different entries of a column, missing ones aside, up to a number of them."""
@@ -183,19 +206,22 @@ class Table:
         if numbers is not None:
             return not np.isnan(numbers).all()
         return any(
-            parse_number(entry) is not None or _DECIMAL_COMMA.fullmatch(entry)
+            self.file.parse_number(entry) is not None or _DECIMAL_COMMA.fullmatch(entry)
             for entry in self._filled(name)
         )
 
-    def first_bad_cell(self, name: str) -> _BadCell | None:
-        """Return the first entry of a column that is neither missing nor a number, if any."""
-        bad = self._bad(name)
-        return next((cell for cell in bad if parse_number(cell.text) is None), None)
+    def describe_first_bad(self, name: str) -> str:
+        """Describe the first entry of a column that is neither missing nor a number, if any."""
+        bad = (one for one in self._bad(name) if self.file.parse_number(one.text) is None)
+        for cell in bad:
+            place = f"column '{column_name(name)}', {self.file.numbering.name([cell.line])}"
+            return f"{place}, is not a number: {cell.quote()}"
+        return ""
 
     def bad_lines(self, name: str) -> list[int]:
         """Return the lines on which a column holds something that is neither missing nor a number.
 
-        So does infinity.
+        Infinity is among them.
         """
         return [cell.line for cell in self._bad(name)]
 
@@ -204,34 +230,40 @@ class Table:
         columns = {name: self._floats(name) for name in self.load(names)}
         if not all(np.isfinite(column).all() for column in columns.values()):
             self.refuse_gaps(names)
-            raise _not_numbers(self.path, [cell for name in names for cell in self._bad(name)])
+            self._refuse_kinds(names)
+            raise _not_numbers(self.file, self._bad_cells(names))
         return replace(self, columns=columns)
 
     def _floats(self, name: str) -> FloatArray:
         """Return a column as numbers, NaN for anything else."""
         numbers = self._numbers(name)
-        return self._names(name).map(_or_nan, float) if numbers is None else numbers
+        return self._names(name).map(self._or_nan, float) if numbers is None else numbers
+
+    def _or_nan(self, entry: Any) -> float:
+        number = self.file.parse_number(entry)
+        return math.nan if number is None else number
 
     def load(self, names: Sequence[str]) -> Sequence[str]:
-        """Read columns of text together, before they are asked for one by one."""
+        """Read columns together, before they are asked for one by one."""
         self.refuse_unknown(names)
+        self.file.load(names)
         self.file.texts([name for name in names if self._numbers(name) is None])
         return names
 
     def _numbers(self, name: str) -> FloatArray | None:
         """Return a column without anything but numbers and missing entries; None for others."""
         self.refuse_unknown([name])
-        if any(word.lower() in MISSING for word in self.words.get(name, ())):
+        if any(map(self.file.is_gap, self.words.get(name, ()))):
             return None
-        numbers = self.file.numbers.get(name)
+        numbers = self.file.floats(name)
         return numbers if numbers is None or self.kept is None else numbers[self.kept]
 
     def _names(self, name: str) -> Names:
         names = self.file.texts([name])[name]
         return names if self.kept is None else names.take(self.kept)
 
-    def _is_gap(self, name: str, entry: str) -> bool:
-        return entry.lower() in MISSING and entry not in self.words.get(name, ())
+    def _is_gap(self, name: str, entry: Any) -> bool:
+        return self.file.is_gap(entry) and entry not in self.words.get(name, ())
 
     def _gaps(self, name: str) -> BoolArray:
         """Tell of every row whether a column has no entry."""
@@ -248,14 +280,21 @@ class Table:
 
     def _bad(self, name: str) -> list[_BadCell]:
         """Return the entries of a column that are neither missing nor finite numbers."""
-        if self._numbers(name) is not None:
+        is_bad = ~np.isfinite(self._floats(name)) & ~self._gaps(name)
+        if not is_bad.any():
             return []
-        names = self._names(name)
-        is_bad = ~np.isfinite(names.map(_or_nan, float)) & ~self._gaps(name)
-        return [
-            _BadCell(name, line, names.book[code])
-            for line, code in zip(self.lines[is_bad].tolist(), names.codes[is_bad], strict=True)
-        ]
+        names = self._names(name).take(is_bad)
+        lines = self.lines[is_bad].tolist()
+        return [_BadCell(name, *one) for one in zip(lines, names.texts(), strict=True)]
+
+    def _bad_cells(self, names: Sequence[str]) -> list[_BadCell]:
+        return [cell for name in self.load(names) for cell in self._bad(name)]
+
+    def _refuse_kinds(self, names: Sequence[str]) -> None:
+        """Raise `InputError` for a column whose type is not that of numbers."""
+        reason = next(filter(None, map(self.file.explain, names)), None)
+        if reason is not None:
+            raise reason
 
 
 def read_columns(
@@ -263,15 +302,15 @@ def read_columns(
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
 ) -> Table:
-    """Read columns of numbers from a CSV file (UTF-8) whose first line names its columns.
+    """Read columns of numbers from a file of Parquet or Arrow, a folder of Parquet files, or CSV.
 
-    The path "-" is standard input, and files that end with .gz are decompressed. By default all
-    columns are read that hold nothing but numbers, and fields are separated by whichever of comma,
-    semicolon and tab fits.
+    CSV is UTF-8 text whose first line names the columns; the path "-" is standard input, and files
+    that end with .gz are decompressed. By default all columns are read that hold nothing but
+    numbers, and fields are separated by whichever of comma, semicolon and tab fits.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
-    return _choose_columns(Table(open_csv(path, delimiter).read()), columns)
+    return _choose_columns(Table(open_table(path, delimiter).read()), columns)
 
 
 def parse_columns(
@@ -292,33 +331,32 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:
     return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
-def _or_nan(text: str) -> float:
-    number = parse_number(text)
-    return math.nan if number is None else number
+def _or_empty(entry: Any) -> str:
+    return entry or ""
 
 
 def no_numbers(table: Table, names: Sequence[str]) -> InputError:
     """Build the error for a file in which none of these columns holds numbers."""
-    bad = next(filter(None, map(table.first_bad_cell, names)), None)
-    reason = "their entries are all missing" if bad is None else str(bad)
+    bad = next(filter(None, map(table.describe_first_bad, names)), "")
+    reason = bad or "their entries are all missing"
     return InputError(
         f"{table.path} has no column of numbers among {list_columns(names)}: {reason}."
     )
 
 
-def _not_numbers(file: Path, cells: Sequence[_BadCell]) -> InputError:
+def _not_numbers(file: TableFile, cells: Sequence[_BadCell]) -> InputError:
     if len(cells) == 1:
-        column, line, text = cells[0]
+        ((column, line, _),) = cells
         return InputError(
-            f"Column '{column_name(column)}' of {file}, line {line}, is not a number: "
-            f"{text[:40]!r}{_guess(column, text)}."
+            f"Column '{column_name(column)}' of {file.file}, {file.numbering.name([line])}, is not "
+            f"a number: {cells[0].quote()}."
         )
     named = [
-        f"column '{column_name(column)}', line {line}: {text[:40]!r}{_guess(column, text)}"
-        for column, line, text in cells[:MOST_NAMED]
+        f"column '{column_name(cell.column)}', {file.numbering.name([cell.line])}: {cell.quote()}"
+        for cell in cells[:MOST_NAMED]
     ]
     places = join_first(named, len(cells), "; ")
-    return InputError(f"{file} has {len(cells):,} entries that are not numbers: {places}.")
+    return InputError(f"{file.file} has {len(cells):,} entries that are not numbers: {places}.")
 
 
 def _guess(column: str, text: str) -> str:
@@ -335,24 +373,25 @@ def _guess(column: str, text: str) -> str:
     return ""
 
 
-def _missing(file: Path, gaps: Mapping[str, Sequence[int]], *, may_drop: bool) -> InputError:
+def _missing(file: TableFile, gaps: Mapping[str, Sequence[int]], *, may_drop: bool) -> InputError:
     argument = ("missing", DROP) if may_drop else ()
     count = sum(map(len, gaps.values()))
+    remedy = "leave {what} out with {argument}" if may_drop else "drop {what}"
     if count == 1:
-        ((column, (line,)),) = gaps.items()
+        ((column, lines),) = gaps.items()
         return InputError(
-            f"Column '{column_name(column)}' of {file}, line {line}, is missing: fill it in"
-            f"{', or leave the row out with {argument}' if may_drop else ' or drop the line'}.",
+            f"Column '{column_name(column)}' of {file.file}, {file.numbering.name(lines)}, is "
+            f"missing: fill it in, or {remedy.replace('{what}', 'the row')}.",
             *argument,
         )
     places = [
-        f"column '{column_name(column)}' on {format_rows(lines, 'line')}"
+        f"column '{column_name(column)}' on {file.numbering.name(lines)}"
         for column, lines in list(gaps.items())[:MOST_NAMED]
     ]
     return InputError(
-        f"{file} has {count:,} missing entries, in "
-        f"{join_first(places, len(gaps), '; ', ' columns')}: fill them in"
-        f"{', or leave the rows out with {argument}' if may_drop else ' or drop the lines'}.",
+        f"{file.file} has {count:,} missing entries, in "
+        f"{join_first(places, len(gaps), '; ', ' columns')}: fill them in, or "
+        f"{remedy.replace('{what}', 'the rows')}.",
         *argument,
     )
 

@@ -18,18 +18,19 @@ class Names(NamedTuple):
 
     codes: Codes
     """The number of every row's entry in the book."""
-    book: Sequence[str]
-    """The different entries, in the order of their first rows."""
+    book: Sequence[Any]
+    """The different entries, in the order of their first rows; None for one that is missing, where
+    no text stands for it."""
 
     def take(self, rows: IntArray | BoolArray) -> Names:
         """Return some of the rows."""
         return Names(self.codes[rows], self.book)
 
-    def map(self, function: Callable[[str], Any], kind: type) -> NDArray[Any]:
+    def map(self, function: Callable[[Any], Any], kind: type) -> NDArray[Any]:
         """Return a function of every row's entry, computed once per different entry."""
         return np.array([function(entry) for entry in self.book], dtype=kind)[self.codes]
 
-    def used(self) -> list[str]:
+    def used(self) -> list[Any]:
         """Return the entries that some row has."""
         counts = np.bincount(self.codes, minlength=len(self.book))
         return [entry for entry, count in zip(self.book, counts.tolist(), strict=True) if count]

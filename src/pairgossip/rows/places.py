@@ -1,14 +1,36 @@
-"""Where rows stand in a file: most follow each other line by line, some do not."""
+"""Where rows stand in a file, and how messages name them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import IntArray
+from pairgossip.text import format_rows
+
+
+class Numbering(NamedTuple):
+    """What messages call the rows of a file."""
+
+    noun: str
+    start: str = ""
+    """What must be said of where rows are counted from."""
+
+    def name(self, numbers: Sequence[int]) -> str:
+        """Name rows by their numbers: "lines 3 and 17", or "rows 3 and 17 (counting from 0)"."""
+        return f"{format_rows(numbers, self.noun)}{f' ({self.start})' if self.start else ''}"
+
+
+LINES, ROWS = Numbering("line"), Numbering("row", "counting from 0")
 
 
 class Places:
-    """The line that every row of a file begins on, kept as stretches of lines."""
+    """The line that every row of a file begins on, kept as stretches of lines.
+
+    Most rows follow each other line by line, some do not.
+    """
 
     def __init__(self) -> None:
         self._stretches: list[range | IntArray] = []

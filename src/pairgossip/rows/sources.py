@@ -14,12 +14,10 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import as_array, as_ordered, read_numbers, refuse_unnamed
-from pairgossip.rows.csv_file import open_csv
 from pairgossip.rows.csv_lines import column_name
 from pairgossip.rows.csv_table import Table, no_column
+from pairgossip.rows.doors import open_table
 from pairgossip.text import MOST_NAMED, format_rows, join_first
-
-_ARROW_FILES = (".parquet", ".arrow", ".feather")
 
 
 class Source(ABC):
@@ -112,14 +110,14 @@ class Frame(Source):
 
 
 class CsvSource(Source):
-    """A CSV file, whose entries have no types: numerals are numbers."""
-
-    counting = ""
+    """A file; entries of CSV have no types: numerals are numbers."""
 
     def __init__(self, table: Table) -> None:
         """Keep the table."""
         self._table = table
         self.title, self.names = str(table.path), table.header
+        start = table.file.numbering.start
+        self.counting = start and f", {start}"
 
     def owner(self, place: int) -> str:
         """Return what messages call a column, at the beginning of a sentence."""
@@ -127,8 +125,10 @@ class CsvSource(Source):
 
     def describe(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
         """Name the lines of rows."""
-        lines = format_rows(self._table.lines[np.asarray(rows, dtype=np.int64)].tolist(), "line")
-        return f"{lines}{f' of {self.title}' if alone else ''}"
+        if alone:
+            return f"{self._table.describe(rows)} of {self.title}"
+        lines = self._table.lines[np.asarray(rows, dtype=np.int64)]
+        return format_rows(lines.tolist(), self._table.file.numbering.noun)
 
     def load(self, places: Sequence[int]) -> None:
         """Read columns in one pass, or two if some are text."""
@@ -203,8 +203,4 @@ def _open_polars(data: Any, title: str) -> Source | None:
 
 
 def _open_path(path: Path) -> Source:
-    if path.is_dir() or path.suffix.lower() in _ARROW_FILES:
-        from pairgossip.rows.arrow import read_path
-
-        return Frame(str(path), *read_path(path))
-    return CsvSource(Table(open_csv(path)))
+    return CsvSource(Table(open_table(path)))

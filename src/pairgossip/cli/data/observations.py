@@ -16,10 +16,11 @@ from pairgossip.checks import MISSING, REFUSE, choice
 from pairgossip.cli.console import tell, with_options
 from pairgossip.cli.options import STATISTIC, Classes, Positive
 from pairgossip.errors import InputError
-from pairgossip.text import format_rows, join_names
+from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.arrays import FloatArray
+    from pairgossip.arrays import FloatArray, IntArray
+    from pairgossip.rows.places import Numbering
     from pairgossip.tables import Table
 
 
@@ -69,6 +70,7 @@ class RowOptions:
         texts = _read_entries(tables, label)
         if self.positive is not None:
             names = self._order_classes([text for table in tables for text in table.text(label)])
+        names = names or _read_order(tables, label)
         if names is None:
             return texts, None
         if not isinstance(texts, list) and not all(map(_is_numeral, names)):
@@ -76,8 +78,7 @@ class RowOptions:
         elif not isinstance(texts, list):  # 2 and 2.0 are the same
             names = [float(name) for name in names]
         owner = f"Column '{label}'{f' of {tables[0].path}' if len(tables) == 1 else ''} holds"
-        places = _places(tables)
-        codes = code_labels(texts, names, owner, lambda rows: format_places(places, rows))
+        codes = code_labels(texts, names, owner, _places(tables).describe)
         return codes, tuple(names)
 
     def _order_classes(self, texts: Sequence[str]) -> list[Any]:
@@ -115,6 +116,24 @@ class PairOptions(RowOptions):
     """Column of strata: only pairs of rows from two different strata count."""
 
 
+class Places(NamedTuple):
+    """Where rows are: in one file, or in several."""
+
+    parts: list[tuple[str, IntArray, Numbering]]
+    """The name of every file, and the numbers of its rows."""
+
+    def describe(self, rows: Sequence[int]) -> str:
+        """Name rows of files: "lines 3 and 17 of cork.csv and line 2 of derry.csv"."""
+        named, start = [], 0
+        for name, lines, numbering in self.parts:
+            numbers = [lines[row - start] for row in rows if 0 <= row - start < len(lines)]
+            place = f" of {name}" if len(self.parts) > 1 else ""
+            if numbers:
+                named.append(f"{numbering.name(numbers)}{place}")
+            start += len(lines)
+        return join_names(named)
+
+
 class Observations(NamedTuple):
     """One observation per row of a file, or of several."""
 
@@ -128,8 +147,8 @@ class Observations(NamedTuple):
     """The site of every row, as numbers or text; None unless asked for."""
     group_by: str | None = None
     """The column that says the sites; None where they are files."""
-    places: Sequence[tuple[str, int]] = ()
-    """The file of every row, and the line on which it begins; of one file, without its name."""
+    places: Places = Places([])
+    """Where the rows are."""
     classes: tuple[Any, ...] | None = None
     """The declared classes, whose codes the labels are."""
     dropped: int = 0
@@ -177,17 +196,6 @@ class Observations(NamedTuple):
         if self.groups is not None:
             label += f"; sites: {self.group_by or 'one per file'}"
         return f"{number}: {list_columns(self.columns)}{label}"
-
-
-def format_places(places: Sequence[tuple[str, int]], rows: Sequence[int]) -> str:
-    """Name lines of files: "lines 3 and 17 of cork.csv and line 2 of derry.csv"."""
-    by_file: dict[str, list[int]] = {}
-    for row in rows:
-        file, line = places[row]
-        by_file.setdefault(file, []).append(line)
-    return join_names(
-        [f"{format_rows(lines, 'line')}{file and f' of {file}'}" for file, lines in by_file.items()]
-    )
 
 
 def _is_numeral(text: str) -> bool:
@@ -253,6 +261,13 @@ def read_observations(
     )
 
 
+def _read_order(tables: Sequence[Table], name: str) -> list[str] | None:
+    """Return the classes of a column from the lowest to the highest, if all files say the same."""
+    columns = [table.ordered(name) for table in tables]
+    orders = [None if one is None else [*map(str, one.categories)] for one in columns]
+    return orders[0] if all(order == orders[0] for order in orders) else None
+
+
 def _read_entries(tables: Sequence[Table], name: str) -> Any:
     """Return a column of all files: an array of numbers if all entries are, else a list of text."""
     if all(table.holds_numbers(name) for table in tables):
@@ -287,7 +302,7 @@ def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[s
 def _refuse_rows(tables: Sequence[Table], wrong: Any, problem: str) -> None:
     rows = [row for row, is_wrong in enumerate(wrong) if is_wrong]
     if rows:
-        places = format_places(_places(tables), rows)
+        places = _places(tables).describe(rows)
         raise InputError(f"{problem}, in {places}: correct them, or leave these rows out.")
 
 
@@ -336,9 +351,8 @@ def repeat_sites(sites: list[str] | None, parts: Sequence[Sequence[Any] | FloatA
     return None if sites is None else np.repeat(sites, [len(part) for part in parts])
 
 
-def _places(tables: Sequence[Table]) -> list[tuple[str, int]]:
-    names = [table.path.name for table in tables] if len(tables) > 1 else [""]
-    return [(name, line) for name, table in zip(names, tables, strict=True) for line in table.lines]
+def _places(tables: Sequence[Table]) -> Places:
+    return Places([(table.path.name, table.lines, table.file.numbering) for table in tables])
 
 
 def _check_same_columns(tables: Sequence[Table]) -> None:
@@ -368,10 +382,9 @@ def _keep_complete(
     dropped, count = sum(map(len, gaps)), sum(map(len, tables))
     if not dropped:
         return list(tables), 0
-    places = _places(tables)
     starts = itertools.accumulate(map(len, tables), initial=0)
     lost = [start + row for start, rows in zip(starts, gaps, strict=False) for row in rows]
-    tell(f"Warning: {rows_dropped(dropped, count, format_places(places, lost))}")
+    tell(f"Warning: {rows_dropped(dropped, count, _places(tables).describe(lost))}")
     empty = next((t for t, rows in zip(tables, gaps, strict=True) if len(rows) == len(t)), None)
     if empty is not None:
         raise InputError(f"All rows of {empty.path} have missing entries: leave the file out.")
@@ -420,10 +433,10 @@ def _check_unnamed(
     likely = [name for name in names if table.resembles_numbers(name)]
     if not likely:
         raise no_numbers(table, names)
-    bad = next(filter(None, map(table.first_bad_cell, likely)), None)
+    bad = next(filter(None, map(table.describe_first_bad, likely)), "")
     raise InputError(
         f"{table.path} has {len(names)} columns{others and f' besides {others}'}: choose with "
-        f"--column, one or several of {list_columns(names)}{'' if bad is None else f'; {bad}'}."
+        f"--column, one or several of {list_columns(names)}{bad and f'; {bad}'}."
     )
 
 

@@ -157,8 +157,6 @@ class PrivacyOptions:
 
 def _check_values(declared: RandomizedResponse, observations: Observations) -> None:
     """Raise `InputError` for values outside of the ranges; labels are of the declared classes."""
-    from pairgossip.cli.data.observations import format_places
-
     table = observations.values.reshape(-1, len(observations.columns))
     complaints = []
     for name, values, column in zip(observations.columns, table.T, declared.columns, strict=True):
@@ -166,7 +164,7 @@ def _check_values(declared: RandomizedResponse, observations: Observations) -> N
         if outside:
             complaints.append(
                 f"{format_count(len(outside), 'value')} of column '{name}' outside {column.domain} "
-                f"({format_places(observations.places, outside)})"
+                f"({observations.places.describe(outside)})"
             )
     if complaints:
         raise InputError(

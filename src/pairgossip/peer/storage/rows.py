@@ -22,7 +22,7 @@ from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
-from pairgossip.text import format_count, format_rows
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.folder import OperatorSettings
@@ -176,8 +176,9 @@ def _refuse_unshown(table: Table, names: Sequence[str], numbers: Sequence[str]) 
     for name in numbers:
         bad = table.bad_lines(name)
         if bad:
+            lines = table.file.numbering.name(bad)
             raise InputError(
-                f"Column '{name}' of {table.path}, {format_rows(bad, 'line')}, is not a number "
+                f"Column '{name}' of {table.path}, {lines}, is not a number "
                 "(the entry is private, so it is not shown): correct it."
             )
 
@@ -188,7 +189,7 @@ def _with_codes(table: Table, spec: Spec, name: str, words: Sequence[str]) -> Ta
         table.text(name),
         words,
         f"Column '{name}' of {table.path} holds",
-        lambda rows: format_rows([table.lines[row] for row in rows], "line"),
+        table.describe,
         is_private=spec.privacy is not None,
         what={spec.by: "groups", spec.within: "strata"}.get(name, "classes"),
     )
@@ -237,11 +238,11 @@ def read_copy(path: Path, spec: Spec) -> Rows:
 
 def _check_inside(table: Table, name: str, is_inside: BoolArray, allowed: str, remedy: str) -> None:
     """Raise `InputError` if a column has values outside what is allowed."""
-    lines = [table.lines[row] for row in np.flatnonzero(~is_inside)]
-    if lines:
+    rows = np.flatnonzero(~is_inside)
+    if len(rows):
         raise InputError(
-            f"Column '{name}' of {table.path} has {format_count(len(lines), 'value')} outside "
-            f"{allowed}, in {format_rows(lines, 'line')}: correct the file, or agree on {remedy}."
+            f"Column '{name}' of {table.path} has {format_count(len(rows), 'value')} outside "
+            f"{allowed}, in {table.describe(rows)}: correct the file, or agree on {remedy}."
         )
 
 

@@ -106,6 +106,8 @@ def _data_lines(settings: Settings, rows: Observations) -> list[str]:
         return [_TWO_NORMALS_CODE.format(rows=rows.of)]
     if settings.data in CATALOG:
         return [f"data = pg.datasets.{CATALOG[settings.data].__name__}()"]
+    if rows.delimiter is None:
+        return [f"data = pd.read_parquet({_text(rows.file)})"]
     sep = "" if rows.delimiter == "," else f", sep={_text(rows.delimiter)}"
     return [f"data = pd.read_csv({_text(rows.file)}{sep}, skipinitialspace=True)"]
 

@@ -80,8 +80,8 @@ class Observations(NamedTuple):
     """How many rows the data has, of which these may be a part."""
     file: str = ""
     """The name of the uploaded file, if it is one."""
-    delimiter: str = ","
-    """What separates the fields of the file."""
+    delimiter: str | None = ","
+    """What separates the fields of the file; None for a file of Parquet."""
 
 
 class Uploads:

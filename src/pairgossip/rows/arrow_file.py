@@ -1,0 +1,166 @@
+"""A file whose columns have types, such as Parquet's: numbers are numbers, and text is text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.rows.columns import Ordered, is_missing, is_number, read_numbers, refuse_unnamed
+from pairgossip.rows.csv_lines import column_name
+from pairgossip.rows.names import Names
+from pairgossip.rows.places import ROWS
+
+
+class ArrowFile:
+    """The rows of a file of Parquet or Arrow, of a folder of them, or of a query's answer.
+
+    A column is read when it is asked for. Rows are counted from 0, as other programs do.
+    """
+
+    numbering, delimiter = ROWS, None
+
+    def __init__(
+        self,
+        file: Path,
+        names: Sequence[str],
+        load: Callable[[Sequence[int]], Sequence[Any]],
+    ) -> None:
+        """Keep how columns are read.
+
+        Parameters
+        ----------
+        file
+            What messages call the file.
+        names, load
+            The names of all columns, and a function that returns those at given places.
+        """
+        self.file, self.header = file, tuple(names)
+        self._read_columns = load
+        self._columns: dict[str, Any] = {}
+        self._floats: dict[str, FloatArray | None] = {}
+        self._texts: dict[str, Names] = {}
+        repeated = next((name for name in names if self.header.count(name) > 1), None)
+        if repeated is not None:
+            raise InputError(f"{file} has two columns named '{repeated}': rename one of them.")
+        if not names:
+            raise InputError(f"{file} has no columns: it needs one at least.")
+
+    def read(self, columns: Collection[str] | None = None) -> Self:
+        """Read these columns together; by default each will be read when it is asked for."""
+        self.load(self.header[:1] if columns is None else columns)
+        if not len(self):
+            raise InputError(f"{self.file} has no rows: it needs some.")
+        return self
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def floats(self, name: str) -> FloatArray | None:
+        """Return a column of numbers, NaN for what is missing; None for other columns."""
+        if name not in self._floats:
+            self._floats[name] = self._find_floats(self._column(name), name)
+        return self._floats[name]
+
+    def _find_floats(self, column: Any, name: str) -> FloatArray | None:
+        first = _first_entry(column)
+        if first is not None and not is_number(first):
+            return None
+        with suppress(InputError):
+            return read_numbers(column, self._owner(name))
+        return None
+
+    def load(self, names: Collection[str]) -> None:
+        """Read columns together that will be asked for one by one."""
+        unread = [name for name in dict.fromkeys(names) if name not in self._columns]
+        if unread:
+            columns = self._read_columns([self.header.index(name) for name in unread])
+            self._columns |= dict(zip(unread, columns, strict=True))
+
+    def has_text(self, name: str) -> bool:
+        """Tell whether a column was read as text already."""
+        return name in self._texts
+
+    def texts(self, names: Collection[str]) -> dict[str, Names]:
+        """Return columns as text, whatever they hold."""
+        self.load(names)
+        for name in names:
+            if name not in self._texts:
+                self._texts[name] = _code_entries(self._columns[name])
+        return {name: self._texts[name] for name in names}
+
+    def lines(self) -> IntArray:
+        """Return the number of every row."""
+        return np.arange(len(self))
+
+    @staticmethod
+    def is_gap(entry: Any) -> bool:
+        """Tell whether an entry is missing; text that says so is text."""
+        return entry is None
+
+    @staticmethod
+    def parse_number(_: Any) -> None:
+        """Return None: a numeral in a column of text is text."""
+
+    def explain(self, name: str) -> InputError | None:
+        """Return why a column holds no numbers; None if it does."""
+        column, owner = self._column(name), self._owner(name)
+        if isinstance(_first_entry(column), str):
+            return InputError(
+                f"{owner} holds text, not numbers: choose columns of numbers, and give classes as "
+                "labels."
+            )
+        try:
+            read_numbers(column, owner)
+        except InputError as problem:
+            return problem
+        return None
+
+    def refuse_unnamed(self, name: str) -> None:
+        """Raise `InputError` for a column whose entries name no class, site or stratum."""
+        refuse_unnamed(self._column(name), self._owner(name))
+
+    def ordered(self, name: str) -> Ordered | None:
+        """Return a column of classes that have an order; None for others."""
+        column = self._column(name)
+        return column if isinstance(column, Ordered) else None
+
+    def _owner(self, name: str) -> str:
+        return f"Column '{column_name(name)}' of {self.file}"
+
+    def _column(self, name: str) -> Any:
+        self.load([name])
+        return self._columns[name]
+
+
+def _first_entry(column: Any) -> Any:
+    """Return the first entry of a column that is not missing; None if there is none."""
+    entries = column.categories if isinstance(column, Ordered) else column
+    return next((entry for entry in entries if not is_missing(entry)), None)
+
+
+def _code_entries(column: Any) -> Names:
+    """Return a column as text, None for what is missing."""
+    array = np.asarray(column)
+    if array.dtype.kind in "mM":
+        array = np.array([None if one == "NaT" else one for one in array.astype(str)], object)
+    entries = [None if is_missing(entry) else entry for entry in array.tolist()]
+    if not all(isinstance(entry, Hashable) for entry in entries):
+        entries = [None if entry is None else str(entry) for entry in entries]
+    codes = {entry: code for code, entry in enumerate(dict.fromkeys(entries))}
+    coded = np.fromiter(map(codes.__getitem__, entries), np.int32, len(entries))
+    return Names(coded, [None if entry is None else _write(entry) for entry in codes])
+
+
+def _write(entry: Any) -> str:
+    """Write an entry; numbers in full, 1.0 as 1."""
+    if not is_number(entry):
+        return str(entry)
+    number = Decimal(str(+entry))
+    return f"{number.normalize():f}" if number.is_finite() else str(entry)

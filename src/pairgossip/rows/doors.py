@@ -1,0 +1,55 @@
+"""The kinds of files that hold a table, told apart by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from pairgossip.errors import InputError
+from pairgossip.files import unreadable
+from pairgossip.rows.arrow_file import ArrowFile
+from pairgossip.rows.csv_file import open_csv
+from pairgossip.rows.table_file import TableFile
+
+_ARROW = (".parquet", ".arrow", ".feather")
+
+
+def open_table(path: str | PathLike[str], delimiter: str | None = None) -> TableFile:
+    """Open a file or folder that holds a table, by its name; the path "-" is standard input.
+
+    Files of Parquet and Arrow, and folders of Parquet, have types; any other file is CSV, plain or
+    compressed by gzip.
+    """
+    place = Path(path)
+    if place.is_dir() or place.suffix.lower() in _ARROW:
+        from pairgossip.rows.arrow import read_path
+
+        names, load = read_path(place)
+        return ArrowFile(place, names, _read_unchanged(place, load))
+    return open_csv(place, delimiter)
+
+
+def _read_unchanged(
+    place: Path, load: Callable[[Sequence[int]], Sequence[Any]]
+) -> Callable[[Sequence[int]], Sequence[Any]]:
+    """Return a function that reads columns while a file, or those of a folder, stay the same."""
+    first = _stamp(place)
+
+    def read(places: Sequence[int]) -> Sequence[Any]:
+        columns = load(places)
+        if _stamp(place) != first:
+            raise InputError(f"{place} changed while it was being read: read it again.")
+        return columns
+
+    return read
+
+
+def _stamp(place: Path) -> list[tuple[int, int, int]]:
+    files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
+    try:
+        states = [file.stat() for file in files]
+    except OSError as problem:
+        raise unreadable(place, problem) from None
+    return [(state.st_size, state.st_mtime_ns, state.st_ino) for state in states]
