@@ -229,9 +229,24 @@ def test_counts_are_hidden_after_they_are_added_up(kernel: str, least: int) -> N
 
 def test_hiding_counts_says_which_rows_are_left_out() -> None:
     x, by = np.linspace(0, 1, 12), np.array(["f"] * 10 + ["m"] * 2)
-    summary = pg.summarize(x, "gini", cells=CELLS, by=by)
+    summary = pg.summarize(x, "gini", cells=CELLS, by=by, groups=["f", "m"])
     with pytest.warns(RowsDropped, match="Left out 2 of 12 rows: fewer than 5 have the same class"):
         assert summary.hide(5).rows == 10
+
+
+@pytest.mark.parametrize("lacking", ["cells", "classes", "groups", "strata"])
+def test_what_follows_from_rows_is_not_hidden(lacking: str) -> None:
+    rows = Rows(8, 50, "auc")
+    listed: dict[str, Any] = {"groups": [0, 1], "strata": [0, 1, 2], "classes": [0, 1]}
+    listed["cells"] = CELLS
+    given: dict[str, Any] = rows.take(np.ones(50, bool), "by", "within") | {"kernel": "auc"}
+    follows = pg.summarize(**given, **{**listed, lacking: None})
+    summaries = [follows, pg.Summary.from_bytes(follows.to_bytes()), follows.select("1")]
+    if lacking != "cells":
+        summaries.append(pg.summarize(**given, **listed) + follows)
+    for summary in summaries:
+        with pytest.raises(InputError, match="follow from the rows tell about them"):
+            summary.hide(3)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

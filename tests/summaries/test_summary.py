@@ -309,6 +309,7 @@ def test_parts_with_some_of_the_classes_add_up() -> None:
         {"counts": 2},
         {"counts": 1 << 62},
         {"cells": [["Even", 0, 1, 4096], ["Even", 0, 1, 4096]]},
+        {"cells": []},
     ],
 )
 def test_bytes_that_no_rows_have_are_refused(change: dict[str, Any]) -> None:
@@ -320,6 +321,20 @@ def test_bytes_that_no_rows_have_are_refused(change: dict[str, Any]) -> None:
         change = {"counts": counts.tobytes()}
     with pytest.raises(pg.InputError, match="do not fit its cells"):
         pg.Summary.from_bytes(msgspec.msgpack.encode(table | change))
+
+
+@pytest.mark.parametrize("reading", ["spearman", "auc-difference"])
+def test_readings_of_two_columns_do_not_take_labels_for_one(reading: str) -> None:
+    summary = pg.summarize(X, "auc", labels=LABEL, cells=c.Even(-8, 8, 16))
+    with pytest.raises(pg.InputError, match=f"'{reading}' takes 2 columns, which this summary"):
+        summary.answer(0.95, reading)
+
+
+@pytest.mark.parametrize("reading", ["trimmed-mean-0.4", "winsorized-mean-0.4"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_means_of_which_one_row_is_left_have_no_interval(reading: str, rows: int) -> None:
+    answer = pg.summarize(np.arange(1.0, rows + 1), reading, cells=c.Whole(0, 4)).answer()
+    assert answer.value == (rows + 1) / 2 and np.isnan([answer.low, answer.high]).all()
 
 
 def test_columns_that_are_counted_apart() -> None:

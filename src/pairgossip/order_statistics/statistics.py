@@ -186,7 +186,7 @@ class _Cut:
         """Return the error, and the interval by Student's t."""
         value, error = self.value(sample), self.error(sample)
         left = float(np.min(sample.size - 2 * self._cut(sample)))
-        half = t_quantile(level, left - 1) * error
+        half = (t_quantile(level, left - 1) if left > 1 else np.nan) * error
         return Sampling(error, value - half, value + half)
 
 

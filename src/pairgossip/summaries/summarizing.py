@@ -160,10 +160,20 @@ class _SummarizeRequest(SummarizeArguments):
             has_events=has_events,
             positive=named,
             least_cell=1,
+            follows_rows=self._follows(has_labels=has_classes and not has_events),
             **{name: values for name, (values, _) in factors.items()},
         )
         counted = empty.with_rows(np.column_stack([table, *(one for _, one in factors.values())]))
         return counted.hide(self.least_cell)
+
+    def _follows(self, *, has_labels: bool) -> bool:
+        """Return whether cells, classes, groups or strata follow from the rows."""
+        cells = self.cells if isinstance(self.cells, list | tuple) else [self.cells]
+        given = [(has_labels, self.classes), (self.by is not None, self.groups)]
+        given.append((self.within is not None, self.strata))
+        return any(is_there and values is None for is_there, values in given) or any(
+            one is None or isinstance(one, Quantiles) for one in cells
+        )
 
     def _find_factors(
         self, rows: Mapping[str, Any], count: int

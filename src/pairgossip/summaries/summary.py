@@ -73,6 +73,8 @@ class Summary:
         which pairs are compared; None without.
     weights
         How often rows may count, from the least on; None if all count once.
+    follows_rows
+        Whether cells, classes, groups or strata were not given, so that they tell about the rows.
     counts
         Whole numbers, by class, group, stratum, weight and cell; with a larger ``least_cell``, by
         block instead of by cell. Columns that are counted apart follow one another.
@@ -89,6 +91,7 @@ class Summary:
     groups: tuple[str, ...] | None = None
     strata: tuple[str, ...] | None = None
     weights: tuple[int, ...] | None = None
+    follows_rows: bool = False
 
     @property
     def rows(self) -> int:
@@ -104,12 +107,13 @@ class Summary:
             self, other = self._with_weights(weights), other._with_weights(weights)
         for name in _HEAD:
             own, others = getattr(self, name), getattr(other, name)
-            if own != others:
+            if own != others and name != "follows_rows":
                 raise InputError(
                     f"Summaries add up only with the same {name}, but one has {own} and the other "
                     f"{others}: summarize both with the same arguments."
                 )
-        return replace(self, counts=self.counts + other.counts)
+        follows = self.follows_rows or other.follows_rows
+        return replace(self, counts=self.counts + other.counts, follows_rows=follows)
 
     def _with_weights(self, weights: tuple[int, ...]) -> Self:
         """Return the summary with more weights, which no rows have."""
@@ -147,7 +151,7 @@ class Summary:
     def to_bytes(self) -> bytes:
         """Return the summary as bytes: their number follows from the cells, not from the rows."""
         head = {name: getattr(self, name) for name in _HEAD}
-        head = {name: one for name, one in head.items() if one is not None or name not in _LATER}
+        head = {name: one for name, one in head.items() if one or name not in _LATER}
         head["cells"] = [[type(one).__name__, *one.numbers] for one in self.cells]
         counts = self.counts.astype("<i8")
         whole = {"version": _VERSION, **head, "shape": counts.shape, "counts": counts.tobytes()}
@@ -179,6 +183,7 @@ class Summary:
         numbers, least = self.counts[self.counts != 0], self.least_cell
         if not (
             (least == 1 or least >= LEAST_BLOCK)
+            and self.cells
             and all(_are_different(getattr(self, name)) for name in _FACTORS)
             and all(one.isprintable() for one in (*(self.groups or ()), *(self.strata or ())))
             and all(one < other for one, other in pairwise(self.classes or ()))
@@ -210,7 +215,8 @@ class Summary:
         """Return the summary for others to see: every count is 0 or at least ``least_cell``.
 
         Rows are counted in blocks of cells of a public tree, as `summarize` does if it is told so
-        at once. Combinations of class, group, stratum and weight with fewer rows are left out.
+        at once. Combinations of class, group, stratum and weight with fewer rows are left out. Hide
+        the same rows once: two summaries in other blocks tell their difference.
 
         Examples
         --------
@@ -226,6 +232,11 @@ class Summary:
             raise InputError(
                 f"These counts are hidden in blocks of {self.least_cell} rows or more already: "
                 "summarize the rows again for other blocks."
+            )
+        if self.follows_rows:
+            raise InputError(
+                "Cells, classes, groups and strata that follow from the rows tell about them: "
+                "summarize the rows with cells=, classes=, groups= and strata= to hide them."
             )
         every = self if self.weights is None else self._with_weights(ALL_WEIGHTS)
         parts = zip(every.layout.tables, every.layout.split(every.counts), strict=True)
@@ -395,8 +406,10 @@ class Summary:
         count = len(self.cells)
         if is_open and column is None:
             return list(range(count))
-        has_label = self.classes is not None and not self.has_events
-        is_graded = len(takes) == 2 and count == 1 and has_label  # the label is the second column
+        has_one = count == 1 and self.classes is not None and not self.has_events
+        is_kernel = not isinstance(measure, OrderQuestion)  # the label may be its second column
+        takes_grades = is_kernel and name_columns(measure)[-1] not in OF_CLASSES
+        is_graded = len(takes) == 2 and has_one and takes_grades
         if len(takes) > count and not is_graded:
             raise self._refuse(measure, f"{len(takes)} columns")
         if len(takes) == 1 and (count > 1 or column is not None):
@@ -479,9 +492,9 @@ class Summary:
 
 _HEAD = tuple(each.name for each in fields(Summary) if each.name != "counts")
 """All that a summary is beside its counts."""
-_LATER = ("groups", "strata", "weights")
+_LATER = ("groups", "strata", "weights", "follows_rows")
 """Attributes that bytes hold only where there are any."""
-_FACTORS = ("classes", *_LATER)
+_FACTORS = ("classes", "groups", "strata", "weights")
 """Attributes that list the values of a factor, in the order of their axes."""
 
 
@@ -501,6 +514,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     groups: tuple[str, ...] | None = None
     strata: tuple[str, ...] | None = None
     weights: tuple[int, ...] | None = None
+    follows_rows: bool = False
 
 
 def check_least_cell(least: Any) -> int:
