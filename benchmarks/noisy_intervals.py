@@ -37,11 +37,11 @@ from benchmarks.blocks import add_options, do_all
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import (
-    StatisticsProgram,
     cells_of,
     explain_no_interval,
     noise_law,

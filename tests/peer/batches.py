@@ -19,9 +19,9 @@ from pairgossip.peer.protocol.messages import FIRST_GENERATION, Contribution, de
 from pairgossip.peer.protocol.program import LEAST_MEMBERS, Program
 from pairgossip.peer.protocol.state import Released, SumsState
 from pairgossip.peer.spec.spec import Spec, parse_spec
-from pairgossip.peer.sums.batches import read_table
+from pairgossip.peer.sums.batches import StatisticsProgram, read_table
 from pairgossip.peer.sums.programs import Generation
-from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of
+from pairgossip.peer.sums.statistics import cells_of
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, name_of
 from tests.peer.schedules import BAD, GOOD, draw_faults, draw_graph, plan_evictions

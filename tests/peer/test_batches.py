@@ -18,9 +18,9 @@ from pairgossip.peer.protocol.messages import encode, with_signature
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Words
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import Counted, Released, SumsAction
-from pairgossip.peer.sums.batches import digest_table
+from pairgossip.peer.sums.batches import StatisticsProgram, digest_table
 from pairgossip.peer.sums.programs import Generation
-from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of
+from pairgossip.peer.sums.statistics import cells_of
 from tests.peer.audit import Violated
 from tests.peer.batches import (
     SALT,

@@ -23,8 +23,8 @@ from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program, W
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import Send
 from pairgossip.peer.protocol.summation import Halt
+from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.programs import Generation
-from pairgossip.peer.sums.statistics import StatisticsProgram
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, name_of
 from tests.peer.sums import Powers, make_world, update_in_first_sum

@@ -196,11 +196,10 @@ def test_the_brackets_of_orders_hold_the_truth(table: FloatArray, bins: int) -> 
 def check_bracket(pairs: Pairs, recipe: Recipe) -> None:
     sketch, mean = fitted(pairs, recipe)
     truth = pairs.exact()
-    if not isinstance(sketch, BracketingSketch):  # few numbers: exact
+    assert isinstance(sketch, BracketingSketch)
+    if (ends := sketch.bracket(mean)) is None:  # few numbers: exact
         assert float(sketch.readout(mean)) == pytest.approx(truth, rel=1e-9, abs=1e-9)
         return
-    ends = sketch.bracket(mean)
-    assert ends is not None
     low, high = ends
     assert low <= truth <= high
     assert low - 1e-12 <= float(sketch.readout(mean)) <= high + 1e-12

@@ -170,7 +170,7 @@ def bound_monotone(statistic, blocks: Blocks) -> Ends:  # type: ignore[no-untype
     if not blocks.by_class.sum(axis=-1).min() > 0:
         return UNKNOWN
     low, high = (float(statistic.value(place_rows(blocks, is_low=side))) for side in (True, False))
-    return widen(low, high, float(np.abs(blocks.cell_ends).max()))
+    return widen(low, high, float(np.abs(blocks.axes[0].ends).max()))
 
 
 def _monotone(statistic, value: Callable[[Array, str], float], classes: int = 1) -> Case:  # type: ignore[no-untyped-def]

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.results import Result
-from pairgossip.peer.sums.statistics import StatisticsProgram, cells_of
+from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.bounds import Blocks
 from pairgossip.summaries.readings import place_points

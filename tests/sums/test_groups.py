@@ -14,10 +14,10 @@ from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.canonical_text import restore_spec
 from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.storage.rows import read_copy, read_rows, rows_text
+from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.plausibility import check_sums
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.statistics import (
-    StatisticsProgram,
     cells_of,
     count_combinations,
     summary_of,

@@ -12,15 +12,15 @@ from pairgossip.kernels import AnyKernel, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
 from pairgossip.sketches.scores import AucPair, AucTable, JointAucPair
 from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
-from pairgossip.summaries.axes import Axis, Grid, Labels, check_range, flooded_rows, lay_bins
+from pairgossip.summaries.axes import Axis, Labels, check_range, flooded_rows, lay_bins
 from pairgossip.summaries.layouts import OF_ONE_COLUMN, OF_SCORES, formulas
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
-class Gini(PointSketch):
-    """The mean of |x - y| of numbers of which few are different: exact."""
+class GiniBins(PointSketch):
+    """The mean of |x - y| from counts, sums and squares per bin; exact where a bin is a number."""
 
     axis: Axis
     n: float
@@ -28,21 +28,24 @@ class Gini(PointSketch):
     kernel: AnyKernel
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Return a 1 in the place of each number; of bins, powers of the offset in its bin."""
+        """Return powers of each number's offset in its bin."""
         return self.axis.features(rows)
 
     def averages(self, mean: FloatArray) -> FloatArray:
         """Return mean differences and means of the column, as the kernel has them."""
-        return self.select({GINI: self.difference(mean), MIDPOINT: self.middle(mean)})
+        share, offset, _ = self._parts(mean)
+        middle = share @ self.axis.middles + offset @ self.axis.widths
+        return self.select({GINI: self.difference(mean), MIDPOINT: middle})
 
     def difference(self, mean: FloatArray) -> FloatArray:
         """Return the mean difference."""
-        differences = np.abs(np.subtract.outer(self.axis.points, self.axis.points))
-        return self.scale * np.einsum("...i,ij,...j->...", mean, differences, mean)
-
-    def middle(self, mean: FloatArray) -> FloatArray:
-        """Return the mean of the column."""
-        return mean @ self.axis.points
+        share, deviation = np.maximum(self._parts(mean)[0], 0.0), self._deviations(mean)
+        # Of k numbers drawn evenly from a bin, the mean difference is on average about this part
+        # of their standard deviation, own pairs counted; of two it is exactly this part.
+        in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / (share * self.n + 2))
+        in_bin *= self.axis.widths
+        near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
+        return np.clip(near, *self._ends(mean))
 
     def points(self, mean: FloatArray) -> Points:
         """Return the points of the axis, three for the mean and variance of a bin."""
@@ -54,31 +57,10 @@ class Gini(PointSketch):
         own = {GINI: np.zeros(len(places)), MIDPOINT: 2 * places}
         return Points(weights, self.select(known), self.select(own))
 
-
-@dataclass(frozen=True)
-class GiniBins(Gini):
-    """The mean of |x - y| from counts, sums and squares per bin."""
-
-    axis: Grid
-
-    def difference(self, mean: FloatArray) -> FloatArray:
-        """Return the mean difference."""
-        share, deviation = self._shares(mean), self._deviations(mean)
-        # Of k numbers drawn evenly from a bin, the mean difference is on average about this part
-        # of their standard deviation, own pairs counted; of two it is exactly this part.
-        in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / (share * self.n + 2))
-        in_bin *= self.axis.widths
-        near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
-        return np.clip(near, *self._ends(mean))
-
-    def middle(self, mean: FloatArray) -> FloatArray:
-        """Return the mean of the column."""
-        parts = self._parts(mean)
-        return np.asarray(parts[..., 0] @ self.axis.middles + parts[..., 1] @ self.axis.widths)
-
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Return the interval that holds the mean difference, whatever the rows in each bin."""
-        return self._ends(mean) if isinstance(self.kernel, Kernel) else None
+        is_open = isinstance(self.kernel, Kernel) and not self.axis.ties_known
+        return self._ends(mean) if is_open else None
 
     def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the mean difference.
@@ -87,42 +69,42 @@ class GiniBins(Gini):
         2 v / w, because |t| >= t^2 / w, and at most 2 sqrt(v / 3) (Glasser 1962), and at most that
         of numbers at the two ends.
         """
-        share, deviation, widths = self._shares(mean), self._deviations(mean), self.axis.widths
-        offset = self._parts(mean)[..., 1] / np.maximum(share, _TINY)
+        share, offset, _ = self._parts(mean)
+        share, deviation, widths = np.maximum(share, 0.0), self._deviations(mean), self.axis.widths
+        offset = offset / np.maximum(share, _TINY)
         ends = 2 * np.maximum(0.25 - offset**2, 0.0)
         least = (share**2 * 2 * deviation**2 * widths).sum(axis=-1)
         # A small variance may be lost when the features of n rows are added up one by one.
         lost = (64 + self.n) * _EPSILON
         rounded = np.sqrt(deviation**2 + lost)
         most = (share**2 * np.minimum(2 / np.sqrt(3) * rounded, ends + lost) * widths).sum(axis=-1)
-        across, rounding = self._across(mean), lost * np.abs(self.axis.edges).max()
+        across, rounding = self._across(mean), lost * np.abs(self.axis.places).max()
         return (
             self.scale * np.maximum(across + least - rounding, 0.0),
             self.scale * (across + most + rounding),
         )
 
-    def _shares(self, mean: FloatArray) -> FloatArray:
-        return np.maximum(self._parts(mean)[..., 0], 0.0)
-
     def _across(self, mean: FloatArray) -> FloatArray:
         """Return the part of pairs in different bins, which is exact."""
-        parts = self._parts(mean)
-        share = parts[..., 0]
+        share, offset, _ = self._parts(mean)
         # From the lowest edge on: differences stay the same, and far from zero no digits are lost.
-        middles = self.axis.middles - self.axis.edges[0]
-        sums = middles * share + self.axis.widths * parts[..., 1]
+        middles = self.axis.middles - self.axis.places[0]
+        sums = middles * share + self.axis.widths * offset
         below, sums_below = np.cumsum(share, axis=-1) - share, np.cumsum(sums, axis=-1) - sums
         return 2 * (sums * below - share * sums_below).sum(axis=-1)
 
     def _deviations(self, mean: FloatArray) -> FloatArray:
         """Return the standard deviations in the bins, as parts of their widths."""
-        parts = self._parts(mean)
-        share = np.maximum(parts[..., 0], _TINY)
-        variance = parts[..., 2] / share - (parts[..., 1] / share) ** 2
+        share, offset, square = self._parts(mean)
+        share = np.maximum(share, _TINY)
+        variance = square / share - (offset / share) ** 2
         return np.sqrt(np.clip(variance, 0.0, 0.25))
 
-    def _parts(self, mean: FloatArray) -> FloatArray:
-        return mean.reshape(*mean.shape[:-1], self.axis.bins, 3)
+    def _parts(self, mean: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the share, the sum of offsets and that of their squares, of every bin."""
+        if self.axis.ties_known:
+            return mean, np.zeros_like(mean), np.zeros_like(mean)
+        return mean[..., 0::3], mean[..., 1::3], mean[..., 2::3]
 
 
 @dataclass(frozen=True)
@@ -158,8 +140,6 @@ class Bins:
         check_kernel(self, kernel, OF_ONE_COLUMN, OF_SCORES)
         if set(formulas(kernel)) <= OF_ONE_COLUMN:
             axis = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins, powers=2)
-            if isinstance(axis, Labels):
-                return Gini(axis, n, scale, kernel)
             return GiniBins(axis, n, scale, kernel)
         classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
         axes = [lay_bins(column, self.bins, self.range, 2 * self.bins) for column in columns]
@@ -171,7 +151,7 @@ class Bins:
         return JointAucPair(kernel, tables, tuple(map(self._coarser, axes, columns)))
 
     def _coarser(self, bins: Axis, column: FloatArray) -> Axis:
-        if isinstance(bins, Labels):
+        if bins.ties_known:
             return bins
         return lay_bins(column, max(self.bins // 2, 1), self.range, 0, powers=2)
 

@@ -108,7 +108,7 @@ class OrderTable(Table, PointSketch):
         """Return how many rows count as tied with each other, in either column."""
         cells = self.cells(mean)
         first, second = cells[..., self.y.counts].sum(-1), cells[..., self.x.counts, :].sum(-2)
-        return self.n * self.x.tied_shares(first), self.n * self.y.tied_shares(second)
+        return self.n * self.x.part_shares(first), self.n * self.y.part_shares(second)
 
     @property
     def ties_known(self) -> bool:

@@ -24,15 +24,6 @@ class AucTable(OrderTable):
         is_asked = formulas(self.kernel) == (AUC_ORDERED, AUC_COMPARED)
         return is_asked and isinstance(self.kernel, Ratio)
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        if not self._is_auc:
-            return super().readout(mean)
-        cells = self.cells(mean)
-        compared = self._compared(cells)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(compared > 0, (1 + self.agreement(cells) / compared) / 2, np.nan)
-
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Return an interval that holds the AUC."""
         return self._ends(mean) if self._is_auc else None

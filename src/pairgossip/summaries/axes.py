@@ -29,7 +29,7 @@ One stands for a bin of one number. Two points spread as numbers do that are eve
 three as the mean square says.
 """
 
-PARTS = 4
+_PARTS = 4
 """Into how many cells a bin is cut, within which rows count as spread evenly."""
 
 Range = tuple[float, float]
@@ -71,11 +71,37 @@ class _Bins(ABC):
 
     powers = 0
     """The highest power of offsets in the bin that is averaged."""
+    ties_known: ClassVar[bool]
+    """Whether every bin is one number, so that rows in it are tied."""
 
     @property
     @abstractmethod
+    def places(self) -> FloatArray:
+        """The edges of the bins, or the number that each bin is."""
+
+    @abstractmethod
+    def find_bins(self, values: FloatArray) -> IntArray:
+        """Return the bin of every number."""
+
+    @property
     def bins(self) -> int:
         """How many bins there are."""
+        return len(self.places) - (not self.ties_known)
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest number of every bin, the same array if each is one number."""
+        return (self.places,) * 2 if self.ties_known else (self.places[:-1], self.places[1:])
+
+    @property
+    def middles(self) -> FloatArray:
+        """Where the middle of each bin is."""
+        return self.places if self.ties_known else (self.places[:-1] + self.places[1:]) / 2
+
+    @property
+    def widths(self) -> FloatArray:
+        """How wide each bin is."""
+        return np.subtract(*self.ends[::-1])
 
     @property
     def size(self) -> int:
@@ -87,12 +113,50 @@ class _Bins(ABC):
         """Which of the features are counts."""
         return slice(None, None, self.powers + 1)
 
+    def features(self, values: FloatArray) -> FloatArray:
+        """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
+
+        An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
+        """
+        bins, offsets = self.find_bins(values), np.zeros(len(values))
+        if self.powers:
+            offsets = (values - self.middles[bins]) / self.widths[bins]
+        features = np.zeros((len(values), self.bins, self.powers + 1))
+        features[np.arange(len(values)), bins] = offsets[:, None] ** np.arange(self.powers + 1)
+        return features.reshape(len(values), -1)
+
     @property
     def whole(self) -> FloatArray:
         """The form that is 1 at all pairs."""
         counted = np.zeros(self.size)
         counted[self.counts] = 1.0
         return np.outer(counted, counted)
+
+    @property
+    def apart(self) -> FloatArray:
+        """The form that is 1 where two numbers differ, as all in one bin of a grid are taken to."""
+        return np.abs(self.signs) if self.ties_known else self.whole
+
+    @property
+    def signs(self) -> FloatArray:
+        """The form S with sign(x - y) near phi(x)' S phi(y), phi the features.
+
+        Exact for numbers in different bins. In one bin it is twice the difference of offsets,
+        which is right on average where the two densities are linear in the bin: then the first
+        number is the larger with probability 1/2 plus the difference of the mean offsets.
+        """
+        form = np.zeros(2 * (self.bins, self.powers + 1))
+        number = np.arange(self.bins)
+        form[:, 0, :, 0] = np.sign(np.subtract.outer(number, number))
+        if self.powers:
+            form[number, 1, number, 0], form[number, 0, number, 1] = 2.0, -2.0
+        return form.reshape(self.size, -1)
+
+    @property
+    def points(self) -> FloatArray:
+        """A few numbers per bin that stand for all in it."""
+        places = self.middles[:, None] + _POINTS[self.powers] * self.widths[:, None]
+        return places.ravel()
 
     @property
     def point_features(self) -> FloatArray:
@@ -108,6 +172,23 @@ class _Bins(ABC):
     def _powers(self) -> FloatArray:
         """The features of the points of one bin."""
         return _POINTS[self.powers][:, None] ** np.arange(self.powers + 1)
+
+    @property
+    def part_ends(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest number of every part of the bins."""
+        if self.ties_known:
+            return self.ends
+        inside = np.arange(_PARTS) / _PARTS
+        low = (self.places[:-1, None] + self.widths[:, None] * inside).ravel()
+        return low, np.append(low[1:], self.places[-1])
+
+    def part_shares(self, mean: FloatArray) -> FloatArray:
+        """Return the share of rows in every part of the bins, within which rows may be tied."""
+        shares = np.maximum(mean[..., self.counts], 0.0)
+        if self.ties_known:
+            return shares
+        offsets = mean[..., 1 :: self.powers + 1] / np.maximum(shares, 1e-300)
+        return (shares[..., None] * _fill(offsets)).reshape(*shares.shape[:-1], -1)
 
 
 @dataclass(frozen=True)
@@ -137,11 +218,6 @@ class Grid(_Bins):
         return cls(distinct(np.clip(edges, low, high)), powers)
 
     @property
-    def bins(self) -> int:
-        """How many bins there are."""
-        return len(self.edges) - 1
-
-    @property
     def places(self) -> FloatArray:
         """The edges of the bins."""
         return self.edges
@@ -150,16 +226,6 @@ class Grid(_Bins):
         """Return the bin of every number."""
         within = np.searchsorted(self.edges, values, side="right") - 1
         return np.clip(within, 0, self.bins - 1)
-
-    @property
-    def widths(self) -> FloatArray:
-        """How wide each bin is."""
-        return np.diff(self.edges)
-
-    @property
-    def middles(self) -> FloatArray:
-        """Where the middle of each bin is."""
-        return (self.edges[:-1] + self.edges[1:]) / 2
 
     def check(self, values: FloatArray, argument: str = "range") -> None:
         """Raise `InputError`, which names the argument, if numbers lie outside."""
@@ -171,58 +237,34 @@ class Grid(_Bins):
                 argument,
             )
 
-    @property
-    def signs(self) -> FloatArray:
-        """The form S with sign(x - y) near phi(x)' S phi(y), phi the features.
 
-        Exact for numbers in different bins. In one bin it is twice the difference of offsets,
-        which is right on average where the two densities are linear in the bin: then the first
-        number is the larger with probability 1/2 plus the difference of the mean offsets.
-        """
-        form = np.zeros(2 * (self.bins, self.powers + 1))
-        number = np.arange(self.bins)
-        form[:, 0, :, 0] = np.sign(np.subtract.outer(number, number))
-        form[number, 1, number, 0], form[number, 0, number, 1] = 2.0, -2.0
-        return form.reshape(self.size, -1)
+@dataclass(frozen=True)
+class Labels(_Bins):
+    """An axis of few known values, such as classes: rows of equal value are tied."""
+
+    values: FloatArray
+
+    ties_known: ClassVar[bool] = True
 
     @property
-    def apart(self) -> FloatArray:
-        """The form that is 1 where two numbers differ, as all are taken to do."""
-        return self.whole
+    def places(self) -> FloatArray:
+        """The values themselves."""
+        return self.values
 
-    @property
-    def points(self) -> FloatArray:
-        """A few numbers per bin that stand for all in it."""
-        places = self.middles[:, None] + _POINTS[self.powers] * self.widths[:, None]
-        return places.ravel()
-
-    def tied_shares(self, mean: FloatArray) -> FloatArray:
-        """Return which part of the rows is in each cell of the bins: what is known of ties."""
-        shares = np.maximum(mean[..., self.counts], 0.0)
-        offsets = mean[..., 1 :: self.powers + 1] / np.maximum(shares, 1e-300)
-        return (shares[..., None] * fill(offsets)).reshape(*shares.shape[:-1], -1)
-
-    def features(self, values: FloatArray) -> FloatArray:
-        """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
-
-        An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
-        """
-        bins, powers = self.find_bins(values), np.arange(self.powers + 1)
-        offsets = (values - self.middles[bins]) / self.widths[bins]
-        features = np.zeros((len(values), self.bins, len(powers)))
-        features[np.arange(len(values)), bins] = offsets[:, None] ** powers
-        return features.reshape(len(values), -1)
+    def find_bins(self, values: FloatArray) -> IntArray:
+        """Return the place of every number, which is among the values."""
+        return np.searchsorted(self.values, values)
 
 
-def fill(offsets: FloatArray) -> FloatArray:
+def _fill(offsets: FloatArray) -> FloatArray:
     """Return the share of a bin's rows in each of its cells, shape (..., cells).
 
     The density in a bin is linear with the rows' mean offset, which runs from -1/2 to 1/2; beyond
     a sixth it falls to zero inside of the bin.
     """
-    at = np.linspace(-0.5, 0.5, PARTS + 1)
+    at = np.linspace(-0.5, 0.5, _PARTS + 1)
     # Rows count as at the middle of their cell, which draws the mean in by this much.
-    mean = np.clip(offsets * PARTS**2 / (PARTS**2 - 1), -0.5, 0.5)[..., None]
+    mean = np.clip(offsets * _PARTS**2 / (_PARTS**2 - 1), -0.5, 0.5)[..., None]
     linear = at + 0.5 + 6 * mean * (at**2 - 0.25)
     side = np.where(mean > 0, 1.0, -1.0)
     length = np.maximum(3 * (0.5 - np.abs(mean)), 1e-12)
@@ -281,46 +323,3 @@ def check_range(declared: Any, argument: str = "range") -> Range:
             argument,
         )
     return low, high
-
-
-@dataclass(frozen=True)
-class Labels(_Bins):
-    """An axis of few known values, such as classes: rows of equal value are tied."""
-
-    values: FloatArray
-
-    ties_known: ClassVar[bool] = True
-
-    @property
-    def bins(self) -> int:
-        """How many values there are."""
-        return len(self.values)
-
-    @property
-    def signs(self) -> FloatArray:
-        """The form of sign(x - y), which is exact."""
-        return np.sign(np.subtract.outer(self.values, self.values))
-
-    @property
-    def apart(self) -> FloatArray:
-        """The form that is 1 where two values differ, which is exact."""
-        return np.abs(self.signs)
-
-    @property
-    def points(self) -> FloatArray:
-        """The numbers that stand for all: the values themselves."""
-        return self.values
-
-    places = points
-
-    def find_bins(self, values: FloatArray) -> IntArray:
-        """Return the place of every number, which is among the values."""
-        return np.searchsorted(self.values, values)
-
-    def tied_shares(self, mean: FloatArray) -> FloatArray:
-        """Return which part of the rows has each value."""
-        return np.maximum(mean, 0.0)
-
-    def features(self, values: FloatArray) -> FloatArray:
-        """Return a 1 in the place of each value, shape (m, bins)."""
-        return (values[:, None] == self.values).astype(np.float64)

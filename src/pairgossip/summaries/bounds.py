@@ -55,12 +55,6 @@ class Blocks:
         return float(self.counts.sum())
 
     @property
-    def cell_ends(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest number of every cell of the first axis."""
-        places = self.axes[0].places
-        return (places, places) if self.axes[0].ties_known else (places[:-1], places[1:])
-
-    @property
     def is_known(self) -> bool:
         """Whether all rows are counted in single cells."""
         return not self.counts[..., ~self.tree.is_cell].any()
@@ -276,7 +270,7 @@ def bound_distribution(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArr
     first, last = (
         np.cumsum(blocks.tree.place(blocks.counts, is_last=side), axis=-1) for side in (False, True)
     )
-    low, high = blocks.cell_ends
+    low, high = blocks.axes[0].ends
     lengths = np.empty(2 * len(low) - 1)
     lengths[::2], lengths[1::2] = high - low, low[1:] - high[:-1]
     inside = np.concatenate([np.zeros_like(last[..., :1]), last[..., :-1]], axis=-1)
@@ -292,7 +286,7 @@ def bound_differences(blocks: Blocks, target: str) -> Ends:
     if not blocks.pairs(target) > 0:
         return UNKNOWN
     low, high = (_integrate(blocks, side, 0.0)[0] / blocks.pairs(target) for side in (-1.0, 1.0))
-    low, high = widen(low, high, float(np.abs(blocks.cell_ends).max()))
+    low, high = widen(low, high, float(np.abs(blocks.axes[0].ends).max()))
     return max(low, 0.0), high
 
 
@@ -303,7 +297,7 @@ def bound_coefficient(blocks: Blocks, target: str) -> Ends:
     known, divide the ends of the differences by twice that.
     """
     pairs, n = blocks.pairs(target), blocks.n
-    if not (pairs > 0 and blocks.cell_ends[0][0] >= 0):  # it is about amounts
+    if not (pairs > 0 and blocks.axes[0].ends[0][0] >= 0):  # it is about amounts
         return UNKNOWN
     ends = []
     for side in (-1.0, 1.0):
@@ -336,7 +330,7 @@ def _integrate(blocks: Blocks, side: float, cost: float) -> tuple[float, float]:
     up_to = np.stack(choices)
     gain = (n - up_to) * (up_to - cost)
     chosen = up_to[(side * gain).argmax(axis=0), np.arange(len(lengths))]
-    low = float(blocks.cell_ends[0][0])
+    low = float(blocks.axes[0].ends[0][0])
     return 2 * float(lengths @ (chosen * (n - chosen))), low + float(lengths @ (n - chosen)) / n
 
 
@@ -346,7 +340,7 @@ def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
     The lower of two classes is moved the other way, so that the classes differ least, or most.
     There quantiles, means of order and shifts, which never fall if a row rises, attain their ends.
     """
-    low, high = blocks.cell_ends
+    low, high = blocks.axes[0].ends
     points = np.stack([low, high], axis=-1).ravel()
     placed = np.zeros((*blocks.counts.shape[:-1], len(points)))
     rows = placed.reshape(-1, len(low), 2)
@@ -405,7 +399,7 @@ def bound_scatter(columns: Sequence[Blocks], target: str) -> Ends:
         return UNKNOWN
     ends, largest = np.zeros(2), 0.0
     for blocks in columns:
-        lower, upper = blocks.cell_ends
+        lower, upper = blocks.axes[0].ends
         first, last = (box[:, 0] for box in blocks.tree.boxes)
         sums = bound_squares(lower[first], upper[last], blocks.by_class)
         ends += 2 * (sums * blocks.by_class.sum(axis=-1)).sum(axis=-1) / pairs

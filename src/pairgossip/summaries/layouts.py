@@ -44,7 +44,7 @@ from pairgossip.order_statistics.statistics import (
     TrimmedMean,
     WinsorizedMean,
 )
-from pairgossip.summaries.axes import Axis, Grid
+from pairgossip.summaries.axes import Axis
 from pairgossip.summaries.bounds import (
     UNKNOWN,
     Blocks,
@@ -221,10 +221,11 @@ class OrderLayout(Layout):
 
     def reading(self, n: float) -> SampleCells | RankTable:
         """Return what the cells tell of the statistic."""
-        axes = [replace(axis, powers=1) if isinstance(axis, Grid) else axis for axis in self.axes]
         if self.statistic is None:
-            return RankTable(axes[0], axes[1], n)
-        return SampleCells(self.statistic, axes[0], 1 if self.columns.classes is None else 2, n)
+            return RankTable(self.axes[0], self.axes[1], n)
+        return SampleCells(
+            self.statistic, self.axes[0], 1 if self.columns.classes is None else 2, n
+        )
 
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error."""

@@ -25,7 +25,7 @@ from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.summaries.axes import Axis, Grid, Labels
+from pairgossip.summaries.axes import Axis, Grid
 from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, level_of_ends
 from pairgossip.summaries.layouts import OrderLayout, PairLayout, bound_kernel
@@ -202,13 +202,11 @@ class _AxisPoints(NamedTuple):
 
 
 def _axis_points(axis: Axis, table: CountTable) -> _AxisPoints:
-    if isinstance(axis, Labels):
-        return _AxisPoints(axis.values, np.zeros(axis.bins), np.eye(axis.bins))
-    grids = sum(isinstance(one, Grid) for one in table.axes)
+    grids = sum(not one.ties_known for one in table.axes)
     powers = 1 if grids > 1 else 2
-    if math.prod(table.shape) * (powers + 1) ** grids > _MOST_POINTS:
+    if axis.ties_known or math.prod(table.shape) * (powers + 1) ** grids > _MOST_POINTS:
         return _AxisPoints(axis.middles, _SHIFT * axis.widths, np.eye(axis.bins))
-    grid = Grid(axis.edges, powers)
+    grid = Grid(axis.places, powers)
     shifts = _SHIFT * np.repeat(grid.widths, powers + 1)
     ratios = grid.widths[1:] / grid.widths[:-1]
     form = _expand(grid, is_sloped=bool((ratios <= _MOST_RATIO).all()))
@@ -375,8 +373,8 @@ class _NoisyQuantile:
         )
         # Rows may lie anywhere in the cells of the ends.
         first, last = self._cells(wide * np.sqrt(by_noise + by_rows))
-        places = self.axis.places
-        ends = float(places[first]), float(places[last + isinstance(self.axis, Grid)])
+        low, high = self.axis.ends
+        ends = float(low[first]), float(high[last])
         return Noisy(Estimate(value, error or math.nan, *ends), noise or math.nan)
 
     @property
@@ -397,15 +395,11 @@ class _NoisyQuantile:
 
     def _ends(self, reach: FloatArray) -> Ends:
         """Return the same as numbers, rows being spread evenly over their cell."""
-        (first, last), places = self._cells(reach), self.axis.places
-        if isinstance(self.axis, Labels):
-            return float(places[first]), float(places[last])
-        ends = []
+        (first, last), starts, ends = self._cells(reach), self.axis.ends[0], list[float]()
         for cell, below in ((first, self._below + reach), (last, self._below - reach)):
             low, high = below[cell], below[cell + 1]
             part = (self.share - low) / (high - low) if high > low else 0.5
-            width = places[cell + 1] - places[cell]
-            ends.append(float(places[cell] + np.clip(part, 0.0, 1.0) * width))
+            ends.append(float(starts[cell] + np.clip(part, 0.0, 1.0) * self.axis.widths[cell]))
         return ends[0], ends[1]
 
 

@@ -14,7 +14,6 @@ from pairgossip.inference.projection import project
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile, Statistic
-from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
 from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
@@ -101,11 +100,8 @@ def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
     columns, leading = list[FloatArray](), cells.ndim - len(blocks.tree.shape)
     turns = _TURNS[len(blocks.tree.shape) - 1]
     for axis, at, turn in zip(blocks.axes, where[leading:], turns, strict=False):
-        if isinstance(axis, Grid):
-            place = (np.arange(len(of)) + 0.5) * turn % 1.0
-            columns.append(axis.edges[at][of] + place * axis.widths[at][of])
-        else:
-            columns.append(axis.places[at][of])
+        place = (np.arange(len(of)) + 0.5) * turn % 1.0
+        columns.append(axis.ends[0][at][of] + place * axis.widths[at][of])
     classes = zip(blocks.axes[len(blocks.tree.shape) :], where[:leading], strict=True)
     columns += [axis.places[at][of] for axis, at in classes]
     return np.column_stack(columns), times.astype(np.float64)

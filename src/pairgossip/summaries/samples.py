@@ -11,7 +11,7 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
-from pairgossip.summaries.axes import PARTS, Axis, Grid, Labels, fill
+from pairgossip.summaries.axes import Axis, Labels
 
 
 @dataclass(frozen=True)
@@ -55,27 +55,12 @@ class SampleCells:
 
     def distribution(self, mean: FloatArray) -> Distribution:
         """Return the sample that means of features tell."""
-        parts = mean.reshape(*mean.shape[:-1], self.classes, self.axis.bins, -1)
-        shares = np.maximum(parts[..., 0], 0.0)
+        shares = self.axis.part_shares(mean.reshape(*mean.shape[:-1], self.classes, -1))
         total = shares.sum(axis=(-2, -1), keepdims=True)
-        counts = shares * (self.n / np.maximum(total, 1e-300))
-        weights = counts
-        if isinstance(self.axis, Labels):
-            low = high = self.axis.values
-        else:
-            offsets = parts[..., 1] / np.maximum(shares, 1e-300)
-            weights = (counts[..., None] * fill(offsets)).reshape(*counts.shape[:-1], -1)
-            low, high = _cells(self.axis)
+        counts, ends = shares * (self.n / np.maximum(total, 1e-300)), self.axis.part_ends
         if self.classes == 2:
-            return Distribution(low, high, weights, counts.sum(axis=-1))
-        return Distribution(low, high, weights[..., 0, :], np.full(mean.shape[:-1], self.n))
-
-
-def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the cells into which bins are cut."""
-    inside = np.arange(PARTS) / PARTS
-    low = (grid.edges[:-1, None] + grid.widths[:, None] * inside).ravel()
-    return low, np.append(low[1:], grid.edges[-1])
+            return Distribution(*ends, counts, counts.sum(axis=-1))
+        return Distribution(*ends, counts[..., 0, :], np.full(mean.shape[:-1], self.n))
 
 
 @dataclass(frozen=True)

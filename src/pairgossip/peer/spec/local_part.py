@@ -60,7 +60,7 @@ def program_for(
         from pairgossip.peer.sums.learning import LearningProgram
 
         return LearningProgram(spec, rows, whole)
-    from pairgossip.peer.sums.statistics import StatisticsProgram
+    from pairgossip.peer.sums.batches import StatisticsProgram
 
     return StatisticsProgram(spec, rows, whole, noise, released or Released(), salt)
 

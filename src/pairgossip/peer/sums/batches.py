@@ -1,4 +1,4 @@
-"""Tables to which members add rows: each row is counted once, in whatever generation.
+"""Statistics from tables to which members add rows: each row is counted once, whenever it is.
 
 A generation counts the rows that members have added since the last one, and reads the table before
 and the new one together. Which table that is, and how many rows each member adds to it, members
@@ -18,9 +18,9 @@ difference of the two sums would be these rows, be they of a single member.
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
-from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,10 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import (
+    LEAST_MEMBERS,
+    LEAST_SITES,
     SIZE_STEP,
     Ask,
     Disagreement,
@@ -37,7 +40,23 @@ from pairgossip.peer.protocol.program import (
     round_size,
 )
 from pairgossip.peer.protocol.state import Counted, Released
+from pairgossip.peer.sums.labels import check_labels
+from pairgossip.peer.sums.noise import Noise
+from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation, SumsProgram
+from pairgossip.peer.sums.results import (
+    CROWDED,
+    AddedNoise,
+    rounded_bracket,
+    rounded_interval,
+    rounded_or_none,
+)
+from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law, summary_of
+from pairgossip.summaries.noisy import find_noisy
+from pairgossip.summaries.readings import Estimate
+from pairgossip.summaries.summary import Summary
+from pairgossip.summaries.tables import Sums
+from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -80,17 +99,21 @@ def digest_table(kept: bytes) -> bytes:
     return hashlib.sha256(kept).digest() if kept else bytes(32)
 
 
-class CountingProgram(SumsProgram):
-    """A program of one sum of counts, which are added to those of the generations before.
+class StatisticsProgram(SumsProgram):
+    """A kernel's statistic, or one of order, from one sum of counts of new rows.
 
     Parameters
     ----------
-    spec, rows, generation, question
-        The specification, this member's rows, all members, and what is asked, in words.
-    released
-        How far this member's rows were released before.
-    salt
-        This member's part of the salt of the table.
+    spec
+        The specification.
+    rows
+        This member's rows, in the order of the specification's columns, the label last.
+    generation
+        All members, and their numbers of rows.
+    noise
+        Draws what this member adds to its counts, where the specification asks for noise.
+    released, salt
+        How far the rows were released before, and this member's part of the table's salt.
     """
 
     most_sums = 1
@@ -100,11 +123,18 @@ class CountingProgram(SumsProgram):
         spec: Spec,
         rows: FloatArray,
         generation: Generation,
-        question: str,
-        released: Released,
-        salt: bytes,
+        noise: Noise | None = None,
+        released: Released = Released(),  # noqa: B008 - it is immutable
+        salt: bytes = bytes(32),
     ) -> None:
-        super().__init__(spec, generation, question)
+        if spec.noise is not None and noise is None:
+            raise InputError("The specification asks for noise: give what draws and keeps it.")
+        if spec.label is not None:
+            check_labels(spec, rows[:, len(spec.columns)])
+        super().__init__(spec, generation, _describe_question(spec))
+        self._cells, self._noise = cells_of(spec), noise
+        self.summary: Summary | None = None
+        """The sum of all members' counts, once it is known; None with noise."""
         self._rows, self._salt, self._before = rows, np.frombuffer(salt, "<u8"), released
         self._parts, self._waiting = self._split_rows()
         self._base = released.finished
@@ -112,41 +142,6 @@ class CountingProgram(SumsProgram):
         """How many rows members add, rounded; those of all unless cards tell otherwise."""
         self._stated: Counted | None = None
         self._is_carded = False
-
-    @abstractmethod
-    def _count(self, rows: FloatArray) -> IntArray:
-        """Return the number of rows, and their counts."""
-
-    @abstractmethod
-    def _is_filled(self, rows: FloatArray) -> bool:
-        """Return whether rows are enough to be counted."""
-
-    @abstractmethod
-    def _blur(self, ask: Ask, first: int) -> IntArray | int:
-        """Return what hides the counts of the rows from the first one on; 0 for nothing."""
-
-    @abstractmethod
-    def _check(self, new: IntArray, least: int, most: int) -> None:
-        """Refuse counts that no rows have; so many rows at least and at most were added."""
-
-    @abstractmethod
-    def _read(self, table: Table) -> dict[str, Any]:
-        """Return the figures of the result."""
-
-    @property
-    @abstractmethod
-    def _is_hidden(self) -> bool:
-        """Whether the rows of a single member are hidden in a sum, too."""
-
-    @property
-    @abstractmethod
-    def _counts(self) -> int:
-        """How many numbers `_count` returns."""
-
-    @property
-    @abstractmethod
-    def _least_sites(self) -> int:
-        """How many members must add rows at least."""
 
     def _split_rows(self) -> tuple[tuple[int, ...], int]:
         """Return where parts of the rows end, and how many rows are told to wait.
@@ -161,6 +156,23 @@ class CountingProgram(SumsProgram):
         if start < count and self._is_filled(self._rows[start:]):
             return (*before.parts, count), before.waiting
         return before.parts, count if start < count else before.waiting
+
+    @property
+    def _is_hidden(self) -> bool:
+        """Whether the rows of a single member are hidden in a sum, too."""
+        return self._noise is not None
+
+    @property
+    def _counts(self) -> int:
+        """How many numbers `_count` returns."""
+        return self._cells.words
+
+    def _is_filled(self, rows: FloatArray) -> bool:
+        return self._cells.is_filled(rows)
+
+    def _count(self, rows: FloatArray) -> IntArray:
+        """Return the number of rows, and their counts."""
+        return self._cells.add_up(rows)
 
     @property
     def _repeats(self) -> bool:
@@ -224,25 +236,35 @@ class CountingProgram(SumsProgram):
         return sum(count > 0 for count in self._added.values()) >= max(self._least_sites, 1)
 
     @property
+    def _least_sites(self) -> int:
+        """How many members must add rows at least."""
+        if self._is_hidden:
+            return 0
+        if self._cells.columns.least > 1:
+            return LEAST_SITES
+        return LEAST_MEMBERS if self._base.table else 0
+
+    @property
     def longest(self) -> int:
         """How many words a contribution has at most."""
         return self._counts + len(self._salt)
 
     def _question(self) -> tuple[bytes, int]:
-        named = (self._describe(), digest_table(self._base.table))
+        edges = [axis.places.tolist() for axis in self._cells.axes]
+        named = (edges, digest_table(self._base.table))
         return msgspec.msgpack.encode(named), self.longest
-
-    @abstractmethod
-    def _describe(self) -> Any:
-        """Return what the counts depend on, such as the edges of cells."""
 
     def contribute(self, ask: Ask) -> Words:
         """Return the counts of the rows that are not in the table yet, and a part of its salt."""
         total, first = np.zeros(self._counts, dtype=np.int64), self._base.rows
         for start, end in pairwise((first, *self._ends(self._base))):
             total += self._count(self._rows[start:end])
-        total += self._blur(ask, first)
+        if self._noise is not None:
+            total[1:] += self._noise(first, ask.public, self._cells.counts)
         return np.concatenate([total.view(np.uint64), self._salt])
+
+    def _follow(self, public: bytes) -> None:
+        raise Disagreement("cells that are elsewhere, or another table before")
 
     def _take(self, total: Words) -> None:
         new = total[: self._counts].view(np.int64)
@@ -263,12 +285,63 @@ class CountingProgram(SumsProgram):
     def _conclude(self, kept: bytes) -> dict[str, Any]:
         """Return the fields of the result that a table tells; if there is none, that."""
         left_out = tuple(sorted(one for one, count in self._added.items() if not count))
-        fields: dict[str, Any] = {"rows": 0, "left_out": left_out or None}
+        least = self._cells.columns.least
+        fields: dict[str, Any] = {
+            "rows": 0,
+            "left_out": left_out or None,
+            "least_cell": least if least > 1 else None,
+        }
         if not kept:
             return fields
-        table = read_table(kept)
-        found = self._read(table)
-        return {**fields, **found, "rows": int(table.numbers[0]), "table": digest_table(kept).hex()}
+        table, digest = read_table(kept), digest_table(kept).hex()
+        return fields | self._read(table) | {"rows": int(table.numbers[0]), "table": digest}
+
+    def _check(self, new: IntArray, least: int, most: int) -> None:
+        """Refuse counts that no rows have; so many rows at least and at most were added."""
+        members = len(self._generation.members)
+        law = None if self._noise is None else noise_law(self._spec, members)
+        adding = sum(count > 0 for count in self._added.values())
+        check_sums(self._cells, self._cells.read_sums(new), (least, most), law, adding)
+
+    def _read(self, table: Table) -> dict[str, Any]:
+        """Return the figures of the result."""
+        sums = self._cells.read_sums(table.numbers)
+        if self._noise is None:
+            self.summary = summary_of(self._spec, table.numbers[1:])
+            has_parts = self._spec.groups or self._spec.strata or self._spec.weights
+            estimate = self.summary.find() if has_parts else self._cells.find(sums)
+            check_value(self._spec, estimate)
+            noise = None
+        else:
+            estimate, noise = self._find_noisy(sums, table.batches)
+        return {
+            "value": rounded_or_none(estimate.value),
+            "sampling_error": rounded_or_none(estimate.error),
+            "interval": rounded_interval(estimate.low, estimate.high),
+            "p": rounded_or_none(estimate.p),
+            "bracket": rounded_bracket(*estimate.bracket),
+            "p_bracket": rounded_bracket(*estimate.p_bracket),
+            "crowded_cells": _crowded(estimate.fullest_cells),
+            "noise": noise,
+            "batches": len(table.batches),
+        }
+
+    def _find_noisy(self, sums: Sums, batches: Sequence[int]) -> tuple[Estimate, AddedNoise]:
+        """Return what noisy counts tell, and what noise does to it."""
+        laws = [noise_law(self._spec, members) for members in batches]
+        law, variance = laws[-1], sum(one.variance for one in laws)
+        estimate, error = find_noisy(self._cells, sums, variance)
+        reason = explain_no_interval(self._cells, variance, sums.n)
+        if reason is not None:
+            estimate = estimate._replace(low=math.nan, high=math.nan)
+        noise = AddedNoise(
+            epsilon=law.epsilon,
+            honest=law.honest,
+            variance=float(f"{variance:.12g}"),
+            error=rounded_or_none(error),
+            without_interval=reason,
+        )
+        return estimate, noise
 
     @property
     def table(self) -> bytes | None:
@@ -276,3 +349,17 @@ class CountingProgram(SumsProgram):
         if self.result is None:
             return None
         return (self._base if self._stated is None else self._stated).table or None
+
+
+def _describe_question(spec: Spec) -> str:
+    by = "" if spec.label is None else f" by {spec.label}"
+    kind = ", own pairs left out" if spec.target == "u" else ""
+    kind += "" if spec.within is None else f", pairs within {spec.within} alone"
+    kind += "" if spec.weight is None else f", each as often as {spec.weight} says"
+    return f"{spec.kernel} of {join_names(spec.columns)}{by}, over the rows of all members{kind}"
+
+
+def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
+    """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
+    crowded = tuple(rounded_or_none(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
+    return crowded if any(crowded) else None
