@@ -309,7 +309,6 @@ def test_parts_with_some_of_the_classes_add_up() -> None:
         {"counts": 2},
         {"counts": 1 << 62},
         {"cells": [["Even", 0, 1, 4096], ["Even", 0, 1, 4096]]},
-        {"cells": []},
     ],
 )
 def test_bytes_that_no_rows_have_are_refused(change: dict[str, Any]) -> None:
@@ -320,6 +319,15 @@ def test_bytes_that_no_rows_have_are_refused(change: dict[str, Any]) -> None:
         counts[-1] = change["counts"]
         change = {"counts": counts.tobytes()}
     with pytest.raises(pg.InputError, match="do not fit its cells"):
+        pg.Summary.from_bytes(msgspec.msgpack.encode(table | change))
+
+
+@pytest.mark.parametrize(
+    "change", [{"cells": []}, {"cells": [["Even", 0, 1, 1]] * 65}, {"reading": "a" * 65}]
+)
+def test_bytes_that_take_long_are_refused(change: dict[str, Any]) -> None:
+    table = msgspec.msgpack.decode(pg.summarize(X, "gini", cells=c.Even(-8, 8, 16)).to_bytes())
+    with pytest.raises(pg.InputError, match="These bytes are no summary"):
         pg.Summary.from_bytes(msgspec.msgpack.encode(table | change))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import msgspec
 import numpy as np
@@ -42,6 +42,8 @@ LEAST_BLOCK = 3
 """The least number of rows in a block that hides any: 2 would tell each of two about the other."""
 _MOST_ROWS = 1 << 40
 """Largest number of rows in a cell; sums of more could leave the whole numbers of 64 bits."""
+_LONGEST_NAME, _MOST_COLUMNS = 64, 64
+"""Letters of a reading, and columns, in bytes; more are refused before anything is laid out."""
 _VERSION = 1
 """Version of the bytes of a summary."""
 
@@ -183,7 +185,6 @@ class Summary:
         numbers, least = self.counts[self.counts != 0], self.least_cell
         if not (
             (least == 1 or least >= LEAST_BLOCK)
-            and self.cells
             and all(_are_different(getattr(self, name)) for name in _FACTORS)
             and all(one.isprintable() for one in (*(self.groups or ()), *(self.strata or ())))
             and all(one < other for one, other in pairwise(self.classes or ()))
@@ -502,9 +503,9 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     """The bytes of a summary."""
 
     version: int
-    reading: str
+    reading: Annotated[str, msgspec.Meta(max_length=_LONGEST_NAME)]
     kind: str
-    cells: list[tuple[Any, ...]]
+    cells: Annotated[list[tuple[Any, ...]], msgspec.Meta(min_length=1, max_length=_MOST_COLUMNS)]
     classes: tuple[float, ...] | None
     has_events: bool
     positive: str | None
