@@ -35,7 +35,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|pathlib|enum|abc"
+        r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|datetime|pathlib|enum|abc"
         r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
         r"|optional|self|fractions|Fraction|BoolArray|FloatArray|IntArray|PairArray|PairFunction|Scale"
         r"|csr_array|(laws\.)?LawLike|NamedOrGiven)\b.*",

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from pairgossip.cli import main
-from pairgossip.peer.spec.promise import PROMISE
+from pairgossip.peer.spec.promise import FILE_PROMISE, PROMISE
 from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.summaries.cells import KINDS, Quantiles, parse_cells
 
 from .hosts import NAMES, typed_lines
 
@@ -180,3 +181,14 @@ def test_three_machines(
 def test_the_promise_is_word_for_word_that_of_peer_init(page: Path) -> None:
     said = " ".join(page.read_text(encoding="utf-8").replace("\n> ", " ").split())
     assert PROMISE in said
+
+
+def test_the_promise_of_files_is_word_for_word_that_of_the_command() -> None:
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert FILE_PROMISE in " ".join(page.replace("\n> ", " ").split())
+
+
+def test_cells_are_written_as_the_table_has_them() -> None:
+    page = (FIELD / "files.md").read_text(encoding="utf-8")
+    kinds = {type(parse_cells(text)) for text in re.findall(r"^\| `(\w+\([^`]*\))` \|", page, re.M)}
+    assert kinds == {*KINDS.values(), Quantiles}

@@ -231,6 +231,12 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
         file.writelines(piece.encode() for piece in pieces)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file so that a failure leaves what was there before."""
+    with replacing(path) as file:
+        file.write(content)
+
+
 def write_json_file(path: Path, value: Any) -> None:
     """Write one JSON object for people and programs; a failure leaves what was there before."""
     write_text(path, [json.dumps(value, indent=2, allow_nan=False), "\n"])

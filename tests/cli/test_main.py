@@ -26,8 +26,8 @@ from pairgossip.errors import InputError, MissingExtra
 from .running import CommandLine, assembled_once, main, run_really
 
 COMMANDS = (
-    *("completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels"),
-    *("losses", "methods", "plot", "score", "test", "train"),
+    *("answer", "completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels"),
+    *("losses", "methods", "plot", "score", "summarize", "test", "train"),
 )
 
 
@@ -95,7 +95,8 @@ def test_examples_can_be_copied(chain: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["exact", "estimate", "test", "train", "score", "graph", "plot", "swarm run"]
+    "command",
+    ["exact", "estimate", "summarize", "test", "train", "score", "graph", "plot", "swarm run"],
 )
 @pytest.mark.usefixtures("figures")
 def test_examples_fit_the_data_they_begin_with(
@@ -124,6 +125,7 @@ FIRST_OPTIONS = {
     "exact": "--kernel --column --label --interval",
     "test": "--kernel --column --label --alternative",
     "plan": "--kernel --column --label --error --graph",
+    "summarize": "--kernel --column --label --cells --out --share",
     "peer init": "--name --data --spec --listen --yes",
 }
 

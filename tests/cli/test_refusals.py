@@ -44,7 +44,7 @@ def test_anything_else_is_refused(cli: CommandLine, single: Path, spelling: str)
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("foo", "Unknown command 'foo': choose one of completion, dataset"),
+        ("foo", "Unknown command 'foo': choose one of answer, completion, dataset"),
         ("estimat", "Unknown command 'estimat': did you mean 'estimate'?"),
         ("peer joi", "Unknown command 'joi': did you mean 'join'?"),
         ("kernels --jsn", "Unknown option --jsn: did you mean --json?"),

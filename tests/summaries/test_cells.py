@@ -93,3 +93,50 @@ def test_default_cells_follow_from_ranges_alone() -> None:
     assert default_cells([(0.0, 999.0)], [True]) == (c.Even(0, 999, 256),)
     assert default_cells([(0.0, 1.0)] * 2) == (c.Even(0, 1, 32),) * 2
     assert default_cells([(0.0, 1.0)], is_own=True) == (c.Even(0, 1, 4096),)
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("even(0, 1, 1024)", c.Even(0, 1, 1024)),
+        (" Even( -1,1 ) ", c.Even(-1, 1)),
+        ("pg.cells.Even(0, 1)", c.Even(0, 1)),
+        ("log(1, 1e6)", c.Log(1, 1e6)),
+        ("logit", c.Logit()),
+        ("logit(1e-3, 64)", c.Logit(1e-3, 64)),
+        ("whole(0,100)", c.Whole(0, 100)),
+        ("edges(0, 1, 10)", c.Edges([0, 1, 10])),
+        ("float", c.Float()),
+        ("FLOAT(10)", c.Float(10)),
+        ("quantiles(64)", c.Quantiles(64)),
+        ("quantiles()", c.Quantiles()),
+    ],
+)
+def test_cells_are_read_as_they_are_written(text: str, cells: c.Cells) -> None:
+    assert c.parse_cells(text) == cells
+    assert c.parse_cells(str(cells)) == cells
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "'' does not spell cells: write a name and numbers, such as even(0, 1, 256)."),
+        ("0,1", "'0,1' does not spell cells: write a name and numbers, such as even(0, 1, 256)."),
+        ("even(0, 1", "'even(0, 1' does not spell cells: write a name and numbers, such as "),
+        ("evn(0, 1)", "Unknown cells 'evn': did you mean 'even'?"),
+        ("even(0)", "'even(0)' has 1 number: write even(low, high) or even(low, high, count)."),
+        ("whole(1, 2, 3)", "'whole(1, 2, 3)' has 3 numbers: write whole(low, high)."),
+        ("even(0, x)", "'even(0, x)' holds more than numbers: write even(low, high) or "),
+        ("even(0, 1,)", "'even(0, 1,)' holds more than numbers: write even(low, high) or "),
+        ("edges(0, x)", "'edges(0, x)' holds more than numbers: write edges(0, 1, 10), all edges"),
+        ("edges(1, 0)", "Edges are two or more finite numbers, each larger than the one before"),
+        ("even(1, 0)", "Even runs from 1 to 0: give the smaller end first."),
+        ("even(0, inf)", "An end of Even must be"),
+        ("even(0, 1, 2.5)", "The number of cells must be a whole number >= 1, not 2.5."),
+        ("float(40)", "Float takes at most 20 bits, not 40: give fewer."),
+    ],
+)
+def test_what_is_wrong_with_cells_is_said(text: str, sentence: str) -> None:
+    with pytest.raises(pg.InputError) as refused:
+        c.parse_cells(text)
+    assert str(refused.value).startswith(sentence)

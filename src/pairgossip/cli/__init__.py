@@ -30,6 +30,8 @@ from pairgossip.cli.paper import errata_command, reproduce_command
 from pairgossip.cli.peer import peer_app, verify_command
 from pairgossip.cli.plan import plan_command
 from pairgossip.cli.saved import plot_command, score_command
+from pairgossip.cli.summaries.answer import answer_command
+from pairgossip.cli.summaries.summarize import summarize_command
 from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command
 from pairgossip.cli.watch import watch_command
@@ -108,6 +110,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 for command in (
+    answer_command,
     completion_command,
     dataset_command,
     demo_command,
@@ -122,6 +125,7 @@ for command in (
     plot_command,
     reproduce_command,
     score_command,
+    summarize_command,
     verify_command,
     test_command,
     train_command,

@@ -9,20 +9,24 @@ from typing import Any
 import numpy as np
 
 from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
 from pairgossip.graphs import GivenLaw
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.fields import ITERATION, NODE, REST, ROW, TRIAL, saved_fields
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
 from pairgossip.results.storage import LARGEST_RESULT, Archive, graph_of, law_of, read_archive
+from pairgossip.summaries.summary_file import SummaryFile
 
 
 def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
-    """Read a `Run` or a `Fit` that its ``save`` wrote.
+    """Read a `Run` or a `Fit` that its ``save`` wrote, or a `SummaryFile` (``.summary``).
 
     Raises `InputError` if the file is missing, is no saved result, is damaged, comes from another
     version, or holds arrays of more than ``largest`` bytes together.
     """
+    if Path(path).suffix == ".summary":
+        return load_summary(Path(path), largest)
     try:
         archive = read_archive(path, largest)
         result = _build(Fit if archive.header["kind"] == Fit.kind else Run, archive)
@@ -32,6 +36,15 @@ def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
         raise
     except Exception:  # a damaged archive fails in as many ways as there are bytes
         raise InputError(f"{path} is not a run saved by pairgossip, or is damaged.") from None
+
+
+def load_summary(path: Path, largest: int = LARGEST_RESULT) -> SummaryFile:
+    """Read a file of counts, or say what is wrong with it."""
+    content = read_bytes(path, largest)
+    try:
+        return SummaryFile.from_bytes(content)
+    except InputError as problem:
+        raise problem.at(path) from None
 
 
 def _build(kind: type[Run] | type[Fit], archive: Archive) -> Run | Fit:

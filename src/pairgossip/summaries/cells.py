@@ -7,19 +7,20 @@ mathematical libraries: edges that are computed are rounded to fewer digits than
 from __future__ import annotations
 
 import math
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import MISSING, astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, distinct
 from pairgossip.checks import real, whole
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.summaries.axes import Axis, Grid, Labels, Range
-from pairgossip.text import format_rows
+from pairgossip.text import format_count, format_rows
 
 MOST_CELLS = 1 << 20
 """Largest number of cells of a table, which has to fit into memory with its tree."""
@@ -33,6 +34,8 @@ _ONE_OWN_COLUMN, _TWO_OWN_COLUMNS = 4096, 64
 """The same where nobody else does."""
 _FEWEST_BITS, _MOST_BITS = 9, 20
 """Sign and exponent of a binary32 number, and the most that `MOST_CELLS` allow."""
+_SPELLED = re.compile(r"(?:pg\.)?(?:cells\.)?(\w+)\s*(?:\((.*)\))?", re.DOTALL)
+"""Cells as one writes them, or as Python has them."""
 
 
 @dataclass(frozen=True)
@@ -283,6 +286,51 @@ KINDS: dict[str, type[Cells]] = {
     kind.__name__: kind for kind in (Even, Log, Logit, Whole, Edges, Float)
 }
 """The cells that have edges of their own, by name."""
+
+
+def parse_cells(text: str) -> Cells:
+    """Read cells as one writes them: a name, and numbers in brackets.
+
+    >>> parse_cells("log(1, 1e6)"), parse_cells("Whole(0, 10)"), parse_cells("logit")
+    (Log(1, 1e+06, 256), Whole(0, 10), Logit(0.0001, 256))
+    """
+    found = _SPELLED.fullmatch(text.strip())
+    if found is None:
+        raise InputError(
+            f"'{text}' does not spell cells: write a name and numbers, such as even(0, 1, 256)."
+        )
+    kinds = {name.lower(): kind for name, kind in (KINDS | {"Quantiles": Quantiles}).items()}
+    name, inside = found[1].lower(), (found[2] or "").strip()
+    if name not in kinds:
+        raise unknown_name("cells", found[1], kinds)
+    make: Any = kinds[name]
+    try:
+        numbers = [_read_number(one) for one in inside.split(",") if inside]
+    except ValueError:
+        raise InputError(f"'{text}' holds more than numbers: write {_spell(name, make)}.") from None
+    if make is Edges:
+        return Edges(numbers)
+    given = fields(make)
+    if not sum(one.default is MISSING for one in given) <= len(numbers) <= len(given):
+        count = format_count(len(numbers), "number")
+        raise InputError(f"'{text}' has {count}: write {_spell(name, make)}.")
+    cells: Cells = make(*numbers)
+    return cells
+
+
+def _spell(name: str, kind: type[Cells]) -> str:
+    """Return how cells of a kind are written."""
+    if kind is Edges:
+        return "edges(0, 1, 10), all edges from the lowest to the highest"
+    given = fields(kind)
+    every = f"{name}({', '.join(one.name for one in given)})"
+    needed = [one.name for one in given if one.default is MISSING]
+    return every if len(needed) == len(given) else f"{name}({', '.join(needed)}) or {every}"
+
+
+def _read_number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 def default_cells(

@@ -58,9 +58,19 @@ class SummaryAnswer(Answer):
         return super().to_dict() | more
 
     def __str__(self) -> str:
+        certain = self.describe_bracket()
+        certain = f"; {certain}" if certain else ""
+        if not math.isnan(self.low):
+            return super().__str__() + certain
+        p = self.describe_p()
+        value = format_alike((self.value, *self.bracket), self.error)[0]
+        return f"{value}{f', {p}' if p else ''}{certain}"
+
+    def describe_bracket(self) -> str:
+        """Say between which values the statistic lies for certain, and why; "" if not known."""
         half = (self.bracket[1] - self.bracket[0]) / 2
-        value, least, most, part = format_alike((self.value, *self.bracket, half), self.error)
-        certain = "" if math.isnan(half) else f"; certain: {least} to {most}"
+        _, least, most, part = format_alike((self.value, *self.bracket, half), self.error)
+        certain = "" if math.isnan(half) else f"certain: {least} to {most}"
         if half > _OPEN * self.error:
             certain += (
                 f", because cells leave {part} open on either side: finer ones leave less"
@@ -70,13 +80,15 @@ class SummaryAnswer(Answer):
             )
         if half > _TOO_OPEN * self.error and self.least_cell > 1:
             certain += ", and the estimate may be far off: read these two ends"
-        if not math.isnan(self.low):
-            return super().__str__() + certain
-        ends, p = self.p_bracket, ""
-        if not math.isnan(self.p):
-            p = f", p {_spell(self.p)}" if self.p < _LEAST_P else f", p = {self.p:.3g}"
-            p += "" if math.isnan(ends[0]) else f" ({_spell(ends[0])} to {_spell(ends[1])})"
-        return value + p + certain
+        return certain
+
+    def describe_p(self) -> str:
+        """Say what p is, with the ends between which it lies; "" where there is none."""
+        if math.isnan(self.p):
+            return ""
+        ends = self.p_bracket
+        p = f"p {_spell(self.p)}" if self.p < _LEAST_P else f"p = {self.p:.3g}"
+        return p + ("" if math.isnan(ends[0]) else f" ({_spell(ends[0])} to {_spell(ends[1])})")
 
     __repr__ = __str__
 

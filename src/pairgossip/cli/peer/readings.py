@@ -1,7 +1,8 @@
-"""Other statistics of the table of counts that all members have signed."""
+"""Other statistics of a table of counts, such as that which all members have signed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,15 @@ from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.peer.signed_result import SignedResult
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.summaries.summary import Summary
+    from pairgossip.summaries.summary_reading import SummaryAnswer
 
 _READING = Group.create_ordered("Another reading of the table")
 
 
 @Parameter(name="*", group=_READING)
 @dataclass(frozen=True)
-class ReadingOptions:
+class TableReading:
     """Which statistic is read from a table of counts, and of which of its rows."""
 
     reading: str | None = None
@@ -30,10 +32,47 @@ class ReadingOptions:
     column: str | None = None
     """The column to read it of, by name, if the table has two."""
     group: str | None = None
-    """The group to read it of, where the specification lists groups; of the agreed statistic unless
+    """The group to read it of, where rows are counted by groups; of the first statistic unless
     --reading names another."""
     pooled: Flag = False
-    """Compare all rows, where the specification has strata, and not only those within one."""
+    """Compare all rows, where they are counted by strata, and not only those within one."""
+
+    def answer(self, summary: Summary, columns: Sequence[str], level: float) -> SummaryAnswer:
+        """Return the statistic of a table whose columns have these names."""
+        self._check(summary, columns)
+        return summary.answer(
+            level,
+            self.reading,
+            column=None if self.column is None else columns.index(self.column),
+            group=self.group,
+            within=not self.pooled,
+        )
+
+    def count_rows(self, summary: Summary) -> int:
+        """Return how many rows it is of."""
+        return (summary if self.group is None else summary.select(self.group)).rows
+
+    def _check(self, summary: Summary, columns: Sequence[str]) -> None:
+        """Refuse what the table cannot be read by."""
+        from pairgossip.summaries.layouts import find_order_question
+
+        if self.column is not None and self.column not in columns:
+            raise unknown_name("column", self.column, columns)
+        if self.pooled and summary.strata is None:
+            raise InputError("--pooled is for strata, and this table has none: leave it out.")
+        is_of_pairs = find_order_question(self.reading or summary.reading) is None
+        if summary.strata is not None and not self.pooled and not is_of_pairs:
+            raise InputError(
+                f"'{self.reading}' compares no pairs of rows, so that strata mean nothing to it: "
+                "give --pooled to read it of all rows."
+            )
+
+
+@Parameter(name="*", group=_READING)
+@dataclass(frozen=True)
+class ReadingOptions(TableReading):
+    """The same of a result that members have signed."""
+
     level: float | None = None
     """The level of the interval; 0.95 unless given."""
 
@@ -55,43 +94,20 @@ class ReadingOptions:
         from pairgossip.peer.sums.statistics import summary_of
 
         spec = decode_spec(signed.result.specification)
-        self._check_table(spec)
+        if spec.noise is not None:
+            raise InputError(
+                "Counts with noise are read by the agreed statistic only: leave it out."
+            )
         try:
             summary = summary_of(spec, read_table(table).numbers[1:])
         except ValueError:
             raise InputError(
                 "The table is of another form: use the version that wrote it."
             ) from None
-        answer = summary.answer(
-            0.95 if self.level is None else self.level,
-            self.reading,
-            column=None if self.column is None else spec.columns.index(self.column),
-            group=self.group,
-            within=not self.pooled,
-        )
-        rows = summary if self.group is None else summary.select(self.group)
-        facts = [("answer", str(answer)), ("rows", f"{rows.rows:,}")]
+        answer = self.answer(summary, spec.columns, 0.95 if self.level is None else self.level)
+        facts = [("answer", str(answer)), ("rows", f"{self.count_rows(summary):,}")]
         if self.group is not None:
             facts.insert(0, (clean_text(str(spec.by)), clean_text(self.group)))
         write_rows((clean_text(self.reading or str(spec.kernel)), ""), facts, numbers=False)
         members = len(signed.result.members)
         write_line(f"Read from the table that all {members} members have signed: nothing was sent.")
-
-    def _check_table(self, spec: Spec) -> None:
-        """Refuse what the table cannot be read by."""
-        from pairgossip.summaries.layouts import find_order_question
-
-        if spec.noise is not None:
-            raise InputError(
-                "Counts with noise are read by the agreed statistic only: leave it out."
-            )
-        if self.column is not None and self.column not in spec.columns:
-            raise unknown_name("column", self.column, spec.columns)
-        if self.pooled and spec.within is None:
-            raise InputError("--pooled is for strata, and this table has none: leave it out.")
-        is_of_pairs = self.reading is None or find_order_question(self.reading) is None
-        if spec.within is not None and not self.pooled and not is_of_pairs:
-            raise InputError(
-                f"'{self.reading}' compares no pairs of rows, so that strata mean nothing to it: "
-                "give --pooled to read it of all rows."
-            )

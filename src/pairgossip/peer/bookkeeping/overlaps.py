@@ -70,6 +70,8 @@ class Overlap(NamedTuple):
         if not old.is_told:
             return f"{subject} of {rows} will be told by this peer already{clause}"
         when, study = old.when[:10], old.study[:12]
+        if not old.peer:
+            return f"{subject} of {rows} went out on {when} to file {old.table}{clause}"
         return f"{subject} of {rows} went out on {when} to study {study}{clause}"
 
     @property
@@ -84,7 +86,7 @@ class Overlap(NamedTuple):
             compare = f", or put {names} of that study into this file to be compared"
             return f"take the same rows and classes{compare if names else ''}"
         if self.release.outcome != "no table":
-            return f"read the kept table {self.release.table} (peer result --reading)"
+            return self.release.remedy
         return "take rows that were not asked for before"
 
     def refusal(self, *, is_late: bool = False) -> str:

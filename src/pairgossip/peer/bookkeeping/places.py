@@ -19,7 +19,7 @@ def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
 
     One that lies beside the data is the right one, wherever else another is asked for.
     """
-    own = _users_register().resolve()
+    own = users_register().resolve()
     if data == STANDARD_INPUT:
         return (own,) if register is None else tuple(dict.fromkeys((register.resolve(), own)))
     file = data.resolve()
@@ -32,7 +32,8 @@ def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((beside if register is None else register.resolve(), own)))
 
 
-def _users_register() -> Path:
+def users_register() -> Path:
+    """Return where the register of this user is."""
     named, state = os.environ.get(REGISTER_VARIABLE), os.environ.get("XDG_STATE_HOME")
     if named:
         return Path(named)

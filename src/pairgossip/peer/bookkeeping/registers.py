@@ -48,7 +48,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     has_noise: bool
     study: str
     peer: str
-    """The id of the peer that releases them."""
+    """The id of the peer that releases them; empty for a file to mail."""
     when: str
     outcome: Outcome
     table: str
@@ -74,6 +74,12 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def classes(self) -> tuple[str, ...]:
         """Labels, groups and strata."""
         return tuple(name for name in self.values if name not in self.columns)
+
+    @property
+    def remedy(self) -> str:
+        """How its table is read."""
+        how = "peer result --reading" if self.peer else "pairgossip answer"
+        return f"read the kept table {self.table} ({how})"
 
     @property
     def is_told(self) -> bool:

@@ -1,0 +1,1 @@
+"""`pairgossip summarize` and `answer`: tables of counts as files to mail."""

@@ -1,0 +1,162 @@
+"""`pairgossip answer`: statistics of the rows behind one file of counts, or several."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from pairgossip.cli.console import tell, write_json, write_line, write_rows
+from pairgossip.cli.options import MOST, NEEDED, OUTPUT, Json
+from pairgossip.cli.peer.readings import TableReading
+from pairgossip.text import clean_text, join_names
+
+if TYPE_CHECKING:
+    from pairgossip.summaries.summary_file import SummaryFile
+    from pairgossip.summaries.summary_reading import SummaryAnswer
+
+
+def answer_command(
+    files: Annotated[list[Path], Parameter(name="FILES", group=MOST)],
+    /,
+    *,
+    interval: Annotated[float, NEEDED] = 0.95,
+    reading: TableReading = TableReading(),
+    out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
+    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
+) -> None:
+    """Print a statistic of all rows behind one file of counts, or several together.
+
+    The value is read from the counts of all files, as is its sampling error: how far these rows may
+    be from the population they are drawn from. Wherever in their cells the rows are, the statistic
+    lies between two ends for certain. Then there are the parts that were added up. The same rows
+    are not counted twice, and files with other cells or classes do not add up.
+
+    For example:
+
+        pairgossip answer hospital-1.summary hospital-2.summary --interval 0.95
+        pairgossip answer hospital-*.summary --reading mann-whitney --out all.summary
+
+    Parameters
+    ----------
+    files
+        Files of `pairgossip summarize`, or of --out.
+    interval
+        The level of the interval for the value in the population.
+    out
+        Write the sum of all files, as a file of the same kind.
+    """
+    from pairgossip.cli.summaries.files import check_file
+    from pairgossip.files import write_bytes
+    from pairgossip.results.loading import load_summary
+    from pairgossip.summaries.summary_file import join_files
+
+    if out is not None:
+        check_file(out, files)
+    read = [(str(path), load_summary(path)) for path in files]
+    whole = join_files(read)
+    _warn(read)
+    answer = reading.answer(whole.summary, whole.columns, interval)
+    if json:
+        write_json(_facts(answer, reading, read, whole))
+    else:
+        _print(answer, reading, read, whole)
+    if out is not None:
+        write_bytes(out, whole.to_bytes())
+        tell(f"Wrote {out}")
+
+
+def _warn(read: list[tuple[str, SummaryFile]]) -> None:
+    """Say what may be a mistake: the same counts twice, and columns of other names."""
+    for (name, one), (other_name, other) in combinations(read, 2):
+        if one.resembles(other):
+            tell(
+                f"Warning: {name} and {other_name} count exactly the same, though not on one "
+                "machine: leave one out if they are of the same rows."
+            )
+    names = {part.columns: part.name for _, file in read for part in file.parts}
+    if len(names) > 1:
+        listed = [f"{', '.join(columns)} ({part})" for columns, part in names.items()]
+        tell(f"Warning: Columns have different names, {join_names(listed)}: they are added up.")
+
+
+def _print(
+    answer: SummaryAnswer,
+    reading: TableReading,
+    read: list[tuple[str, SummaryFile]],
+    whole: SummaryFile,
+) -> None:
+    """Print the value as `exact` does, what is certain, and the parts."""
+    from pairgossip.cli.outputs.facts import format_sampling_error
+
+    tell(_describe(answer, reading, whole))
+    write_line(repr(answer.value))
+    if not isnan(answer.error):
+        write_line(format_sampling_error(answer))
+    for line in filter(None, (answer.describe_p(), answer.describe_bracket())):
+        write_line(line)
+    write_line("")
+    parts = [
+        (part, part.describe_rows(is_rounded=file.is_rounded), Path(name).name)
+        for name, file in read
+        for part in file.parts
+    ]
+    write_rows(
+        ("part", "rows", "counted", "file"),
+        [(clean_text(part.name), rows, part.day, name) for part, rows, name in parts],
+        numbers=False,
+    )
+
+
+def _describe(answer: SummaryAnswer, reading: TableReading, whole: SummaryFile) -> str:
+    """Say what the value is of."""
+    label = whole.parts[0].label
+    facts = {
+        "column" if reading.column or len(whole.columns) == 1 else "columns": reading.column
+        or ", ".join(whole.columns),
+        "label": label,
+        "positive": answer.positive,
+        "group": reading.group,
+    }
+    named = [f"{key}: {clean_text(value)}" for key, value in facts.items() if value]
+    rows = f"{reading.count_rows(whole.summary):,} rows"
+    return f"{reading.reading or whole.summary.reading} of {rows}; {'; '.join(named)}"
+
+
+def _facts(
+    answer: SummaryAnswer,
+    reading: TableReading,
+    read: list[tuple[str, SummaryFile]],
+    whole: SummaryFile,
+) -> dict[str, Any]:
+    """Return all that is known, by name."""
+    summary = whole.summary
+    return {
+        "reading": reading.reading or summary.reading,
+        "kind": summary.kind,
+        "columns": whole.columns,
+        "column": reading.column,
+        "label": whole.parts[0].label,
+        "group": reading.group,
+        "pooled": reading.pooled,
+        "rows": reading.count_rows(summary),
+        **answer.to_dict(),
+        "cells": list(map(str, summary.cells)),
+        "least_cell": summary.least_cell,
+        "parts": [
+            {
+                "name": part.name,
+                "rows": part.rows,
+                "made": part.made.isoformat(),
+                "digest": part.digest.hex(),
+                "columns": part.columns,
+                "label": part.label,
+                "file": name,
+            }
+            for name, file in read
+            for part in file.parts
+        ],
+    }

@@ -1,0 +1,54 @@
+"""Files of counts: where they may be written, and what they show to whom has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.cli.outputs.files import check_outputs
+from pairgossip.errors import InputError
+from pairgossip.text import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pairgossip.summaries.summary import Summary
+    from pairgossip.summaries.summary_file import SummaryFile
+
+SUFFIX = ".summary"
+_FEW = 5
+"""Cells with fewer rows are counted for whoever writes a file."""
+
+
+def check_file(out: Path, inputs: Sequence[Path]) -> None:
+    """Raise `InputError` unless a file of counts can be written, and takes the place of none."""
+    if out.suffix != SUFFIX:
+        raise InputError(f"{out} is to be a table of counts: end its name in {SUFFIX}.")
+    check_outputs([out], inputs)
+    if out.exists():  # it may be the only copy of what was told
+        raise InputError(f"{out} exists already: choose another name, or move it away first.")
+
+
+def describe_file(file: SummaryFile, path: Path, names: Sequence[str]) -> list[str]:
+    """Say what a file of the rows of one site shows."""
+    from pairgossip.peer.spec.promise import FILE_PROMISE
+
+    summary = file.summary
+    if summary.least_cell > 1:
+        return [f"What {path} shows, with k = {summary.least_cell}: {FILE_PROMISE}"]
+    counts = summary.counts
+    filled, few = int((counts > 0).sum()), int(((counts > 0) & (counts < _FEW)).sum())
+    return [
+        f"{path} is not masked: who has it knows how many of {format_count(summary.rows, 'row')} "
+        f"lie in each cell of {_list_tables(summary, names)}.",
+        f"{format_count(filled, 'cell')} hold rows, and {few:,} of them fewer than {_FEW}: a row "
+        "alone in its cell is known to the width of that cell. To let others have the file, give "
+        "--share 3 (or 5, 10), which counts rows in larger blocks where few are.",
+    ]
+
+
+def _list_tables(summary: Summary, names: Sequence[str]) -> str:
+    """Name the columns by which rows are counted, such as 'risk' by 'died'."""
+    cells, others = names[: len(summary.cells)], names[len(summary.cells) :]
+    tables = [[names[at] for at in table.columns] for table in summary.layout.tables] or [[*cells]]
+    return " and of ".join(" by ".join(f"'{name}'" for name in (*one, *others)) for one in tables)

@@ -1,0 +1,82 @@
+"""The rows of a file that are counted: read once more, for their digest and their release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.peer.bookkeeping.local_secret import keep_secret
+from pairgossip.peer.bookkeeping.snapshots import Snapshot, check_same, read_beside
+from pairgossip.rows.columns import as_array
+from pairgossip.summaries.row_digest import RowDigest
+
+if TYPE_CHECKING:
+    from pairgossip.arrays import BoolArray, FloatArray
+    from pairgossip.cli.peer.init import RowsOptions
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """The rows of a file, complete or not, in the columns that are counted."""
+
+    file: Path
+    names: tuple[str, ...]
+    """Of the columns of numbers."""
+    factors: Mapping[str, str]
+    """The columns of labels, groups, strata and weights, by the arguments of `summarize`."""
+    words: Sequence[Any] | None = None
+    """Labels that are known: "none" is one of them then, and not missing."""
+
+    @cached_property
+    def columns(self) -> Mapping[str, Any]:
+        """All columns by name, as the file has them."""
+        from pairgossip.rows.rows import choose_columns
+
+        given = {"data": self.file, **self.factors}
+        read = choose_columns("data", given, self.names, self.words).columns
+        data = read["data"].reshape(len(read["data"]), -1)
+        numbers = dict(zip(self.names, data.T, strict=True))
+        return numbers | {name: read[key] for key, name in self.factors.items()}
+
+    @cached_property
+    def is_complete(self) -> BoolArray:
+        """Whether a row lacks no entry, and so is counted."""
+        from pairgossip.kernels.rows import find_gaps
+
+        return ~np.logical_or.reduce([find_gaps(one) for one in self.columns.values()])
+
+    def digest(self) -> bytes:
+        """Return the digest by which this machine knows the rows again."""
+        digest = RowDigest(keep_secret())
+        digest.add([self._take(name) for name in self.columns])
+        return digest.finish()
+
+    def _take(self, name: str) -> Any:
+        column = as_array(self.columns[name], name, objects=True)
+        return column[self.is_complete]
+
+    def freeze(self, counted: int, options: RowsOptions, least_cell: int) -> Snapshot:
+        """Return the snapshot for the register, of whose columns the first ones are counted."""
+        same = tuple(tuple(map(str.strip, one.split(","))) for one in options.same)
+        check_same(same, (*self.names, *self.factors.values()))
+        cells, others = self.names[:counted], (*self.names[counted:], *self.factors.values())
+        known = Snapshot(
+            self.file,
+            {name: self._take(name) for name in cells},
+            {name: self._code(name) for name in others},
+            same=same,
+            least_cell=least_cell,
+        )
+        return read_beside(known, options.id_, np.flatnonzero(~self.is_complete).tolist())
+
+    def _code(self, name: str) -> FloatArray:
+        """Return a column of classes as numbers."""
+        column = self._take(name)
+        if column.dtype.kind in "fiub":
+            return column.astype(np.float64)
+        return np.unique(column.astype(str), return_inverse=True)[1].astype(np.float64)

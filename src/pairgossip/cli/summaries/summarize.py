@@ -1,0 +1,298 @@
+"""`pairgossip summarize`: rows, counted per cell, as a file to keep or to mail."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from pairgossip.cli.console import tell, tell_warnings, with_options
+from pairgossip.cli.data.observations import RowOptions
+from pairgossip.cli.options import (
+    MOST,
+    NEEDED,
+    STATISTIC,
+    Columns,
+    Label,
+    TargetName,
+    Whole,
+)
+from pairgossip.cli.peer.init import RegisterOptions, RowsOptions
+from pairgossip.errors import InputError, canonical
+
+if TYPE_CHECKING:
+    from pairgossip.cli.summaries.rows import CountedRows
+    from pairgossip.cli.summaries.sharing import FileRelease
+    from pairgossip.summaries.summary import Summary
+    from pairgossip.summaries.summary_file import SummaryFile
+
+_FILE = Group.create_ordered("The file")
+_OPTIONS = {
+    "columns": "--column",
+    "groups": "--groups",
+    "labels": "--label",
+    "least_cell": "--share",
+    "weights": "--weight",
+}
+"""The options of arguments that have another name here; `groups` are a list, not sites."""
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True, kw_only=True)
+class _CountedOptions:
+    """What is counted."""
+
+    kernel: Annotated[
+        str,
+        Parameter(
+            group=MOST,
+            help="What is read first: a kernel such as auc, a statistic of order such as median or "
+            "quantile-0.9, or a test by ranks. It says which columns there are.",
+        ),
+    ]
+    column: Columns = None
+    label: Label = None
+    cells: Annotated[
+        list[str] | None,
+        Parameter(
+            group=MOST,
+            help="The cells in which rows are counted, the same at all sites: even(0, 1, 1024), "
+            "log(1, 1e6), logit(1e-4), whole(0, 100), edges(0, 1, 10), float(12) or quantiles(64); "
+            "repeat it where two columns differ. Fine ones over the values unless given, which do "
+            "not add up with other files.",
+        ),
+    ] = None
+    kind: TargetName = None
+    by: str | None = None
+    """Column of groups, of which statistics can be read by themselves, such as sex."""
+    groups: str | None = None
+    """All groups that there may be, such as f,m; those of the rows unless given."""
+    within: str | None = None
+    """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
+    strata: str | None = None
+    """All strata that there may be, such as a,b; those of the rows unless given."""
+    weight: str | None = None
+    """Column that says how often each row counts, a whole number from 1 to 16."""
+
+    def choose_rows(self, file: Path, words: list[Any] | None) -> CountedRows:
+        """Return the rows in the columns that are named; words are labels, whatever they say."""
+        from pairgossip.cli.summaries.rows import CountedRows
+        from pairgossip.rows.sources import open_source
+
+        source = open_source(file, "data")
+        assert source is not None
+        named = {"labels": self.label, "by": self.by, "within": self.within, "weights": self.weight}
+        factors = {key: name for key, name in named.items() if name is not None}
+        every = list(map(str, source.names))
+        if self.column is None:
+            names = [name for name in every if name not in factors.values()]
+        else:
+            split = (one.split(",") if one not in every else [one] for one in self.column)
+            names = [name.strip() for part in split for name in part]
+        return CountedRows(file, tuple(names), factors, words)
+
+    def arguments(self, options: RowOptions) -> dict[str, Any]:
+        """Return the arguments of `summarize` beside the rows."""
+        from pairgossip.summaries.cells import parse_cells
+
+        cells = None if self.cells is None else [parse_cells(one) for one in self.cells]
+        lists = {"groups": self.groups, "strata": self.strata}
+        return {
+            "kernel": self.kernel,
+            "kind": "v" if self.kind is None else canonical(self.kind),
+            "cells": cells[0] if cells is not None and len(cells) == 1 else cells,
+            "missing": options.missing,
+            "classes": _read_labels(options.classes),
+            "positive": (_read_labels(options.positive) or [None])[0],
+            **{key: None if text is None else _split(text) for key, text in lists.items()},
+        }
+
+
+@Parameter(name="*", group=_FILE)
+@dataclass(frozen=True, kw_only=True)
+class _FileOptions:
+    """What is written."""
+
+    out: Annotated[Path, NEEDED]
+    """The file to write, which ends in .summary."""
+    name: str | None = None
+    """What the site is called; like the file unless given."""
+    share: Annotated[Whole | None, NEEDED] = None
+    """Write a file that others may have: every count is 0 or at least this number (3, 5 or 10), as
+    rows are counted in blocks of cells. The rows count as released. Exact counts unless given."""
+
+    def check(self, file: Path, register: RegisterOptions, ids: RowsOptions) -> None:
+        """Refuse what cannot be written or noted."""
+        from pairgossip.cli.summaries.files import check_file
+        from pairgossip.summaries.summary import LEAST_BLOCK
+
+        if self.share is not None and self.share < LEAST_BLOCK:
+            raise InputError(
+                "--share is the least number of rows in a block, and two rows tell each of two "
+                f"people about the other: give {LEAST_BLOCK} or more, or leave it out for exact "
+                "counts."
+            )
+        if self.share is not None and sys.platform == "win32":
+            raise InputError(
+                "--share keeps a register of releases, which needs Linux or macOS: on Windows, run "
+                "pairgossip in WSL 2."
+            )
+        options = {
+            "--register": register.register is not None,
+            "--visible": register.visible,
+            "--id": ids.id_ is not None,
+            "--same": bool(ids.same),
+        }
+        wrong = next((option for option, is_given in options.items() if is_given), None)
+        if self.share is None and wrong is not None:
+            raise InputError(f"{wrong} is for a file that others may have: give --share, too.")
+        if self.name is not None and not (self.name and self.name.isprintable()):
+            raise InputError("--name is a name in one line: give another one.")
+        check_file(self.out, [file])
+
+
+def summarize_command(
+    file: Annotated[Path, Parameter(name="FILE", group=MOST)],
+    /,
+    *,
+    counted: _CountedOptions,
+    written: _FileOptions,
+    rows: RowOptions = RowOptions(),
+    ids: RowsOptions = RowsOptions(),
+    register: RegisterOptions = RegisterOptions(),
+) -> None:
+    """Count the rows of a file per cell, and write the counts: a file to keep, or to mail.
+
+    The file is as long as its cells, however many rows there are. Files of several sites that have
+    the same cells add up: `pairgossip answer` reads the statistic of all their rows, with its
+    sampling error and what is certain, and so sites that may mail a file need no peer. Beside the
+    counts it holds the site's name, how many rows there are, when they were counted, and a digest
+    by which the same rows are not counted twice; only this machine can compute it.
+
+    Without --share the counts are exact, and a row alone in its cell is as good as told. With it,
+    what is released of which rows is noted in the register of releases before the file is written,
+    and rows whose columns went out before are refused.
+
+    For example:
+
+        pairgossip dataset engel --out a.csv
+        pairgossip summarize a.csv --kernel gini --column income --out a.summary
+
+    Parameters
+    ----------
+    file
+        The rows: a file .csv, .csv.gz, .parquet or .arrow, or a folder of Parquet files.
+    """
+    from pairgossip.files import replacing
+
+    written.check(file, register, ids)
+    with _spelled():
+        arguments = counted.arguments(rows) | {"least_cell": written.share or 1}
+        words = arguments["classes"] if rows.positive is None else [arguments["positive"]]
+        found = counted.choose_rows(file, words)
+        summary = _summarize(found, arguments)
+        release, said = _plan_release(found, summary, written, register, ids)
+    made = _name_parts(summary, found, arguments["classes"], written)
+    said += _describe(made, written.out, found, has_cells=counted.cells is not None)
+    with replacing(written.out) as opened:
+        opened.write(made.to_bytes())
+        opened.flush()
+        key = None if release is None else release.tell()
+    if release is not None and key is not None:
+        release.settle(key)
+    for sentence in (*said, f"Wrote {written.out}"):
+        tell(sentence)
+
+
+def _summarize(rows: CountedRows, arguments: dict[str, Any]) -> Summary:
+    """Count the rows."""
+    import numpy as np
+
+    from pairgossip.summaries.summarizing import summarize
+
+    columns = rows.columns
+    data = np.column_stack([columns[name] for name in rows.names])
+    factors = {key: columns[name] for key, name in rows.factors.items()}
+    with tell_warnings():
+        return summarize(data, **arguments, **factors)
+
+
+def _plan_release(
+    rows: CountedRows,
+    summary: Summary,
+    written: _FileOptions,
+    register: RegisterOptions,
+    ids: RowsOptions,
+) -> tuple[FileRelease | None, list[str]]:
+    """Refuse rows that may not be released; return their release, and what to say of it."""
+    if written.share is None:
+        return None, []
+    from pairgossip.cli.summaries.sharing import FileRelease
+
+    snapshot = rows.freeze(len(summary.cells), ids, written.share)
+    release = FileRelease(snapshot, written.out, register.register, register.visible)
+    several = len(summary.layout.tables) > 1
+    return release, release.check(ids.id_, has_several_tables=several)
+
+
+def _name_parts(
+    summary: Summary, rows: CountedRows, classes: list[Any] | None, written: _FileOptions
+) -> SummaryFile:
+    """Return what the file holds."""
+    from pairgossip.kernels.data import format_label
+    from pairgossip.summaries.summary_file import SummaryFile
+
+    name = written.out.stem if written.name is None else written.name
+    return SummaryFile.of(
+        summary,
+        name,
+        digest=rows.digest(),
+        classes=None if classes is None else list(map(format_label, classes)),
+        columns=rows.names,
+        label=rows.factors.get("labels"),
+    )
+
+
+def _describe(made: SummaryFile, out: Path, rows: CountedRows, *, has_cells: bool) -> list[str]:
+    """Say what is in the file, and what it shows."""
+    from pairgossip.cli.summaries.files import describe_file
+
+    said = describe_file(made, out, (*rows.names, *rows.factors.values()))
+    if not has_cells:
+        said.append("Its cells follow from the values: no other file adds up without --cells.")
+    return [str(made.summary)[1:-1], *said]
+
+
+def _read_labels(text: str | None) -> list[Any] | None:
+    """Return labels as numbers if all are, since 2 and 2.0 are the same."""
+    from pairgossip.tables import parse_number
+
+    if text is None:
+        return None
+    names = _split(text)
+    numbers = [parse_number(name) for name in names]
+    return names if None in numbers else numbers
+
+
+def _split(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+@contextmanager
+def _spelled() -> Iterator[None]:
+    """Spell arguments of `summarize` as this command's options."""
+    try:
+        yield
+    except InputError as problem:
+        raise InputError(problem.spell(_option)) from None
+
+
+def _option(argument: str, value: object) -> str:
+    if argument in _OPTIONS:
+        return _OPTIONS[argument]
+    return with_options(InputError("{argument}", argument, value))

@@ -1,0 +1,83 @@
+"""A digest by which the same rows are known again, and nothing else of them.
+
+A plain hash of few rows can be guessed: whoever tries all rows that there may be finds theirs. So
+the digest is keyed by a secret that stays where the rows are. It depends on neither the cells, the
+order of the rows, nor how they are divided into batches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.tables import parse_number
+
+DIGEST_BYTES = 16
+_LANES = 2
+"""Sums of 64 bits that are kept of all rows: different rows have the same ones by chance with a
+probability of 2^-128."""
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+"""Multipliers of a mixing function (Stafford's variant 13)."""
+_Words = NDArray[np.uint64]
+
+
+class RowDigest:
+    """The digest of rows that are added batch by batch.
+
+    >>> digest = RowDigest(bytes(32))
+    >>> digest.add([np.array([0.5, 0.25]), np.array(["ill", "well"])])
+    >>> digest.finish().hex()
+    'cf1b830b6a338094f504c8adc04bb270'
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        """Begin with no rows; the secret has 32 bytes or more."""
+        self._secret = secret
+        self._starts = np.frombuffer(self._hash(b"lanes", 8 * _LANES), "<u8").astype(np.uint64)
+        self._sums = np.zeros(_LANES, dtype=np.uint64)
+        self._rows = 0
+
+    def add(self, columns: Sequence[Any]) -> None:
+        """Add rows: columns of numbers or text, of the same length and in the same order."""
+        words = [self._as_words(np.asarray(one)) for one in columns]
+        for lane, start in enumerate(self._starts):
+            mixed = np.full(len(words[0]), start, dtype=np.uint64)
+            for one in words:
+                mixed = _mix(mixed ^ one) + start
+            self._sums[lane : lane + 1] += _mix(mixed).sum(dtype=np.uint64)  # modulo 2^64
+        self._rows += len(words[0])
+
+    def finish(self) -> bytes:
+        """Return the digest of all rows."""
+        whole = self._rows.to_bytes(8, "little") + self._sums.astype("<u8").tobytes()
+        return self._hash(whole, DIGEST_BYTES)
+
+    def _as_words(self, column: NDArray[Any]) -> _Words:
+        """Return a word for each entry; numbers have the same one whatever their type."""
+        if column.dtype.kind not in "fiub":
+            entries, places = np.unique(column.astype(str), return_inverse=True)
+            named = b"".join(map(self._name, entries.tolist()))
+            return np.frombuffer(named, "<u8").astype(np.uint64)[places]
+        return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
+
+    def _name(self, entry: str) -> bytes:
+        """Return a word for an entry; numerals may be text elsewhere in a column."""
+        number = parse_number(entry)
+        if number is None:
+            return self._hash(b"text" + entry.encode(), 8)
+        return self._as_words(np.array([number])).astype("<u8").tobytes()
+
+    def _hash(self, content: bytes, size: int) -> bytes:
+        keyed = hashlib.blake2b(content, key=self._secret, digest_size=size, person=b"row digest")
+        return keyed.digest()
+
+
+def _mix(words: _Words) -> _Words:
+    """Return words of which every bit depends on all bits of the given ones."""
+    words = (words ^ (words >> np.uint64(30))) * _FIRST
+    words = (words ^ (words >> np.uint64(27))) * _SECOND
+    return words ^ (words >> np.uint64(31))
