@@ -97,8 +97,6 @@ class Distribution(NamedTuple):
         position = np.clip(position, 0.5, self.size - 0.5)[..., None]
         ends = self.ends
         cell = np.minimum((ends <= position).sum(axis=-1), len(self.low) - 1)
-        if self.is_exact:
-            return self.low[cell]
         weight, end = (
             np.take_along_axis(numbers, cell[..., None], axis=-1)
             for numbers in (self.weights, ends)
@@ -113,8 +111,6 @@ class Distribution(NamedTuple):
         first = np.maximum(begins, start[..., None])
         last = np.minimum(ends, stop[..., None])
         weights = np.maximum(last - first, 0.0)
-        if self.is_exact:
-            return Part(weights, self.low, np.zeros_like(self.low))
         inside = ((first + last) / 2 - begins) / np.maximum(self.weights, 1e-300)
         widths = self.high - self.low
         centers = self.low + widths * np.where(weights > 0, inside, 0.5)

@@ -174,17 +174,10 @@ class _Cut:
         squares = sample.between(cut, n - cut).squares_about(mean, unit) + cut * ends
         return unit * np.sqrt(squares)
 
-    def value(self, sample: Distribution) -> FloatArray:
-        """Return the mean."""
-        raise NotImplementedError
-
-    def error(self, sample: Distribution) -> FloatArray:
-        """Return its standard error."""
-        raise NotImplementedError
-
-    def sampling(self, sample: Distribution, level: float) -> Sampling:
+    def _interval(
+        self, sample: Distribution, level: float, value: FloatArray, error: FloatArray
+    ) -> Sampling:
         """Return the error, and the interval by Student's t."""
-        value, error = self.value(sample), self.error(sample)
         left = float(np.min(sample.size - 2 * self._cut(sample)))
         half = (t_quantile(level, left - 1) if left > 1 else np.nan) * error
         return Sampling(error, value - half, value + half)
@@ -203,10 +196,11 @@ class TrimmedMean(_Cut):
         n, cut = sample.size, self._cut(sample)
         return sample.between(cut, n - cut).total() / (n - 2 * cut)
 
-    def error(self, sample: Distribution) -> FloatArray:
-        """Return its standard error (Yuen 1974)."""
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return its standard error and interval (Yuen 1974)."""
         left = sample.size - 2 * self._cut(sample)
-        return self._spread(sample) / np.sqrt(left * (left - 1))
+        error = self._spread(sample) / np.sqrt(left * (left - 1))
+        return self._interval(sample, level, self.value(sample), error)
 
 
 class WinsorizedMean(_Cut):
@@ -221,8 +215,8 @@ class WinsorizedMean(_Cut):
         """Return the mean."""
         return self._winsorized(sample)
 
-    def error(self, sample: Distribution) -> FloatArray:
-        """Return its standard error by the influence function.
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return its standard error by the influence function, and its interval.
 
         A row cut at one end moves the quantile there, and all rows that are cut with it, by
         1 / (n density). The density is that between order statistics as far from the quantile as
@@ -236,7 +230,8 @@ class WinsorizedMean(_Cut):
             first, second = middle - half, middle + half
             gap = _gap(sample.at(first), sample.at(second), first, second, n - 1)
             moved.append(np.where(cut > 0, cut * gap, 0.0))
-        return self._spread(sample, *moved) / np.sqrt(n * (n - 1))
+        error = self._spread(sample, *moved) / np.sqrt(n * (n - 1))
+        return self._interval(sample, level, self.value(sample), error)
 
 
 class _MedianOfPairs(_OfOrder):

@@ -157,9 +157,5 @@ class Bins:
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first; two classes are known."""
-        if self.range is not None:
-            return np.arange(0)
-        if pairs.data.ndim == 1:
-            return flooded_rows(pairs.data, 3 * self.bins)
-        columns = pairs.data[:, :-1].T
-        return np.concatenate([flooded_rows(column, 2 * self.bins) for column in columns])
+        columns, most = ([pairs.data], 3) if pairs.data.ndim == 1 else (pairs.data[:, :-1].T, 2)
+        return flooded_rows(columns, most * self.bins, self.range)

@@ -271,11 +271,7 @@ class TwoWayBins:
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first."""
-        if self.ranges is not None:
-            return np.arange(0)
-        return np.concatenate(
-            [flooded_rows(pairs.data[:, column], self._most) for column in range(2)]
-        )
+        return flooded_rows(pairs.data[:, :2].T, self._most, self.ranges)
 
     @property
     def _most(self) -> int:

@@ -76,8 +76,7 @@ class SketchedSample(SketchedPairs):
         self.data, self.title = sample.data, "rank" if statistic is None else statistic.name
         self.sketch_name = f"Bins(bins={bins}, range={declared})"
         axis = lay_bins(sample.values, bins, declared, 2 * bins)
-        if declared is None:
-            self._flood(flooded_rows(sample.values, 2 * bins))
+        self._flood(flooded_rows([sample.values], 2 * bins, declared))
         classes = 1 if sample.labels is None else 2
         sketch = SampleCells(statistic, axis, classes, sample.size)
         features = sketch.features(self.data)
@@ -137,13 +136,13 @@ class SketchedColumns(SketchedSample):
     """
 
     title = "spearman"
-    read = SketchedPairs.read
+    read, linearized = SketchedPairs.read, SketchedPairs.linearized
 
     def __init__(self, data: FloatArray, bins: int, site_of: IntArray | None = None) -> None:
         self.data, self.site_of = data, site_of
         self.sketch_name = f"TwoWayBins(bins={bins})"
         x, y = (lay_bins(column, bins, None, 2 * bins) for column in data.T)
-        self._flood(np.concatenate([flooded_rows(column, 2 * bins) for column in data.T]))
+        self._flood(flooded_rows(data.T, 2 * bins))
         self.sketch = RankTable(x, y, len(data))
         self._sum_up(self.sketch.features(data))
         self.limit = float(self.sketch.readout(self._mean))

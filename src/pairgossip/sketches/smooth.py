@@ -167,7 +167,7 @@ class Directions:
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose projections all nodes must learn first."""
-        return np.concatenate([flooded_rows(column) for column in self._project(pairs)[1].T])
+        return flooded_rows(self._project(pairs)[1].T)
 
     def _project(self, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
         axes = spread_directions(pairs.dimension, self.directions)

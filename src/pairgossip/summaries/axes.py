@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -295,15 +296,18 @@ def lay_bins(
     return grid
 
 
-def flooded_rows(values: FloatArray, most: int = 0) -> IntArray:
-    """Return the rows whose numbers all nodes must learn to lay the same bins.
+def flooded_rows(columns: Iterable[FloatArray], most: int = 0, declared: Any = None) -> IntArray:
+    """Return the rows whose numbers all nodes must learn to lay the same bins, column by column.
 
     The extremes and the sampled ones; or one of each value, where at most so many are different.
+    None where ranges are declared.
     """
-    known, first = np.unique(values, return_index=True)
-    if len(known) <= most:
-        return np.asarray(first)
-    return np.r_[values.argmin(), values.argmax(), _sample(len(values))]
+    rows = [np.arange(0)]
+    for values in columns if declared is None else ():
+        known, first = np.unique(values, return_index=True)
+        ends = values.argmin(), values.argmax()
+        rows.append(first if len(known) <= most else np.r_[ends, _sample(len(values))])
+    return np.concatenate(rows)
 
 
 def _sample(n: int) -> IntArray:

@@ -108,15 +108,20 @@ class PairLayout(Layout):
         """Return the statistic of the estimates of all tables."""
         if len(found) == 1:
             return found[0]
-        factors = np.array([factor for factor, _ in self.parts()])
-        values, errors = (np.array(one) for one in zip(*(one[:2] for one in found), strict=True))
-        ends = np.array([one.bracket for one in found])
-        ends = np.where(factors[:, None] < 0, ends[:, ::-1], ends)
-        value, error = float(factors @ values), float(np.abs(factors) @ errors)
-        low, high = (factors @ ends).tolist()
+        value, error, bracket = self.add_parts(
+            np.array([(one.value, one.error, *one.bracket) for one in found])
+        )
         scale = self.kernel.interval_scale
-        interval = interval_about((low, high), value, error, scale, Law(math.inf), level)
-        return Estimate(value, error, *interval, bracket=(low, high))
+        interval = interval_about(bracket, value, error, scale, Law(math.inf), level)
+        return Estimate(value, error, *interval, bracket=bracket)
+
+    def add_parts(self, numbers: FloatArray) -> tuple[float, float, Ends]:
+        """Add up values, errors and the two ends about them, a line for each table."""
+        factors = np.array([factor for factor, _ in self.parts()])
+        value, error = float(factors @ numbers[:, 0]), float(np.abs(factors) @ numbers[:, 1])
+        ends = np.where(factors[:, None] < 0, numbers[:, :1:-1], numbers[:, 2:])
+        low, high = (factors @ ends).tolist()
+        return value, error, (low, high)
 
 
 class _ColumnsLayout(PairLayout):

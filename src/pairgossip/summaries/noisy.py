@@ -138,14 +138,9 @@ def _find_shares(blocks: Blocks, n: float) -> FloatArray:
 
 def _join(layout: PairLayout, found: Sequence[Noisy]) -> Noisy:
     """Return a statistic that several tables tell; how they go together is not known."""
-    factors = np.array([factor for factor, _ in layout.parts()])
-    numbers = np.array([(*one.estimate[:4], one.noise) for one in found])
-    value, error = float(factors @ numbers[:, 0]), float(np.abs(factors) @ numbers[:, 1])
-    arms = np.abs(numbers[:, 2:4] - numbers[:, :1])
-    arms = np.where(factors[:, None] < 0, arms[:, ::-1], arms)
-    below, above = (np.abs(factors) @ arms).tolist()
-    noise = math.sqrt(float(((factors * numbers[:, 4]) ** 2).sum()))
-    return Noisy(Estimate(value, error, value - below, value + above), noise)
+    value, error, ends = layout.add_parts(np.array([one.estimate[:4] for one in found]))
+    noises = [factor * one.noise for (factor, _), one in zip(layout.parts(), found, strict=True)]
+    return Noisy(Estimate(value, error, *ends), math.hypot(*noises))
 
 
 def _follow_slopes(layout: OrderLayout, sums: Sums, variance: float) -> Noisy:

@@ -121,7 +121,7 @@ def read_order(
     if statistic is None or isinstance(statistic, ClassTest):
         assert sampling.p is not None
         p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
-        fullest = _fullest_cells(blocks)
+        fullest = find_fullest_cells(blocks)
         if noise or math.isnan(value):  # of noisy counts neither value nor p is known
             return Estimate(value, error, fullest_cells=fullest)
         ends = _bound_test(statistic, blocks, value, p)
@@ -163,7 +163,7 @@ def _are_values_known(blocks: Sequence[Blocks]) -> bool:
     )
 
 
-def _fullest_cells(blocks: Blocks) -> tuple[float, ...]:
+def find_fullest_cells(blocks: Blocks) -> tuple[float, ...]:
     """Return the largest share of rows in one cell of each column; 0 if a cell is one value."""
     cells = blocks.spread().reshape(-1, *blocks.tree.shape).sum(axis=0)
     others = [tuple(k for k in range(cells.ndim) if k != at) for at in range(cells.ndim)]

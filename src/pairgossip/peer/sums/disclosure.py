@@ -16,11 +16,11 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.sums.labels import label_values
-from pairgossip.peer.sums.results import CROWDED
+from pairgossip.peer.sums.results import name_crowded
 from pairgossip.peer.sums.statistics import cells_of, count_combinations
-from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.layouts import find_order_question
-from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
+from pairgossip.summaries.readings import find_fullest_cells
+from pairgossip.text import MOST_NAMED, format_count, join_first
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -159,20 +159,11 @@ def describe_crowded_cells(spec: Spec, rows: FloatArray) -> str | None:
     asked = find_order_question(str(spec.kernel)) if spec.is_sums else None
     if asked is None or not asked.is_test or not len(rows):
         return None
-    axes = zip(spec.columns, cells_of(spec).column_axes, rows.T, strict=False)
-    shares = {
-        name: np.bincount(axis.find_bins(column)).max() / len(rows)
-        for name, axis, column in axes
-        if isinstance(axis, Grid)
-    }
-    crowded = [
-        f"{100 * share:.3g} % of this site's rows share one cell of '{name}'"
-        for name, share in shares.items()
-        if share > CROWDED
-    ]
-    if not crowded:
+    (table,) = cells_of(spec).tables
+    shares = find_fullest_cells(table.as_blocks(table.count(rows, 1).astype(np.float64)))
+    if not (crowded := name_crowded(spec.columns, shares, "this site's rows")):
         return None
     return (
-        f"{join_names(crowded)}, within which a test does not know their order. If other sites are "
+        f"{crowded}, within which a test does not know their order. If other sites are "
         "alike, the run tells little: agree on a narrower range or more algorithm.bins before it."
     )

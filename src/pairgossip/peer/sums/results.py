@@ -136,8 +136,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
             "or of whole numbers on whole"
         )
-        if crowded := self._list_crowded():
-            return f"{join_names(crowded)}, so that their order is not known: {advice}"
+        columns = json.loads(self.specification)["columns"] if self.crowded_cells else ()
+        if crowded := name_crowded(columns, self.crowded_cells or (), "all rows"):
+            return f"{crowded}, so that their order is not known: {advice}"
         if self.least_cell is not None:
             what = "blocks of cells"
             advice = "let sites have more rows, or agree on a smaller algorithm.least_cell"
@@ -193,16 +194,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if len(names) > 1:
             parts = f"combination of {join_names([clean_text(name) for name in names])}"
         return f"too few to fill every {parts} with {self.least_cell} rows"
-
-    def _list_crowded(self) -> list[str]:
-        if self.crowded_cells is None:
-            return []
-        columns = json.loads(self.specification)["columns"]
-        return [
-            f"{100 * share:.3g} % of all rows share one cell of '{clean_text(name)}'"
-            for name, share in zip(columns, self.crowded_cells, strict=False)
-            if share > CROWDED
-        ]
 
     def state(self) -> bytes:
         """Return what members sign: the figures, and the digest of all else, which is long."""
@@ -313,6 +304,16 @@ def _are_models_close(
         return False
     apart = sum(abs(a - b) * width for a, b, width in zip(one, other, widths, strict=True))
     return apart <= _MODEL_TOLERANCE * sum(abs(a) * b for a, b in zip(one, widths, strict=True))
+
+
+def name_crowded(columns: Sequence[str], shares: Sequence[float], rows: str) -> str:
+    """Say in which columns most of these rows share a cell; an empty text if in none."""
+    crowded = [
+        f"{100 * share:.3g} % of {rows} share one cell of '{clean_text(name)}'"
+        for name, share in zip(columns, shares, strict=False)
+        if share > CROWDED
+    ]
+    return join_names(crowded) if crowded else ""
 
 
 def _show(value: Any) -> str:
