@@ -30,8 +30,8 @@ from pairgossip.order_statistics.statistics import (
 from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.run import Run
 from pairgossip.run_requests.estimation import EstimationRequest
+from pairgossip.sketches.laying import check_range
 from pairgossip.sketches.samples import Sample, SketchedSample
-from pairgossip.summaries.axes import check_range
 from pairgossip.text import format_count, join_names
 
 _BINS = 64

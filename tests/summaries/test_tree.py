@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairgossip.summaries.axes import Grid
 from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Tree, lay_tree
 
 SHAPES = [(1,), (2,), (5,), (16,), (37,), (1, 1), (3, 2), (4, 9), (8, 8), (2, 3, 4)]
@@ -173,16 +172,6 @@ def test_a_deeper_tree_tells_the_same_of_the_blocks_it_shares() -> None:
     coarse = tree.report(tables.reshape(500, 8, 4).sum(axis=2), 3)
     inner = ~tree.is_cell
     assert (coarse[:, inner] == fine[:, : tree.size][:, inner]).all()
-
-
-def test_rows_that_move_within_their_cells_change_nothing() -> None:
-    random, grid = np.random.default_rng(0), Grid(np.linspace(0.0, 1.0, 17))
-    cells = random.integers(0, 16, 60)
-    tree, reports = lay_tree((16,)), []
-    for _ in range(2):
-        rows = grid.edges[cells] + grid.widths[cells] * random.uniform(0.0, 0.99, 60)
-        reports.append(tree.report(np.bincount(grid.find_bins(rows), minlength=16), 3))
-    assert (reports[0] == reports[1]).all()
 
 
 @pytest.mark.parametrize("cells", [1, 2, 6, 13])

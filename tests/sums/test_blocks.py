@@ -138,22 +138,6 @@ def test_the_sum_is_a_summary_that_is_kept_and_read_again(
     assert low <= np.median(rows[:, 0]) <= high
 
 
-@pytest.mark.parametrize("least", [3, 10])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{len(case[2])}")
-def test_no_small_number_leaves_a_site(
-    case: tuple[str, np.ndarray, list[str], str | None], least: int
-) -> None:
-    kernel, rows, columns, label = case
-    cells = cells_of(spec_for(kernel, columns, label, least, 32))
-    for size in (2, 9, 40, N):
-        contributed = cells.add_up(rows[:size])
-        assert ((contributed == 0) | (contributed >= least)).all()
-        is_filled = size >= least and (not cells.tables[0].factors or 3 * least <= size)
-        assert cells.is_filled(rows[:size]) == is_filled
-        assert contributed[0] == (size if is_filled else 0)
-        assert (contributed[1:].sum() == contributed[0] * len(cells.tables)).all()
-
-
 def find(rows: list[np.ndarray], least: int) -> Result:
     return run_programs(start_programs(spec_for("auc", ["a"], "l", least, 256), rows))
 

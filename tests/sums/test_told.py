@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import CATALOG, as_kernel
 from pairgossip.peer.spec.spec import Spec
@@ -182,24 +181,3 @@ def test_no_combination_is_of_few_rows(
     parts = [part.reshape(len(combinations), -1) for part in layout.split(told[1:])]
     for part in parts:
         assert part.sum(axis=1).tolist() == (totals if told[0] else [0] * len(totals))
-
-
-@pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
-@given(
-    seed=st.integers(0, 2**32 - 1), rows=st.integers(4, 80), least=st.sampled_from([1, 3, 5, 10])
-)
-@settings(max_examples=40, deadline=None)
-def test_a_summary_tells_no_more(seed: int, rows: int, least: int) -> None:
-    """What the lab keeps of rows is the same, in the same bytes."""
-    random, cells = np.random.default_rng(seed), pg.cells.Even(0, 1, 32)
-    labels = np.arange(rows) % 3
-    column = random.random(rows) ** random.choice([1, 3])
-    kept = [
-        pg.summarize(
-            one, "kendall", labels=labels, cells=cells, least_cell=least, classes=[0, 1, 2]
-        )
-        for one in (column, move(random, cells.lay(), column))
-    ]
-    assert kept[0].to_bytes() == kept[1].to_bytes()
-    counts = np.asarray(kept[0].counts)
-    assert ((counts == 0) | (counts >= least)).all()

@@ -10,9 +10,10 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.kernels import AnyKernel, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
+from pairgossip.sketches.laying import check_range, flooded_rows, lay_bins
 from pairgossip.sketches.scores import AucPair, AucTable, JointAucPair
 from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
-from pairgossip.summaries.axes import Axis, Labels, check_range, flooded_rows, lay_bins
+from pairgossip.summaries.axes import Axis, Labels
 from pairgossip.summaries.layouts import OF_ONE_COLUMN, OF_SCORES, formulas
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps

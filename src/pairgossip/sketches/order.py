@@ -26,8 +26,9 @@ from pairgossip.kernels.builtin.ranks import (
     RANKING_RISK,
     SECOND_APART,
 )
+from pairgossip.sketches.laying import check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
-from pairgossip.summaries.axes import Range, check_range, flooded_rows, lay_bins
+from pairgossip.summaries.axes import Range
 from pairgossip.summaries.layouts import OF_ORDER, OF_SURVIVAL, formulas
 from pairgossip.summaries.samples import Table
 

@@ -14,8 +14,9 @@ from pairgossip.kernels.blocks import Progress
 from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
+from pairgossip.sketches.laying import flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs
-from pairgossip.summaries.axes import Range, flooded_rows, lay_bins
+from pairgossip.summaries.axes import Range
 from pairgossip.summaries.samples import RankTable, SampleCells
 
 

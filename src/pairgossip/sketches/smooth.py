@@ -13,8 +13,9 @@ from pairgossip.kernels import AnyKernel, Combination, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import DISTANCE
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.sketches.bins import GiniBins
+from pairgossip.sketches.laying import check_inside, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import KernelSketch, Sketch, check_kernel, wrong_kernel
-from pairgossip.summaries.axes import Extent, Grid, Range, check_range, flooded_rows
+from pairgossip.summaries.axes import Range
 from pairgossip.summaries.layouts import distance_factor, spread_directions
 
 _LARGEST_MISFIT = 0.01
@@ -47,7 +48,7 @@ class Chebyshev:
         if others or isinstance(pairs.kernel, Combination) or pairs.dimension != 1:
             raise wrong_kernel(self, pairs.kernel, "smooth kernels of one column")
         low, high = self.range or (float(pairs.data.min()), float(pairs.data.max()))
-        Grid(np.array([low, high])).check(pairs.data)
+        check_inside(pairs.data, (low, high))
         low, high = (low, high) if low < high else (low - 1.0, high + 1.0)
         own = None if pairs.target == "v" or kernel.zero_diagonal else kernel
         form = _polynomial_form(kernel, low, high, self.degree)
@@ -161,8 +162,8 @@ class Directions:
         """Return the sketch of the mean distance."""
         check_kernel(self, pairs.kernel, {DISTANCE})
         axes, projected = self._project(pairs)
-        grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
-        parts = tuple(GiniBins(grid, pairs.count, pairs.scale, pairs.kernel) for grid in grids)
+        bins = [lay_bins(column, self.bins, None, 0, powers=2) for column in projected.T]
+        parts = tuple(GiniBins(one, pairs.count, pairs.scale, pairs.kernel) for one in bins)
         return Projections(axes, parts, pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:

@@ -1,23 +1,15 @@
-"""Where the bins of a column are, and the features of a number in its bin."""
+"""The bins of a column, and the features of a number in its bin."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray, distinct
-from pairgossip.errors import InputError
-from pairgossip.text import format_rows
-
-_SAMPLED_ROWS = 15
-"""How many sampled values nodes pass on with the extremes, to place the bins where rows are."""
-_NARROWEST = 1e-12
-"""The smallest spread about the center that counts, as a part of the whole range."""
+from pairgossip.arrays import FloatArray, IntArray
 
 _POINTS = {
     0: np.array([0.0]),
@@ -36,35 +28,6 @@ _PARTS = 4
 Range = tuple[float, float]
 Axis: TypeAlias = "Grid | Labels"
 """The bins of a column, or the few values that it has."""
-
-
-class Extent(NamedTuple):
-    """Where the numbers of a column lie."""
-
-    low: float
-    high: float
-    center: float
-    """Where about most of them are; any guess will do."""
-    scale: float
-    """How far about they spread; any guess will do."""
-
-    @classmethod
-    def of(cls, values: FloatArray) -> Extent:
-        """Return the extremes of all values, and the center and scale of a sample.
-
-        The sample is evenly spaced over the sequence of rows, which knows nothing of their values.
-        It and the extremes spread by flooding, because learning a value twice changes nothing.
-        """
-        sample = values[_sample(len(values))]
-        center = float(np.median(sample))
-        scale = 1.5 * float(np.median(np.abs(sample - center))) or float(np.std(sample))
-        low, high = float(values.min()), float(values.max())
-        return cls(low, high, center, scale or high - low or 1.0)
-
-    @classmethod
-    def declared(cls, low: float, high: float) -> Extent:
-        """Return the extent of a declared range, in which numbers may be anywhere."""
-        return cls(low, high, (low + high) / 2, high - low)
 
 
 class _Bins(ABC):
@@ -194,29 +157,12 @@ class _Bins(ABC):
 
 @dataclass(frozen=True)
 class Grid(_Bins):
-    """Bins that are narrow where most numbers are and wider in the tails.
-
-    They are equally wide in asinh((x - center) / scale): linear near the center, logarithmic far
-    from it.
-    """
+    """Bins between edges, in which rows may have any numbers."""
 
     edges: FloatArray
     powers: int = 1
 
     ties_known: ClassVar[bool] = False
-
-    @classmethod
-    def over(cls, extent: Extent, bins: int, powers: int = 1) -> Grid:
-        """Lay this many bins over an extent; fewer if there are not as many numbers in it."""
-        low, high, center, scale = extent
-        if not low < high:  # constant numbers: one value in the middle of a bin
-            low, high = low - abs(low) - 1.0, high + abs(high) + 1.0
-            scale = high - low
-        scale = max(scale, _NARROWEST * (high - low))
-        first, last = np.arcsinh((np.array([low, high]) - center) / scale)
-        edges = center + scale * np.sinh(np.linspace(first, last, bins + 1))
-        edges[0], edges[-1] = low, high
-        return cls(distinct(np.clip(edges, low, high)), powers)
 
     @property
     def places(self) -> FloatArray:
@@ -227,16 +173,6 @@ class Grid(_Bins):
         """Return the bin of every number."""
         within = np.searchsorted(self.edges, values, side="right") - 1
         return np.clip(within, 0, self.bins - 1)
-
-    def check(self, values: FloatArray, argument: str = "range") -> None:
-        """Raise `InputError`, which names the argument, if numbers lie outside."""
-        outside = np.flatnonzero((values < self.edges[0]) | (values > self.edges[-1]))
-        if len(outside):
-            raise InputError(
-                f"The declared range [{self.edges[0]:g}, {self.edges[-1]:g}] leaves out "
-                f"{format_rows(outside)} (counting from 0): widen {{argument}}, or leave it out.",
-                argument,
-            )
 
 
 @dataclass(frozen=True)
@@ -272,58 +208,3 @@ def _fill(offsets: FloatArray) -> FloatArray:
     wedge = np.clip((side * at - 0.5) / length + 1, 0.0, 1.0) ** 2
     steep = np.where(side > 0, wedge, 1 - wedge)
     return np.diff(np.where(np.abs(mean) > 1 / 6, steep, linear), axis=-1)
-
-
-def lay_bins(
-    values: FloatArray,
-    bins: int,
-    declared: Range | None,
-    most: int,
-    argument: str = "range",
-    powers: int = 1,
-) -> Axis:
-    """Lay bins over a declared range, or over where the numbers are.
-
-    If there are at most so many different numbers that telling them apart takes no more features
-    than bins would, each gets a place of its own, and nothing is lost.
-    """
-    known = np.unique(values)
-    if declared is None and len(known) <= most:
-        return Labels(known)
-    extent = Extent.of(values) if declared is None else Extent.declared(*declared)
-    grid = Grid.over(extent, bins, powers)
-    grid.check(values, argument)
-    return grid
-
-
-def flooded_rows(columns: Iterable[FloatArray], most: int = 0, declared: Any = None) -> IntArray:
-    """Return the rows whose numbers all nodes must learn to lay the same bins, column by column.
-
-    The extremes and the sampled ones; or one of each value, where at most so many are different.
-    None where ranges are declared.
-    """
-    rows = [np.arange(0)]
-    for values in columns if declared is None else ():
-        known, first = np.unique(values, return_index=True)
-        ends = values.argmin(), values.argmax()
-        rows.append(first if len(known) <= most else np.r_[ends, _sample(len(values))])
-    return np.concatenate(rows)
-
-
-def _sample(n: int) -> IntArray:
-    return np.arange(n)[:: max(1, n // _SAMPLED_ROWS)][:_SAMPLED_ROWS]
-
-
-def check_range(declared: Any, argument: str = "range") -> Range:
-    """Return a range; raise `InputError` unless it is two finite numbers, the smaller first."""
-    try:
-        low, high = map(float, declared)
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not (low < high and math.isfinite(high - low)):
-        raise InputError(
-            f"A range is two finite numbers, the smaller first, but got {declared!r}: correct "
-            "{argument}.",
-            argument,
-        )
-    return low, high
