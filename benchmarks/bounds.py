@@ -7,8 +7,8 @@ sizes, some of which are left out, U and V, cells and whole numbers, k = 1, 3, 5
 values lie outside of their bounds, how many bounds are unknown, and how wide they are on average.
 Six in ten tables have their rows moved to where in their blocks a bound is nearly attained. The
 first tables are also summarized site by site, added up and read as users do (``pg.summarize``):
-the counts must be the same, and the bracket must hold the value too. Ends with 1 if a value is
-missed.
+the counts must be the same, and the bracket must hold the value too. Below are statistics within
+strata, of groups and of all rows, with weights where k = 1. Ends with 1 if a value is missed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ import argparse
 import math
 import sys
 import time
+import warnings
 
 import numpy as np
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, RowsDropped
 from pairgossip.summaries.axes import Axis, Labels
 from tests.summaries.drawing import CASES, Drawn, draw_judged, is_missed, judge
+from tests.summaries.parts import KERNELS, Rows, compare
+
+LEAST = (1, 3, 5, 10)
 
 READINGS = {
     "auc, ties 0": None,
@@ -62,7 +66,28 @@ def main() -> int:
             f"{read:7,} {outside:7} {seconds:9.1f}",
             flush=True,
         )
+    for name in KERNELS if asked.statistics == list(CASES) else ():
+        read, outside = judge_parts(name, min(asked.public, asked.tables), asked.seed)
+        missed += outside
+        print(f"{name + ' within strata':28} {read:7,} {outside:7}", flush=True)
     return int(missed > 0)
+
+
+def judge_parts(kernel: str, tables: int, seed: int) -> tuple[int, int]:
+    """Judge a statistic within strata, of groups; return how often, and how many are missed."""
+    random, judged, missed = np.random.default_rng(seed), 0, 0
+    warnings.simplefilter("ignore", RowsDropped)
+    for number in range(tables):
+        rows = Rows(number, int(random.integers(12, 90)), kernel)
+        least, cells = int(random.choice(LEAST)), int(random.choice([2, 4, 16]))
+        if random.random() < 0.6:
+            rows.push(number, cells)
+        kind = str(random.choice(["u", "v"]))
+        for value, ends in compare(rows, kernel, least, kind, pg.cells.Even(0, 1, cells)):
+            if not (math.isnan(ends[0]) or math.isnan(value)):
+                judged += 1
+                missed += is_missed(value, ends)
+    return judged, missed
 
 
 def judge_public(name: str, tables: int, seed: int) -> tuple[int, int]:

@@ -8,52 +8,9 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.arrays import BoolArray, FloatArray, IntArray
+from pairgossip.arrays import BoolArray
 from pairgossip.errors import InputError, RowsDropped
-
-CELLS = pg.cells.Even(0, 1, 16)
-OF_CLASSES = ("auc", "within-cluster-scatter")
-OF_TWO = ("kendall", "kendall-b", "concordance")
-KERNELS = (*OF_CLASSES, *OF_TWO, "gini", "variance", "gini-coefficient")
-
-
-class Rows:
-    """Rows that are drawn at random."""
-
-    def __init__(self, seed: int, n: int, kernel: str) -> None:
-        random = np.random.default_rng(seed)
-        x = np.round(random.random(n) ** random.choice([1, 3]), random.choice([1, 6]))
-        y = np.round((random.random(n) + x) / 2, 2)
-        self.data: FloatArray = np.column_stack([x, y]) if kernel in OF_TWO else x
-        self.labels: IntArray = random.integers(0, 2, n)
-        self.has_labels = kernel in OF_CLASSES
-        self.by: IntArray = random.integers(0, 2, n)
-        self.within: IntArray = random.integers(0, 3, n)
-        self.weights: IntArray = random.integers(1, 4, n)
-
-    def take(self, chosen: BoolArray, *names: str) -> dict[str, Any]:
-        """Return arguments with these columns of some rows."""
-        names = ("labels", *names) if self.has_labels else names
-        return {name: getattr(self, name)[chosen] for name in ("data", *names)}
-
-    def counted(self, least: int) -> BoolArray:
-        """Return which rows have enough others of their class, group and stratum."""
-        parts = [self.by, self.within, *([self.labels] if self.has_labels else [])]
-        alike = np.logical_and.reduce([one[:, None] == one for one in parts])
-        return np.asarray(alike.sum(axis=1) >= least)
-
-
-def summarize(rows: Rows, kernel: str, least: int, **more: Any) -> pg.Summary:
-    every = np.ones(len(rows.by), bool)
-    given = rows.take(every, "by", "within", *(["weights"] if least == 1 else []))
-    classes = [0, 1] if rows.has_labels else None
-    listed: dict[str, Any] = {
-        "groups": [0, 1],
-        "strata": [0, 1, 2],
-        "classes": classes,
-        "cells": CELLS,
-    } | more
-    return pg.summarize(kernel=kernel, least_cell=least, **given, **listed)
+from tests.summaries.parts import CELLS, KERNELS, Rows, compare, summarize
 
 
 @pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
@@ -63,18 +20,7 @@ def test_brackets_hold_groups_within_strata(kernel: str, least: int) -> None:
     found = 0
     for seed, kind in enumerate("uvuvu"):
         rows = Rows(seed, 30 + 10 * seed, kernel)
-        summary = summarize(rows, kernel, least, kind=kind)
-        for group in (None, "0", "1"):
-            chosen = rows.counted(least)
-            if group is not None:
-                chosen &= rows.by == int(group)
-            if not chosen.any() or np.bincount(rows.within[chosen]).min(initial=2) == 1:
-                continue
-            names = ("within", *(["weights"] if least == 1 else []))
-            if rows.has_labels and len(np.unique(rows.labels[chosen])) < 2:
-                continue
-            exact = pg.exact(kernel=kernel, kind=kind, **rows.take(chosen, *names))
-            low, high = summary.bracket(group=group)
+        for exact, (low, high) in compare(rows, kernel, least, kind):
             assert np.isnan(exact) == np.isnan(low)
             if not np.isnan(exact):
                 assert low - 1e-9 <= exact <= high + 1e-9
