@@ -47,6 +47,8 @@ commands = [
     "dataset breast-cancer-wisconsin --out cells.csv",
     "train cells.csv --label class --loss auc-logistic --iterations 50 --model model.json",
     "score model.json cells.csv --label class",
+    "summarize incomes.csv --column income --kernel gini --out incomes.summary",
+    "answer incomes.summary",
 ]
 for command in commands:
     assert main(command.split()) == 0, command

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -119,6 +120,8 @@ def refuse_open_link(what: str, path: Path) -> None:
 
 def sync(place: Path) -> None:
     """Make sure that a file's content, or a folder's list of names, is on the disk."""
+    if sys.platform == "win32" and place.is_dir():  # which opens no folders
+        return
     descriptor = os.open(place, os.O_RDONLY)
     try:
         sync_descriptor(descriptor)

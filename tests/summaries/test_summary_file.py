@@ -109,6 +109,10 @@ def test_classes_are_compared_by_name() -> None:
     )
     both = SummaryFile.of(numbers, "a") + SummaryFile.of(declared, "b", classes=("0", "1", "2"))
     assert both.summary.rows == 600
+    odd = pg.summarize(RISK, "kendall", labels=2 * grades, cells=c.Even(0, 1, 8))
+    named = SummaryFile.of(declared, "a", classes=("0", "2", "4"))
+    with pytest.raises(InputError, match="with declared classes, and the other without: declare"):
+        SummaryFile.of(odd, "b") + named
 
 
 def test_python_reads_and_writes_files(tmp_path: Path) -> None:

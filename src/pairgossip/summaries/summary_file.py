@@ -126,6 +126,11 @@ class SummaryFile:
                 f"One has the classes {_name_classes(self)}, and the other {_name_classes(other)}: "
                 "summarize both with the same ones, in the same order."
             )
+        if self.summary.classes != other.summary.classes:
+            raise InputError(
+                "One was counted with declared classes, and the other without: declare them for "
+                "both."
+            )
         if self.summary.least_cell != other.summary.least_cell:
             raise InputError(
                 f"One counts {_name_blocks(self)}, and the other {_name_blocks(other)}: share both "

@@ -54,8 +54,7 @@ def _make(place: Path) -> None:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft)
-        if sys.platform != "win32":
-            sync(place.parent)
+        sync(place.parent)
     except OSError as problem:
         raise unwritable(place, problem) from None
 
