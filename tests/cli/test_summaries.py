@@ -187,6 +187,9 @@ def test_cells_of_ones_own(cli: CommandLine, write: Write, tmp_path: Path) -> No
     assert lines_of(cli("answer", pair, "--column", "age", "--reading", "median"))[0] == repr(
         float(np.median(AGE))
     )
+    assert cli.error("answer", pair, "--reading", "median") == (
+        "'median' is of one column: give --column, age or risk."
+    )
     assert cli.error("answer", pair, "--column", "agee", "--reading", "median") == (
         "Unknown column 'agee': did you mean 'age'?"
     )
@@ -371,6 +374,11 @@ def test_files_that_may_not_be_written(cli: CommandLine, write: Write, tmp_path:
         f"{out}: This is no file of pairgossip summarize, or"
     )
     assert cli.error("answer", tmp_path / "b.summary").startswith("There is no file")
+
+
+def test_standard_input_is_refused(cli: CommandLine, tmp_path: Path) -> None:
+    asked = (*AUC, *CELLS, "--out", tmp_path / "a.summary")
+    assert cli.error("summarize", "-", *asked).startswith("The rows are read more than once: give")
 
 
 def test_other_files_do_not_add_up(cli: CommandLine, summarize: Any) -> None:

@@ -382,3 +382,21 @@ def test_an_answer_says_what_cells_leave_open() -> None:
     assert "p = " in str(
         pg.summarize(X, "mann-whitney", labels=LABEL, cells=c.Even(-8, 8, 16)).answer()
     )
+
+
+def test_amounts_are_those_of_the_column_that_is_read() -> None:
+    both = pg.summarize(
+        np.column_stack([W, X]), "kendall", cells=[c.Whole(0, 60), c.Even(-8, 8, 64)]
+    )
+    assert both.answer(0.95, "gini-coefficient", column=0).value == pytest.approx(
+        pg.exact(W, "gini-coefficient"), rel=1e-12
+    )
+    turned = pg.summarize(
+        np.column_stack([X, W]), "kendall", cells=[c.Even(-8, 8, 64), c.Whole(0, 60)]
+    )
+    assert turned.answer(0.95, "gini-coefficient", column=1) == both.answer(
+        0.95, "gini-coefficient", column=0
+    )
+    for summary, column in ((both, 1), (turned, 0)):
+        with pytest.raises(pg.InputError, match="for amounts that are not negative, but the cells"):
+            summary.answer(0.95, "gini-coefficient", column=column)

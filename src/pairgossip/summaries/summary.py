@@ -18,7 +18,7 @@ from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.data import format_label
-from pairgossip.summaries.axes import Labels
+from pairgossip.summaries.axes import Axis, Labels
 from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.cells import KINDS, MOST_CELLS, Cells
 from pairgossip.summaries.intervals import LEVEL
@@ -396,6 +396,7 @@ class Summary:
         for places, blocks in zip(tables, found, strict=True):
             for at, axis in zip(places, blocks.axes, strict=False):
                 laid[columns.index(at)] = axis  # without cells beyond all rows
+        _check_amounts(measure, laid[0])
         layout = lay_out(replace(read, axes=tuple(laid)), measure.name)
         positive = self.positive if has_classes and not self.has_events else None
         return layout.find(Sums(self.rows, found), level=level), positive
@@ -438,13 +439,6 @@ class Summary:
             raise InputError(
                 f"'{measure.name}' is of two classes, but the summary has {classes.bins}: read "
                 "another statistic."
-            )
-        least = self._tables[0].trim().axes[0].places[0]
-        if measure.name == "gini-coefficient" and least < 0:
-            raise InputError(
-                f"'gini-coefficient' is for amounts that are not negative, but the cells begin at "
-                f"{least:g}: give {{argument}} from 0 on.",
-                "cells",
             )
 
     def _refuse(self, measure: Measure, what: str) -> InputError:
@@ -528,6 +522,17 @@ def check_least_cell(least: Any) -> int:
             "least_cell",
         )
     return number
+
+
+def _check_amounts(measure: Measure, axis: Axis) -> None:
+    """Raise `InputError` if a statistic is of amounts, and some could be negative."""
+    least = axis.places[0]
+    if measure.name == "gini-coefficient" and least < 0:
+        raise InputError(
+            f"'gini-coefficient' is for amounts that are not negative, but the cells begin at "
+            f"{least:g}: give {{argument}} from 0 on.",
+            "cells",
+        )
 
 
 def _number(names: Sequence[str] | None) -> Labels | None:

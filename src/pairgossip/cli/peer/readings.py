@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from pairgossip.cli.console import write_line, write_rows
 from pairgossip.cli.options import Flag
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.text import clean_text
+from pairgossip.text import clean_text, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.signed_result import SignedResult
@@ -39,14 +39,23 @@ class TableReading:
 
     def answer(self, summary: Summary, columns: Sequence[str], level: float) -> SummaryAnswer:
         """Return the statistic of a table whose columns have these names."""
+        columns = columns[: len(summary.cells)]
         self._check(summary, columns)
-        return summary.answer(
-            level,
-            self.reading,
-            column=None if self.column is None else columns.index(self.column),
-            group=self.group,
-            within=not self.pooled,
-        )
+        try:
+            return summary.answer(
+                level,
+                self.reading,
+                column=None if self.column is None else columns.index(self.column),
+                group=self.group,
+                within=not self.pooled,
+            )
+        except InputError as problem:
+            if problem.argument != "column":
+                raise
+            named = join_names(columns, "or")
+            raise InputError(
+                f"'{self.reading}' is of one column: give --column, {named}."
+            ) from None
 
     def count_rows(self, summary: Summary) -> int:
         """Return how many rows it is of."""

@@ -83,7 +83,10 @@ class _CountedOptions:
         """Return the rows in the columns that are named; words are labels, whatever they say."""
         from pairgossip.cli.summaries.rows import CountedRows
         from pairgossip.rows.sources import open_source
+        from pairgossip.tables import STANDARD_INPUT
 
+        if file == STANDARD_INPUT:
+            raise InputError("The rows are read more than once: give a file, not standard input.")
         source = open_source(file, "data")
         assert source is not None
         named = {"labels": self.label, "by": self.by, "within": self.within, "weights": self.weight}
