@@ -16,7 +16,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.rows import csv_blocks
 from pairgossip.rows.csv_file import CsvFile, open_csv
-from pairgossip.tables import Table, parse_columns, read_columns
+from pairgossip.tables import Table, read_columns
 
 _NUMBERS = ["0.5", "1", "-2", "1e5", " 3 ", "+4", "7.", "-0.0", ".5", "1E-3", "00012", '"0.25"']
 _ODD = [
@@ -125,17 +125,17 @@ def test_text_of_any_length_in_many_blocks(
     monkeypatch.setattr(csv_blocks, "BLOCK", 50)
     words = [f"{k:0{length}}"[::-1] + "é" for k in range(200)]
     content = line_end.join(["x,word", *(f"{k},{word}" for k, word in enumerate(words))]).encode()
-    table = parse_columns(content, Path("t"))
+    table = Table(CsvFile(content, Path("t")).read())
     assert table.text("word") == words
-    assert table["x"].tolist() == list(range(200))
+    assert table.numbers("x").tolist() == list(range(200))
     assert table.lines.tolist() == list(range(2, 202))
 
 
 def test_a_long_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_blocks, "BLOCK", 8)
     content = b"x,note\n1," + b"n" * 100 + b"\n2," + b"m" * 90
-    table = parse_columns(content, Path("t"))
-    assert table["x"].tolist() == [1, 2]
+    table = Table(CsvFile(content, Path("t")).read())
+    assert table.numbers("x").tolist() == [1, 2]
     assert list(map(len, table.text("note"))) == [100, 90]
 
 
@@ -157,7 +157,7 @@ def test_compressed_files(tmp_path: Path) -> None:
 def test_an_upload_is_not_decompressed() -> None:
     """A small one could fill the memory."""
     with pytest.raises(InputError, match=r"^a\.csv\.gz is not UTF-8 text"):
-        parse_columns(gzip.compress(b"x\n1\n"), Path("a.csv.gz"))
+        CsvFile(gzip.compress(b"x\n1\n"), Path("a.csv.gz"))
 
 
 def test_a_file_that_changes_between_two_readings(tmp_path: Path) -> None:

@@ -71,6 +71,14 @@ def _write_folder(folder: Path) -> Path:
     return folder
 
 
+def _write_query(folder: Path) -> Path:
+    _library("duckdb")
+    _write_parquet(folder / "b.parquet")
+    query = folder / "a.sql"
+    query.write_text(f"SELECT * FROM '{folder}/b.parquet' WHERE died IS NOT NULL")
+    return query
+
+
 def _ask_duckdb(_: Path) -> Any:
     _library("pyarrow")
     return _library("duckdb").from_arrow(_arrow(_))
@@ -93,8 +101,9 @@ DOORS: dict[str, Door] = {
     "parquet": lambda folder: _write_parquet(folder / "a.parquet"),
     "arrow file": lambda folder: _write_arrow(folder / "a.arrow"),
     "folder": _write_folder,
+    "sql": _write_query,
 }
-FILES = ("csv", "csv.gz", "parquet", "arrow file", "folder")
+FILES = ("csv", "csv.gz", "parquet", "arrow file", "folder", "sql")
 NUMBERS, CLASSES = ["risk"], {"labels": "died"}
 WORDS = {"labels": "outcome", "positive": "ill"}
 RUN = {"iterations": 200, "seed": 1, "n_jobs": 1}

@@ -87,7 +87,7 @@ class Served:
             yield _events(answer)
 
     def upload(self, content: bytes, name: str = "data.csv", **options: Any) -> httpx.Response:
-        headers = {"Content-Type": "text/csv", **options.pop("headers", {})}
+        headers = {"Content-Type": "application/octet-stream", **options.pop("headers", {})}
         path = f"/api/uploads?{urlencode({'name': name})}"
         return self.ask(path, "POST", content=content, headers=headers)
 

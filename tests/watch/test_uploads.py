@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 import pairgossip as pg
+from pairgossip.rows.csv_file import CsvFile
 from pairgossip.watch.simulation import observations
 from pairgossip.watch.simulation.observations import _MOST_UPLOADS, LARGEST_UPLOAD, Uploads
 
@@ -73,6 +77,57 @@ def test_text_labels_of_an_upload(served: Served) -> None:
     )
 
 
+def _parquet(table: dict[str, Any], **how: Any) -> bytes:
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table(table), stream, **how)
+    return stream.getvalue()
+
+
+def test_a_file_of_parquet_is_watched_as_csv_is(served: Served) -> None:
+    values = np.random.default_rng(0).normal(size=30).round(3)
+    table = {"height": values, "name": [f"n{k}" for k in range(30)], "site": [1, 2, 3] * 10}
+    lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    text = "\n".join([",".join(table), *lines])
+    files = {"p.csv": text.encode(), "p.parquet": _parquet(table)}
+    frames = []
+    for name, content in files.items():
+        found = served.upload(content, name).json()
+        assert (found.pop("name"), found["rows"]) == (name, 30)
+        how = {"column": "height", "kernel": "variance", "group-by": "site"}
+        key = served.open(data=found.pop("id"), iterations="200", speed="max", **how)
+        with served.watching(key) as events:
+            served.control(key, "start")
+            frames.append((found, until_status(events, "done")["frame"]["runs"][0]["error"]))
+    assert frames[0] == frames[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.parquet", b"a,b\n1,2\n", "a.parquet is not a file of this kind: check how it was m"),
+        ("a.parquet", _parquet({"a": []}), "a.parquet has no rows: it needs some."),
+        (
+            "a.parquet",
+            _parquet({"a": [1.0] * 20_001}),
+            "a.parquet has more than 20,000 rows, and every row is a node: give a file with fewer",
+        ),
+        (
+            "a.parquet",
+            _parquet({"a": ["x" * 9_000_000, "y"]}),
+            "a.parquet takes more than 8 MiB unpacked: leave columns out.",
+        ),
+        ("a.arrow", b"", "a.arrow is not taken here: save the table as CSV or Parquet."),
+        ("a.sql", b"SELECT 1", "a.sql is not taken here: save the table as CSV or Parquet."),
+    ],
+)
+def test_files_with_types_that_are_refused(
+    served: Served, name: str, content: bytes, sentence: str
+) -> None:
+    answer = served.upload(content, name)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(sentence)
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -108,7 +163,7 @@ def test_an_upload_may_not_be_too_large(served: Served) -> None:
         for _ in range(LARGEST_UPLOAD // 2**20 + 1):
             yield b"1" * 2**20
 
-    headers = {"Content-Type": "text/csv"}
+    headers = {"Content-Type": "application/octet-stream"}
     answer = served.ask("/api/uploads", "POST", content=pieces(), headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (413, sentence)
     huge = {"settings": {"label": "x" * 70_000}}
@@ -143,7 +198,7 @@ def test_millions_of_rows_are_refused_before_they_are_read(monkeypatch: pytest.M
     def read(*_: object) -> None:
         raise AssertionError("all of the file was read")
 
-    monkeypatch.setattr(observations, "parse_columns", read)
+    monkeypatch.setattr(CsvFile, "read", read)
     with pytest.raises(pg.InputError, match=r"a\.csv has more than 20,000 rows"):
         Uploads().add(b"a\n" + b"1\n" * 4_000_000, "a.csv")
 

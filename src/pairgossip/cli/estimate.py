@@ -69,8 +69,8 @@ def estimate_command(
 ) -> int:
     """Estimate a pairwise statistic by gossip, and compare it with the exact value.
 
-    Row k of a CSV file becomes the observation of node k of a network. Node by node and exchange
-    by exchange, all nodes come to know the average of a kernel over all pairs of rows. With
+    Row k of a file becomes the observation of node k of a network. Node by node and exchange by
+    exchange, all nodes come to know the average of a kernel over all pairs of rows. With
     --group-by, or with a file for each, a node is a site that holds several rows. With --epsilon
     nodes use reports of the rows that local differential privacy protects. Ctrl-C keeps what was
     computed until then.

@@ -102,7 +102,7 @@ def exact_command(
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
 
-    It averages the kernel over all pairs of rows of a CSV file, or of several together: what
+    It averages the kernel over all pairs of rows of a file, or of several together: what
     gossip estimates without ever collecting the data in one place. With --interval, a second line
     has the sampling error: how far these rows may be from the population they are drawn from.
 
@@ -187,7 +187,7 @@ def test_command(
 ) -> None:
     """Test whether a pairwise statistic differs from what it is without an effect.
 
-    The value is that of all pairs of rows of a CSV file, or of several together. Its standard error
+    The value is that of all pairs of rows of a file, or of several together. Its standard error
     says how far these rows may be from the population they are drawn from, z how many such errors
     the value is off the null, and p how often chance alone would bring it as far off. The auc and
     rank correlations of plain rows are tested by their law without an effect, which has an error

@@ -70,8 +70,9 @@ TableFiles = Annotated[
     Parameter(
         name="FILES",
         group=MOST,
-        help="A CSV file whose first line names its columns; - for standard input. Of several "
-        "files each is a site, called like its file.",
+        help="A table: CSV whose first line names its columns, plain or .gz, - for standard input; "
+        "a file .parquet, .arrow or .feather, a folder of Parquet files, or a query for DuckDB in "
+        "a file .sql. Of several files each is a site, called like its file.",
     ),
 ]
 Columns = Annotated[

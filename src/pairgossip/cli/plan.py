@@ -65,7 +65,7 @@ def plan_command(
 ) -> None:
     """Compare all methods: how many messages and bytes each needs to reach an error.
 
-    Row k of a CSV file is the observation of node k of a network, or with --group-by, or with a
+    Row k of a file is the observation of node k of a network, or with --group-by, or with a
     file for each, a node is a site that holds several rows. What is known from theory is
     exact or counted, the rest simulated, or fitted to a short run and extrapolated. It also says
     who gets to see what of the rows and which faults a method tolerates, and ends with the options

@@ -48,7 +48,7 @@ def score_command(
         A model written by `pairgossip train` or `peer result`; a signed result is read once all
         its signatures are checked.
     file
-        A CSV file that has the model's columns; - for standard input.
+        A table that has the model's columns, of any kind that `pairgossip exact` reads.
     label
         Column of labels, those of the model.
     out

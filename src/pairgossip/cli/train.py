@@ -100,7 +100,7 @@ def train_command(
 ) -> int:
     """Learn by gossip a score that puts higher labels above lower ones.
 
-    Row k of a CSV file becomes the observation of node k of a network. Exchange by exchange, all
+    Row k of a file becomes the observation of node k of a network. Exchange by exchange, all
     nodes come to the linear score that minimizes the loss over all pairs of rows; the model
     written is the mean of theirs. With --group-by, or with a file for each, a node is a site that
     holds several rows. With --epsilon nodes learn from reports that local differential privacy

@@ -60,6 +60,29 @@ def read_path(path: Path) -> Columns:
     return names, load
 
 
+def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, int]:
+    """Read Parquet that somebody sent, of at most so many bytes unpacked, and count its rows."""
+    with needed_for(f"Reading {file}", _EXTRA):
+        import pyarrow as pa
+        from pyarrow import parquet
+    try:
+        table = parquet.ParquetFile(pa.BufferReader(content))
+        size = sum(table.metadata.row_group(k).total_byte_size for k in range(table.num_row_groups))
+    except pa.ArrowException:
+        raise InputError(f"{file} is not a file of this kind: check how it was made.") from None
+    if size > largest:
+        raise InputError(
+            f"{file} takes more than {largest / 2**20:.3g} MiB unpacked: leave columns out."
+        )
+    names = table.schema_arrow.names
+
+    def load(places: Sequence[int]) -> list[Any]:
+        read = table.read(columns=[names[k] for k in places])
+        return [_as_column(read.column(names[k])) for k in places]
+
+    return names, load, table.metadata.num_rows
+
+
 def _as_column(column: Any) -> Any:
     """Return a column of Arrow's as an array, or as classes with an order."""
     import pyarrow as pa

@@ -31,6 +31,7 @@ class ArrowFile:
         file: Path,
         names: Sequence[str],
         load: Callable[[Sequence[int]], Sequence[Any]],
+        count: int | None = None,
     ) -> None:
         """Keep how columns are read.
 
@@ -40,9 +41,11 @@ class ArrowFile:
             What messages call the file.
         names, load
             The names of all columns, and a function that returns those at given places.
+        count
+            The number of rows; None if the columns say it.
         """
         self.file, self.header = file, tuple(names)
-        self._read_columns = load
+        self._read_columns, self._count = load, count
         self._columns: dict[str, Any] = {}
         self._floats: dict[str, FloatArray | None] = {}
         self._texts: dict[str, Names] = {}
@@ -54,13 +57,19 @@ class ArrowFile:
 
     def read(self, columns: Collection[str] | None = None) -> Self:
         """Read these columns together; by default each will be read when it is asked for."""
-        self.load(self.header[:1] if columns is None else columns)
+        self.load(columns or ())
         if not len(self):
             raise InputError(f"{self.file} has no rows: it needs some.")
         return self
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
+        if self._count is None:
+            self._count = len(self._column(self.header[0]))
+        return self._count
+
+    def has_more(self, rows: int) -> bool:
+        """Tell whether there are more rows than this number."""
+        return len(self) > rows
 
     def floats(self, name: str) -> FloatArray | None:
         """Return a column of numbers, NaN for what is missing; None for other columns."""

@@ -80,6 +80,16 @@ class CsvFile:
     def __len__(self) -> int:
         return len(self.places)
 
+    def has_more(self, rows: int) -> bool:
+        """Tell whether there are more rows than this number: many short ones fill the memory."""
+        count = 0
+        with self._reading(()) as blocks:
+            for batch in blocks:
+                count += len(batch.lines)
+                if count > rows:
+                    return True
+        return False
+
     @property
     def header(self) -> tuple[str, ...]:
         """The names of all columns, in their order."""

@@ -18,7 +18,6 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import Ordered
-from pairgossip.rows.csv_file import CsvFile
 from pairgossip.rows.csv_lines import column_name, list_columns, parse_number
 from pairgossip.rows.doors import open_table
 from pairgossip.rows.names import Names
@@ -311,16 +310,6 @@ def read_columns(
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
     return _choose_columns(Table(open_table(path, delimiter).read()), columns)
-
-
-def parse_columns(
-    content: bytes,
-    file: Path,
-    columns: Sequence[str] | None = None,
-    delimiter: str | None = None,
-) -> Table:
-    """Read columns as `read_columns` does; ``file`` is what messages call the table."""
-    return _choose_columns(Table(CsvFile(content, file, delimiter).read()), columns)
 
 
 def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:

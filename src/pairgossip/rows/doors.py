@@ -10,25 +10,44 @@ from typing import Any
 from pairgossip.errors import InputError
 from pairgossip.files import unreadable
 from pairgossip.rows.arrow_file import ArrowFile
-from pairgossip.rows.csv_file import open_csv
+from pairgossip.rows.csv_file import CsvFile, open_csv
 from pairgossip.rows.table_file import TableFile
 
-_ARROW = (".parquet", ".arrow", ".feather")
+_ARROW, _QUERY = (".parquet", ".arrow", ".feather"), ".sql"
 
 
 def open_table(path: str | PathLike[str], delimiter: str | None = None) -> TableFile:
     """Open a file or folder that holds a table, by its name; the path "-" is standard input.
 
-    Files of Parquet and Arrow, and folders of Parquet, have types; any other file is CSV, plain or
-    compressed by gzip.
+    Files of Parquet and Arrow, folders of Parquet, and the answer of a query in a file .sql have
+    types; any other file is CSV, plain or compressed by gzip.
     """
     place = Path(path)
+    if place.suffix.lower() == _QUERY:
+        from pairgossip.rows.sql import read_query
+
+        return ArrowFile(place, *read_query(place))
     if place.is_dir() or place.suffix.lower() in _ARROW:
         from pairgossip.rows.arrow import read_path
 
         names, load = read_path(place)
         return ArrowFile(place, names, _read_unchanged(place, load))
     return open_csv(place, delimiter)
+
+
+def open_content(content: bytes, file: Path, largest: int) -> TableFile:
+    """Open a table that somebody sent, CSV or Parquet by its name; a query is never run.
+
+    Parquet may not take more than ``largest`` bytes unpacked.
+    """
+    kind = file.suffix.lower()
+    if kind == ".parquet":
+        from pairgossip.rows.arrow import read_content
+
+        return ArrowFile(file, *read_content(content, file, largest))
+    if kind in (*_ARROW, _QUERY):
+        raise InputError(f"{file} is not taken here: save the table as CSV or Parquet.")
+    return CsvFile(content, file)
 
 
 def _read_unchanged(

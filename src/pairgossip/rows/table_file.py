@@ -34,6 +34,9 @@ class TableFile(Protocol):
 
     def __len__(self) -> int: ...
 
+    def has_more(self, rows: int) -> bool:
+        """Tell whether there are more rows than this number, before they are all read."""
+
     def floats(self, name: str) -> FloatArray | None:
         """Return a column of numbers, NaN for what is missing; None for other columns."""
 

@@ -121,7 +121,9 @@ def init_command(
         What others will call the peer: up to 32 letters, digits, dots, dashes, underscores. With
         --from it keeps its name.
     data
-        A CSV file with the columns that the specification names; each row is one observation.
+        A table with the columns that the specification names; each row is one observation. It is
+        CSV, a file .parquet, .arrow or .feather, a folder of Parquet files, or a query for DuckDB
+        in a file .sql.
     spec
         The TOML file that says what is computed and how; all members need the same.
     listen

@@ -90,8 +90,8 @@ def add_command(
     Parameters
     ----------
     data
-        A CSV file with the columns that the specification names, and none of the rows that the
-        peer has already.
+        A table with the columns that the specification names, and none of the rows that the peer
+        has already; of any kind that `peer init` reads.
     yes
         Do not ask.
     """

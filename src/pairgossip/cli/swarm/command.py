@@ -60,7 +60,8 @@ class _WhatOptions:
     """What the peers compute."""
 
     data: Annotated[Path, NEEDED]
-    """A CSV file whose rows are dealt to the peers, as evenly as possible."""
+    """A table whose rows are dealt to the peers, as evenly as possible; of any kind that
+    `pairgossip exact` reads."""
     kernel: KernelName = None
     spec: Path | None = None
     """A specification as `peer init` takes it, instead of --kernel, --column, --label, --classes,

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
-import itertools
 import math
 import secrets
 import threading
@@ -28,13 +24,13 @@ from pairgossip.kernels import as_kernel, describe
 from pairgossip.losses import CATALOG as LOSSES
 from pairgossip.losses.learning import can_sketch
 from pairgossip.sketches import default_sketch
-from pairgossip.tables import DELIMITERS, Table, column_name, parse_columns
+from pairgossip.tables import Table, column_name, open_content
 from pairgossip.watch.simulation.settings import MOST_NODES, Settings, page_arguments
 
 _UPLOADED = "upload-"
 _MOST_UPLOADS = 8
 LARGEST_UPLOAD = 8 << 20
-"""The size of a file in bytes: far more than the rows that can be drawn need."""
+"""The size of a file in bytes, unpacked too: far more than the rows that can be drawn need."""
 _LARGEST_UPLOADS = 16 << 20
 """The size of all files kept, in bytes; a table in memory is many times its file."""
 _WIDEST_UPLOAD = 2_000
@@ -92,18 +88,19 @@ class Uploads:
         self._lock = threading.Lock()
 
     def add(self, content: bytes, name: str) -> tuple[str, Table]:
-        """Read a CSV file and keep it; the oldest makes room."""
+        """Read a file of CSV or Parquet and keep it; the oldest makes room."""
         name = _shorten(name) or "the file"
-        if _has_too_many_rows(content):
+        file = open_content(content, Path(name), LARGEST_UPLOAD)
+        if len(file.header) > _WIDEST_UPLOAD:
+            raise InputError(
+                f"{name} has {len(file.header):,} columns: leave all but {_WIDEST_UPLOAD:,} out."
+            )
+        if file.has_more(MOST_NODES):
             raise InputError(
                 f"{name} has more than {MOST_NODES:,} rows, and every row is a node: "
                 "give a file with fewer rows."
             )
-        table = parse_columns(content, Path(name), ())
-        if len(table.header) > _WIDEST_UPLOAD:
-            raise InputError(
-                f"{name} has {len(table.header):,} columns: leave all but {_WIDEST_UPLOAD:,} out."
-            )
+        table = Table(file.read())
         key = _UPLOADED + secrets.token_urlsafe(12)
         with self._lock:
             self._tables[key] = (table, len(content))
@@ -220,19 +217,6 @@ def _take(column: Any, rows: IntArray) -> Any:
     if column is None:
         return None
     return [column[k] for k in rows] if isinstance(column, list) else column[rows]
-
-
-def _has_too_many_rows(content: bytes) -> bool:
-    """Count rows before they are all read: millions of short ones would fill the memory."""
-    counts = []
-    for delimiter in DELIMITERS:
-        text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", errors="replace")
-        reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True)
-        rows = (row for row in reader if row and row != [""])
-        # A delimiter that does not fit tells nothing; if none does, reading the table says why.
-        with contextlib.suppress(csv.Error):
-            counts.append(sum(1 for _ in itertools.islice(rows, MOST_NODES + 2)))
-    return bool(counts) and min(counts) > MOST_NODES + 1  # the header is one
 
 
 def _shorten(name: str) -> str:

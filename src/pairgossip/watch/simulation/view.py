@@ -130,7 +130,7 @@ class Simulations:
         return json_answer(await run_in_threadpool(list_choices))
 
     async def _upload(self, request: Request) -> Response:
-        content = await read_body(request, LARGEST_UPLOAD, "text/csv")
+        content = await read_body(request, LARGEST_UPLOAD, "application/octet-stream")
         name = request.query_params.get("name", "")
         key, table = await self._build(self._uploads.add, content, name)
         return json_answer(describe_upload(key, table))

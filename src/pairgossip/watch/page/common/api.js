@@ -1,15 +1,15 @@
 // Asking the server; a refusal becomes an error with the server's own sentence.
 
-export async function ask(path, { json, csv } = {}) {
+export async function ask(path, { json, file } = {}) {
   const request = { method: "GET" };
   if (json !== undefined) {
     request.method = "POST";
     request.headers = { "Content-Type": "application/json" };
     request.body = JSON.stringify(json);
-  } else if (csv !== undefined) {
+  } else if (file !== undefined) {
     request.method = "POST";
-    request.headers = { "Content-Type": "text/csv" };
-    request.body = csv;
+    request.headers = { "Content-Type": "application/octet-stream" };
+    request.body = file;
   }
   let answer;
   try {

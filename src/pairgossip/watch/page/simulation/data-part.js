@@ -14,14 +14,14 @@ export function drawData(form) {
   const file = make("input", {
     id: "file",
     type: "file",
-    accept: ".csv,text/csv,.txt,.tsv",
+    accept: ".csv,text/csv,.txt,.tsv,.parquet",
     onchange: (event) => form.upload(event.target.files[0]),
   });
   const select = form.select("data", sets, data ?? "engel");
   return makePart(
     "Data",
     makeField("data set", select, dataset?.description),
-    makeField("or a CSV file of yours", file),
+    makeField("or a file of yours, CSV or Parquet", file),
     drawSites(form, dataset),
     drawNodes(form, dataset),
   );

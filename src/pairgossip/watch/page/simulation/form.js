@@ -76,7 +76,7 @@ export class SettingsForm {
 
   async send(file) {
     const path = `/api/uploads?name=${encodeURIComponent(file.name)}`;
-    this.settings.addUpload(await ask(path, { csv: await file.text() }), file);
+    this.settings.addUpload(await ask(path, { file }), file);
   }
 
   // After a restart the server has forgotten the file, but this page still has it.
