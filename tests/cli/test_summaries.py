@@ -309,6 +309,23 @@ def test_labels_in_words(cli: CommandLine, write: Write, tmp_path: Path) -> None
     )
 
 
+def test_names_of_classes_are_kept(cli: CommandLine, write: Write, tmp_path: Path) -> None:
+    out, words = tmp_path / "a.summary", np.array(["well", "ill"])[DIED]
+    data = write("a", A, died=words)
+    assert cli("summarize", data, *AUC, *CELLS, "--positive", "ill", "--out", out).code == 0
+    assert pg.load(out).classes == ("well", "ill")
+    odd, other = tmp_path / "b.summary", write("b", B, died=np.array(["unknown", "ill"])[DIED])
+    assert cli("summarize", other, *AUC, *CELLS, "--positive", "ill", "--out", odd).code == 0
+    assert "One has the classes well < ill, and the other unknown < ill" in cli.error(
+        "answer", out, odd
+    )
+    scatter = ("--kernel", "within-cluster-scatter", "--column", "risk", "--label", "ward", *CELLS)
+    assert cli.error("summarize", data, *scatter, "--out", tmp_path / "c.summary") == (
+        "Column 'ward' holds text, and other files may hold other classes: give --classes, all "
+        "that there may be."
+    )
+
+
 def test_groups_strata_and_weights(cli: CommandLine, write: Write, tmp_path: Path) -> None:
     data, out = write("a", often=AGE % 3 + 1), tmp_path / "a.summary"
     factors = ("--by", "sex", "--within", "ward", "--weight", "often")

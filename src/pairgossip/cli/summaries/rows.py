@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import format_label
 from pairgossip.peer.bookkeeping.local_secret import keep_secret
 from pairgossip.peer.bookkeeping.snapshots import Snapshot, check_same, read_beside
 from pairgossip.rows.columns import as_array
@@ -49,6 +51,27 @@ class CountedRows:
         from pairgossip.kernels.rows import find_gaps
 
         return ~np.logical_or.reduce([find_gaps(one) for one in self.columns.values()])
+
+    def name_classes(self, declared: Sequence[Any] | None, positive: Any) -> list[str] | None:
+        """Return the names of the classes, which parts need in one order; None if numbers say it.
+
+        Raise `InputError` for text without an order.
+        """
+        from pairgossip.kernels.rows import order_classes
+
+        if (label := self.factors.get("labels")) is None:
+            return None
+        if positive is not None:
+            declared = order_classes(positive, self._take(label))
+        if declared is not None:
+            return list(map(format_label, declared))
+        if self._take(label).dtype.kind not in "fiub":
+            raise InputError(
+                f"Column '{label}' holds text, and other files may hold other classes: give "
+                "{argument}, all that there may be.",
+                "classes",
+            )
+        return None
 
     def digest(self) -> bytes:
         """Return the digest by which this machine knows the rows again."""

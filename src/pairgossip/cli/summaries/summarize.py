@@ -192,6 +192,7 @@ def summarize_command(
         The rows: a file .csv, .csv.gz, .parquet or .arrow, or a folder of Parquet files.
     """
     from pairgossip.files import replacing
+    from pairgossip.summaries.summary_file import SummaryFile
 
     written.check(file, register, ids)
     with _spelled():
@@ -199,8 +200,16 @@ def summarize_command(
         words = arguments["classes"] if rows.positive is None else [arguments["positive"]]
         found = counted.choose_rows(file, words)
         summary = _summarize(found, arguments)
+        classes = found.name_classes(arguments["classes"], arguments["positive"])
         release, said = _plan_release(found, summary, written, register, ids)
-    made = _name_parts(summary, found, arguments["classes"], written)
+    made = SummaryFile.of(
+        summary,
+        written.out.stem if written.name is None else written.name,
+        digest=found.digest(),
+        classes=classes,
+        columns=found.names,
+        label=counted.label,
+    )
     said += _describe(made, written.out, found, has_cells=counted.cells is not None)
     with replacing(written.out) as opened:
         opened.write(made.to_bytes())
@@ -241,24 +250,6 @@ def _plan_release(
     release = FileRelease(snapshot, written.out, register.register, register.visible)
     several = len(summary.layout.tables) > 1
     return release, release.check(ids.id_, has_several_tables=several)
-
-
-def _name_parts(
-    summary: Summary, rows: CountedRows, classes: list[Any] | None, written: _FileOptions
-) -> SummaryFile:
-    """Return what the file holds."""
-    from pairgossip.kernels.data import format_label
-    from pairgossip.summaries.summary_file import SummaryFile
-
-    name = written.out.stem if written.name is None else written.name
-    return SummaryFile.of(
-        summary,
-        name,
-        digest=rows.digest(),
-        classes=None if classes is None else list(map(format_label, classes)),
-        columns=rows.names,
-        label=rows.factors.get("labels"),
-    )
 
 
 def _describe(made: SummaryFile, out: Path, rows: CountedRows, *, has_cells: bool) -> list[str]:
