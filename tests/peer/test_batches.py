@@ -200,7 +200,10 @@ def test_planted_defects_are_caught(defect: str) -> None:
 
 
 def _count_once(
-    rows: dict[str, np.ndarray], released: dict[str, Released], named: bytes | None = None
+    rows: dict[str, np.ndarray],
+    released: dict[str, Released],
+    named: bytes | None = None,
+    claimed: int = 140,
 ) -> tuple[np.ndarray, dict[str, StatisticsProgram]]:
     """Let honest members contribute; return their sum, which a last one knows that withholds."""
     members = {name: len(own) for name, own in rows.items()} | {"liar": 140}
@@ -212,7 +215,7 @@ def _count_once(
     }
     cards = {name: one.card() for name, one in programs.items()}
     first = digest_table(next(iter(released.values())).stated.table) if named is None else named
-    cards["liar"] = 2 * struct.pack("<32sQ", first, 140)
+    cards["liar"] = 2 * struct.pack("<32sQ", first, claimed)
     for one in programs.values():
         one.take_cards(cards)
     ask = programs["a"].ask()
@@ -310,6 +313,18 @@ def test_as_many_rows_are_counted_as_cards_say(rows: int, is_possible: bool) -> 
     else:
         with pytest.raises(Disagreement, match="rows by their cards, but counted"):
             programs["a"].take(ask, total)
+
+
+def test_a_card_makes_no_room_for_more_rows_than_its_member_has() -> None:
+    members = _draw_members("abcd")
+    total, programs = _count_once(members, dict.fromkeys(members, Released()), claimed=1 << 62)
+    ask = programs["a"].ask()
+    assert ask is not None
+    own = cells_of(auc_spec(3)).add_up(_draw_members("e", 140)["e"])
+    own[[0, 1 + int(own[1:].argmax())]] += 1 << 61
+    words = total + np.append(own.view(np.uint64), np.zeros(SALT, dtype=np.uint64))
+    with pytest.raises(Disagreement, match="members add 260 to 305 rows by their cards"):
+        programs["a"].take(ask, words)
 
 
 def test_cards_of_another_length_are_refused_and_ones_own_is_recognized() -> None:

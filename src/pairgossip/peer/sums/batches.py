@@ -226,7 +226,8 @@ class StatisticsProgram(SumsProgram):
             digest = digest_table(self._before.stated.table)
             raise OtherTables(tuple(one for one in sorted(offers) if digest not in offers[one]))
         self._base, self._is_carded = base, True
-        self._added = {member: one[digest] for member, one in offers.items()}
+        most = self._generation.members  # a card that claims more rows would make room for any sum
+        self._added = {member: min(one[digest], most[member]) for member, one in offers.items()}
         if not self._is_made:
             self.result = self._state(**self._conclude(self._base.table))
 
