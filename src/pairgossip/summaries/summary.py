@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import REFUSE
 from pairgossip.checks import whole
 from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
 from pairgossip.inference.answer import check_level
@@ -21,9 +22,12 @@ from pairgossip.kernels.data import format_label
 from pairgossip.summaries.axes import Axis, Labels
 from pairgossip.summaries.bounds import Blocks, Ends
 from pairgossip.summaries.cells import KINDS, MOST_CELLS, Cells
+from pairgossip.summaries.count_frames import read_counts
+from pairgossip.summaries.heads import list_names, list_weights, make_head
 from pairgossip.summaries.intervals import LEVEL
 from pairgossip.summaries.layouts import OrderQuestion, lay_out
 from pairgossip.summaries.readings import Estimate
+from pairgossip.summaries.sql import write_query
 from pairgossip.summaries.summary_reading import (
     EVENT,
     OF_CLASSES,
@@ -197,6 +201,94 @@ class Summary:
             and len({one.by_class.sum(axis=1).tobytes() for one in self._tables}) == 1
         ):
             raise InputError("The counts of this summary do not fit its cells: ask for it again.")
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel | Combination | str,
+        kind: str = "v",
+        *,
+        cells: Cells | Sequence[Cells],
+        classes: Sequence[Any] | None = None,
+        groups: Sequence[Any] | None = None,
+        strata: Sequence[Any] | None = None,
+        weights: Sequence[int] | None = None,
+        least_cell: int = 1,
+    ) -> Self:
+        """Return the summary of no rows: what others count is added to it.
+
+        It takes what `summarize` takes, and the weights that rows may have.
+
+        Examples
+        --------
+        >>> import pairgossip as pg
+        >>> pg.Summary.of("auc", cells=pg.cells.Even(0, 1, 1024), classes=[0, 1])
+        <Summary for auc: 0 rows in Even(0, 1, 1024), 2 classes; 16,523 bytes>
+        """
+        summary = cls.empty(
+            **make_head(kernel, kind, cells, classes),
+            least_cell=check_least_cell(least_cell),
+            groups=list_names(groups, "groups"),
+            strata=list_names(strata, "strata"),
+            weights=list_weights(weights, MOST_WEIGHT),
+        )
+        summary.check()
+        return summary
+
+    def sql(
+        self,
+        table: str | Sequence[str],
+        columns: str | Sequence[str],
+        labels: str | None = None,
+        *,
+        by: str | None = None,
+        within: str | None = None,
+        weights: str | None = None,
+        dialect: str = "duckdb",
+    ) -> str:
+        """Return the query that counts the rows of a table, for an engine where they lie.
+
+        `from_counts` reads its answer. Every number is counted in the same cell as by `summarize`,
+        also on edges. Rows that cannot be counted come back, too, with the cell -1, or NULL where
+        something is missing.
+
+        Parameters
+        ----------
+        table
+            The name of a table, or the parts of its path, such as ``("hospital", "admissions")``.
+        columns, labels, by, within, weights
+            The names of its columns. An event is named by ``labels``.
+        dialect
+            "duckdb", "postgres", "spark", "bigquery" or "sqlite".
+
+        Examples
+        --------
+        >>> import pairgossip as pg
+        >>> s = pg.Summary.of("gini", cells=pg.cells.Even(0, 1, 1024))
+        >>> print(s.sql("admissions", "risk"))
+        """
+        factors = {"labels": labels, "by": by, "within": within, "weights": weights}
+        return write_query(self, table, columns, factors, dialect)
+
+    def from_counts(
+        self, frame: Any, *, classes: Sequence[Any] | None = None, missing: str = REFUSE
+    ) -> Self:
+        """Return the summary with the counts that the query of `sql` gave.
+
+        Parameters
+        ----------
+        frame
+            The answer: a frame, an Arrow table, a relation of DuckDB's, the path of a file, or
+            rows in a list.
+        classes
+            The labels of the classes, from the lowest to the highest, unless they are numbers.
+        missing
+            "refuse", or "drop" to leave out rows in which something is missing.
+        """
+        plain = replace(self, least_cell=1)
+        counted = plain.with_counts(read_counts(plain, frame, classes, missing))
+        counted.check()
+        return counted.hide(self.least_cell)
 
     @classmethod
     def empty(cls, **head: Any) -> Self:
