@@ -143,13 +143,18 @@ def _find_places(
         rows: dict[Hashable, int] = {}
         for at in np.flatnonzero(places == _UNKNOWN).tolist():
             rows[entries[at]] = rows.get(entries[at], 0) + int(counts[at])
-        named = [f"{one!r:.42} ({format_count(n, 'row')})" for one, n in rows.items()]
+        named = [f"{_show(one)} ({format_count(n, 'row')})" for one, n in rows.items()]
         raise InputError(
             f"{_TITLE} has the {key} {join_first(named[:MOST_NAMED], len(named))}, but the summary "
-            f"lists {join_names([repr(one) for one in known])}: list all that there are, or ask "
+            f"lists {join_names([_show(one) for one in known])}: list all that there are, or ask "
             "for the rows of these."
         )
     return places
+
+
+def _show(value: Hashable) -> str:
+    """Return what a message calls a label, a group or a weight."""
+    return repr(value)[:42] if isinstance(value, str) else format_label(value)
 
 
 def _leave_out_gaps(gaps: BoolArray, rows: FloatArray, missing: str) -> BoolArray:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -92,7 +92,9 @@ class _Dialect:
         if axis.ties_known:
             whole = f"CAST({x} AS {self.whole})"
             lowest = int(axis.places[0])
-            search = _Search(f"CASE WHEN {x} = {whole} THEN {whole} - ({lowest}) ELSE {OUTSIDE} END")
+            search = _Search(
+                f"CASE WHEN {x} = {whole} THEN {whole} - ({lowest}) ELSE {OUTSIDE} END"
+            )
         elif scale and self.has_floor:
             floor = f"CAST(FLOOR({x} * {self.spell(scale)}) AS {self.whole}) - ({first})"
             search = _Search(f"CASE WHEN {x} < {high} THEN {floor} ELSE {axis.bins - 1} END")

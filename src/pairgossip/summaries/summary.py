@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import REFUSE
-from pairgossip.checks import whole
+from pairgossip.checks import REFUSE, whole
 from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
@@ -264,8 +263,10 @@ class Summary:
         Examples
         --------
         >>> import pairgossip as pg
-        >>> s = pg.Summary.of("gini", cells=pg.cells.Even(0, 1, 1024))
-        >>> print(s.sql("admissions", "risk"))
+        >>> s = pg.Summary.of("gini", cells=pg.cells.Whole(0, 9))
+        >>> query = s.sql("admissions", "visits", dialect="sqlite")
+        >>> s.from_counts([(2, 30), (3, 12)])  # what sqlite3 returns for it
+        <Summary for gini: 42 rows in Whole(0, 9); 211 bytes>
         """
         factors = {"labels": labels, "by": by, "within": within, "weights": weights}
         return write_query(self, table, columns, factors, dialect)
