@@ -250,16 +250,17 @@ def test_all_that_a_summary_counts(question: str, ask: Engine) -> None:
     empty = pg.Summary.of(kernel, cells=WIDE, **head)
     answer = ask(ROWS, lambda dialect: empty.sql("rows", **names, dialect=dialect))
     columns = names["columns"]
-    data = ROWS[columns] if isinstance(columns, str) else np.column_stack([*map(ROWS.get, columns)])  # type: ignore[arg-type]
-    given = {argument: ROWS[name] for argument, name in names.items() if argument != "columns"}
-    told = {key: value for key, value in head.items() if key != "weights"}
+    every = [columns] if isinstance(columns, str) else columns
+    data = np.column_stack([ROWS[name] for name in every])
+    given: Any = {argument: ROWS[name] for argument, name in names.items() if name != columns}
+    told: Any = {key: value for key, value in head.items() if key != "weights"}
     expected = pg.summarize(data, kernel, cells=WIDE, **given, **told)
     found = empty.from_counts(answer, **more)
     assert found == expected
     assert str(found.answer()) == str(expected.answer()) if expected.strata is None else True
 
 
-MISSING = {
+MISSING: dict[str, Any] = {
     "x": [*ROWS["x"][3:], None, None, 9.0],
     "died": [*ROWS["died"][:-4], None, 0, 1, 0],
 }
@@ -283,7 +284,7 @@ def test_what_cannot_be_counted_is_not_lost(ask: Engine) -> None:
 
 def test_missing_rows_are_left_out_of_columns_that_are_counted_apart(ask: Engine) -> None:
     empty = pg.Summary.of("auc-difference", cells=WIDE, classes=[0, 1])
-    rows = {
+    rows: dict[str, Any] = {
         "x": [0.5, 0.25, None, 1.0, 2.0],
         "y": [0.5, None, 0.25, 1.0, 3.0],
         "died": [0, 1, 0, 1, 1],
@@ -438,7 +439,7 @@ def test_classes_are_not_guessed() -> None:
 
 
 def test_wrong_queries() -> None:
-    for call, sentence in (
+    calls: list[tuple[Callable[[], object], str]] = [
         (lambda: AUC.sql("t", "x", "y"), "The summary has groups: name their column with by="),
         (lambda: AUC.sql("t", "x", by="g"), "The summary has classes: name their column with la"),
         (lambda: AUC.sql("t", "x", "y", by="g", within="w"), "The summary has no strata: leave wi"),
@@ -451,14 +452,15 @@ def test_wrong_queries() -> None:
             lambda: pg.Summary.of("gini", cells=c.Float(20)).sql("t", "x"),
             "A query would list 1,044,480 edges",
         ),
-    ):
+    ]
+    for call, sentence in calls:
         with pytest.raises(pg.InputError, match=f"^{sentence}"):
             call()
 
 
 def test_wrong_heads() -> None:
     cells = c.Even(0, 1, 4)
-    for call, sentence in (
+    calls: list[tuple[Callable[[], object], str]] = [
         (lambda: pg.Summary.of("auc", cells=cells), "'auc' is of classes: give classes=, all"),
         (lambda: pg.Summary.of("gini", cells=3), "cells= is 3: give cells such as"),  # type: ignore[arg-type]
         (lambda: pg.Summary.of("gini", cells=[cells] * 2), "'gini' takes 1 column .value., but"),
@@ -469,6 +471,7 @@ def test_wrong_heads() -> None:
         (lambda: pg.Summary.of("gini", cells=cells, least_cell=2), "Two rows in a cell tell"),
         (lambda: pg.Summary.of("gini", cells=cells, groups=["f"]), "Labels need at least two gro"),
         (lambda: pg.Summary.of("kendall", cells=c.Even(0, 1, 2000)), "A summary has at most 1,04"),
-    ):
+    ]
+    for call, sentence in calls:
         with pytest.raises(pg.InputError, match=f"^{sentence}"):
             call()

@@ -43,9 +43,10 @@ def read_counts(
     most = max(bins for table in tables for bins in table.shape) - 1.0
     columns = [_read_numbers(source, name, OUTSIDE, most, has_gaps=True) for name in cells]
     places = np.column_stack([*factors, *columns])
-    kept = _leave_out_gaps(np.isnan(places).any(axis=1), counts * (parts == 0), missing)
+    gaps = np.asarray(np.isnan(places).any(axis=1))
+    kept = _leave_out_gaps(gaps, counts * (parts == 0), missing)
     parts, places, counts = parts[kept], places[kept], counts[kept]
-    _refuse_outside((places == OUTSIDE).any(axis=1), counts * (parts == 0), summary)
+    _refuse_outside(np.asarray((places == OUTSIDE).any(axis=1)), counts * (parts == 0), summary)
     found = [
         _fill(table.shape, places[parts == at], counts[parts == at])
         for at, table in enumerate(tables)

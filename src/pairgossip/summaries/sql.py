@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -203,7 +203,8 @@ DIALECTS = {
     "sqlite": _Dialect(
         _branch,
         "",  # it keeps NaN as NULL
-        read="CASE WHEN TYPEOF({name}) IN ('text', 'blob') THEN 9e999 ELSE CAST({name} AS REAL) END",
+        read="CASE WHEN TYPEOF({name}) IN ('text', 'blob') THEN 9e999 "
+        "ELSE CAST({name} AS REAL) END",
         has_floor=False,
         spell=_divide,  # its older versions do not read all digits exactly
     ),
@@ -240,7 +241,7 @@ def _name_columns(
     summary: Summary, columns: str | Sequence[str], factors: Mapping[str, str | None]
 ) -> dict[str, str]:
     """Return the columns of a table, by "x1" and "x2" and the factors that they are."""
-    given = list(columns) if isinstance(columns, list | tuple) else [columns]
+    given: list[Any] = list(columns) if isinstance(columns, list | tuple) else [columns]
     if len(given) != len(summary.cells):
         raise InputError(
             f"The summary has cells of {format_count(len(summary.cells), 'column')}: name as many "
@@ -268,7 +269,7 @@ def _look_step_by_step(
     found: Mapping[str, _Search],
 ) -> str:
     """Return the query of numbers, factors, and the places that are found by steps."""
-    path = list(table) if isinstance(table, list | tuple) else [table]
+    path: list[Any] = list(table) if isinstance(table, list | tuple) else [table]
     quoted = {key: engine.name(key) if key in FACTORS else key for key in names}
     places = [f"place_{x}" for x, search in found.items() if search.steps]
     read = []

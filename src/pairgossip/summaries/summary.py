@@ -222,7 +222,7 @@ class Summary:
         --------
         >>> import pairgossip as pg
         >>> pg.Summary.of("auc", cells=pg.cells.Even(0, 1, 1024), classes=[0, 1])
-        <Summary for auc: 0 rows in Even(0, 1, 1024), 2 classes; 16,523 bytes>
+        <Summary for auc: 0 rows in Even(0, 1, 1024), 2 classes; 16,530 bytes>
         """
         summary = cls.empty(
             **make_head(kernel, kind, cells, classes),
@@ -266,7 +266,7 @@ class Summary:
         >>> s = pg.Summary.of("gini", cells=pg.cells.Whole(0, 9))
         >>> query = s.sql("admissions", "visits", dialect="sqlite")
         >>> s.from_counts([(2, 30), (3, 12)])  # what sqlite3 returns for it
-        <Summary for gini: 42 rows in Whole(0, 9); 211 bytes>
+        <Summary for gini: 42 rows in Whole(0, 9); 186 bytes>
         """
         factors = {"labels": labels, "by": by, "within": within, "weights": weights}
         return write_query(self, table, columns, factors, dialect)
