@@ -229,6 +229,7 @@ def test_a_shared_file_is_a_release(cli: CommandLine, write: Write, tmp_path: Pa
                 ("risk",),
             )
             assert (release.least_cell, release.classes) == (3, ("died",))
+            assert release.study == pg.load(out).parts[0].digest.hex()
     day, other = pg.load(out).parts[0].day, tmp_path / "other.summary"
     refusal = (
         f"Column 'risk' of 240 of these rows went out on {day} to file {out} as a table, and with "
@@ -243,6 +244,23 @@ def test_a_shared_file_is_a_release(cli: CommandLine, write: Write, tmp_path: Pa
     assert visible.code == 0 and "can subtract." in visible.err.partition("\n")[0]
     rest = write("rest", slice(0, 100), risk=RNG.random(ROWS), age=RNG.random(ROWS))
     assert cli("summarize", rest, *SHARED, "--out", tmp_path / "rest.summary").code == 0
+
+
+def test_a_copy_of_a_column_of_few_values_is_found(
+    cli: CommandLine, write: Write, tmp_path: Path
+) -> None:
+    asked = [{"risk": "grade"}.get(str(one), one) for one in SHARED]
+    nothing_else = {"risk": DIED, "age": DIED, "sex": DIED, "ward": DIED}
+    for name in ("a", "copy"):
+        data = write(name, **nothing_else, grade=np.rint(2 * RISK) / 2)
+        out = tmp_path / f"{name}.summary"
+        if name == "a":
+            assert cli("summarize", data, *asked, "--out", out).code == 0
+        else:
+            said = cli.error("summarize", data, *asked, "--out", out)
+            assert said.startswith("Column 'grade' of 240 of these rows went out on ")
+            visible = cli("summarize", data, *asked, "--out", out, "--visible")
+            assert visible.code == 0
 
 
 @pytest.mark.parametrize("is_file_first", [True, False])

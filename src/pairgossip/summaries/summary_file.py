@@ -207,7 +207,9 @@ class SummaryFile:
     def check(self) -> None:
         """Raise `InputError` if parts do not fit the counts."""
         rows, classes = sum(part.rows for part in self.parts), self.summary.classes or ()
-        names = [name for part in self.parts for name in (part.name, *part.columns)]
+        names = [
+            name for part in self.parts for name in (part.name, *part.columns, part.label or "")
+        ]
         if not (
             len({part.digest for part in self.parts}) == len(self.parts) > 0
             and all(len(part.digest) == DIGEST_BYTES and part.rows >= 0 for part in self.parts)

@@ -73,8 +73,9 @@ class CountedRows:
             )
         return None
 
+    @cached_property
     def digest(self) -> bytes:
-        """Return the digest by which this machine knows the rows again."""
+        """The digest by which this machine knows the rows again."""
         digest = RowDigest(keep_secret())
         digest.add([self._take(name) for name in self.columns])
         return digest.finish()

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.overlaps import Overlap
 from pairgossip.peer.bookkeeping.places import registers_of
+from pairgossip.peer.bookkeeping.registers import hold_registers
 from pairgossip.peer.bookkeeping.releases import (
     check_release,
     describe_register,
@@ -23,6 +26,8 @@ class FileRelease:
     snapshot: Snapshot
     file: Path
     register: Path | None
+    digest: str
+    """Of the rows: a copy of a column of few values is found by it alone."""
     is_visible: bool
     """Whether the operator accepts that others can subtract."""
 
@@ -34,15 +39,24 @@ class FileRelease:
         """Refuse rows that may not be released; return sentences for the operator."""
         if has_several_tables:
             refuse_functions(self.snapshot)
+        self._refuse_copy()
         accepted = check_release(self._places, self.snapshot, is_visible=self.is_visible)
         return [*accepted, describe_register(self._places[0], row_id)]
+
+    def _refuse_copy(self) -> None:
+        with hold_registers(self._places) as registers:
+            told = [old for one in registers.values() for old in one.releases if old.is_told]
+        for old in told:
+            if old.study == self.digest and not self.is_visible:
+                columns = tuple(self.snapshot.columns)
+                raise InputError(Overlap(old, columns, len(self.snapshot), True).refusal())
 
     def tell(self) -> str:
         """Note that the rows are released; return the key of the release."""
         key = prepare_release(
             self._places,
             self.snapshot,
-            self.file.name,
+            self.digest,
             table=self.file.resolve(),
             is_visible=self.is_visible,
         )

@@ -205,7 +205,7 @@ def summarize_command(
     made = SummaryFile.of(
         summary,
         written.out.stem if written.name is None else written.name,
-        digest=found.digest(),
+        digest=found.digest,
         classes=classes,
         columns=found.names,
         label=counted.label,
@@ -246,8 +246,8 @@ def _plan_release(
         return None, []
     from pairgossip.cli.summaries.sharing import FileRelease
 
-    snapshot = rows.freeze(len(summary.cells), ids, written.share)
-    release = FileRelease(snapshot, written.out, register.register, register.visible)
+    snapshot, digest = rows.freeze(len(summary.cells), ids, written.share), rows.digest.hex()
+    release = FileRelease(snapshot, written.out, register.register, digest, register.visible)
     several = len(summary.layout.tables) > 1
     return release, release.check(ids.id_, has_several_tables=several)
 
