@@ -28,7 +28,7 @@ from .installing import Installed, declared, top_level
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "pairgossip"
 NAME = f"pairgossip-{pg.__version__}"
-USER_EXTRAS = ("lab", "watch", "cluster", "tables")
+USER_EXTRAS = ("lab", "watch", "cluster", "tables", "sql")
 OPTIONAL = {"networkx"}
 """Used only with objects of its own that a user hands over."""
 IMPORTED = re.compile(
@@ -182,7 +182,7 @@ def test_every_library_that_is_imported_is_declared_and_no_other(built: Built) -
     for file, names in modules.items():
         of_all |= names
         of_others |= set() if file.is_relative_to(SOURCE / "watch") else names
-    assert of_others == modules_of(declared(wanted, ["lab", "cluster", "tables"]), of_others)
+    assert of_others == modules_of(declared(wanted, ["lab", "cluster", "tables", "sql"]), of_others)
     assert of_all == modules_of(declared(wanted, USER_EXTRAS), of_all)
 
 

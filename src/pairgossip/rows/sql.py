@@ -24,7 +24,7 @@ def read_query(file: Path) -> Columns:
         text = read_bytes(file, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{file} is not UTF-8 text: save it as SQL in UTF-8.") from None
-    with needed_for(f"The query in {file}", "duckdb"):
+    with needed_for(f"The query in {file}", "pairgossip[sql]"):
         import duckdb
     try:
         # Names in a query are those of tables, not of variables of this program.
