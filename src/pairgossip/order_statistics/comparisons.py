@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class TestResult:
-    """What a test finds; it unpacks into value, error, z and p."""
+    """The result of a test; it unpacks into value, error, z and p."""
 
     value: float
     """The statistic."""
@@ -86,7 +86,7 @@ TestResult.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
 class Comparison(NamedTuple):
-    """What a test finds in every of several samples, as `TestResult` says of one."""
+    """The results of a test in several samples; see `TestResult` for those of one."""
 
     value: FloatArray
     error: FloatArray
@@ -315,4 +315,4 @@ TESTS: dict[str, Callable[[FloatArray], TestResult]] = {
     **{name: partial(_test_classes, name) for name in OF_CLASSES},
     "spearman": _spearman,
 }
-"""What `test` calls by name, on checked data whose last column is the label."""
+"""The functions that `test` calls, by name, on checked data whose last column is the label."""

@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray, IntArray
 
 
 class Part(NamedTuple):
-    """What lies between two positions of a sample in ascending order."""
+    """The rows between two positions of a sample in ascending order."""
 
     weights: FloatArray
     centers: FloatArray

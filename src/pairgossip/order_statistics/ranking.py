@@ -70,7 +70,7 @@ class TrimmedPairs(Pairs):
         super().__init__(values, rank_kernel(len(values)))
         self.statistic = statistic
         self.title = statistic.name
-        """What is estimated: not the mean of the kernel."""
+        """The name of the estimated number, which is not the mean of the kernel."""
         self.window = Window.of(self.data, statistic.share)
         self.step_options = {"window": self.window}
 

@@ -36,7 +36,7 @@ class Statistic(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name under which it is shown."""
 
     def check(self, sample: Distribution) -> None:
         """Raise `InputError` if the rows are too few, or too much alike, for its interval."""
@@ -81,7 +81,7 @@ class Quantile(_OfOrder):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name under which it is shown."""
         return "median" if self.share == 0.5 else f"quantile {self.share:g}"
 
     def value(self, sample: Distribution) -> FloatArray:
@@ -118,7 +118,7 @@ def _gap(
 
 @dataclass(frozen=True)
 class _Cut:
-    """What trimmed and winsorized means share: how many rows are cut at either end."""
+    """A mean for which a share of the rows is cut at either end."""
 
     share: float
 
@@ -188,7 +188,7 @@ class TrimmedMean(_Cut):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name under which it is shown."""
         return f"trimmed mean {self.share:g}"
 
     def value(self, sample: Distribution) -> FloatArray:
@@ -208,7 +208,7 @@ class WinsorizedMean(_Cut):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name under which it is shown."""
         return f"winsorized mean {self.share:g}"
 
     def value(self, sample: Distribution) -> FloatArray:

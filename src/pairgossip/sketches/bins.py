@@ -41,8 +41,8 @@ class GiniBins(PointSketch):
     def difference(self, mean: FloatArray) -> FloatArray:
         """Return the mean difference."""
         share, deviation = np.maximum(self._parts(mean)[0], 0.0), self._deviations(mean)
-        # Of k numbers drawn evenly from a bin, the mean difference is on average about this part
-        # of their standard deviation, own pairs counted; of two it is exactly this part.
+        # The mean difference of k numbers drawn evenly from a bin is on average about this part
+        # of their standard deviation, own pairs counted; that of two is exactly this part.
         in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / (share * self.n + 2))
         in_bin *= self.axis.widths
         near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))

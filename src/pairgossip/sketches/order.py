@@ -42,7 +42,7 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
     AUC_ORDERED: ((0.25, ("whole", "apart")), (0.25, _SIGNS)),
     AUC_COMPARED: ((0.5, ("whole", "apart")),),
 }
-"""What kernels average, both ways of a pair: forms of the first column times the second's."""
+"""The averages of kernels, both ways of a pair: forms of the first column times the second's."""
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
 _COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)
@@ -122,7 +122,7 @@ class OrderTable(Table, PointSketch):
         if formula not in (KENDALL, RANKING_RISK):
             return None
         cells = self.cells(mean)
-        known, unknown = self.known(cells), self.unknown(cells)
+        known, unknown = self.certain_agreement(cells), self.open_agreement(cells)
         low, high = known - unknown, known + unknown
         if formula is RANKING_RISK:
             apart = (1.0 - np.eye(axis.bins) for axis in (self.x, self.y))
@@ -132,15 +132,15 @@ class OrderTable(Table, PointSketch):
 
     def agreement(self, cells: FloatArray) -> FloatArray:
         """Return the mean of sign(x - x') sign(y - y') over all pairs, within its bounds."""
-        known, unknown = self.known(cells), self.unknown(cells)
+        known, unknown = self.certain_agreement(cells), self.open_agreement(cells)
         return np.clip(_form(cells, self.x.signs, self.y.signs), known - unknown, known + unknown)
 
-    def known(self, cells: FloatArray) -> FloatArray:
+    def certain_agreement(self, cells: FloatArray) -> FloatArray:
         """Return the agreement of the pairs that are apart in both columns, which is exact."""
         forms = (axis.signs[axis.counts, axis.counts] for axis in (self.x, self.y))
         return _form(self._counts(cells), *forms)
 
-    def unknown(self, cells: FloatArray) -> FloatArray:
+    def open_agreement(self, cells: FloatArray) -> FloatArray:
         """Return how far the agreement may be off: pairs that share a bin count from -1 to 1."""
         counts, axes = self._counts(cells), (self.x, self.y)
         apart = [1.0 - np.eye(axis.bins) for axis in axes]

@@ -51,7 +51,7 @@ class SketchedPairs(Averages):
     Attributes
     ----------
     limit
-        What nodes agree on in the end: the statistic of the exact mean.
+        The value that nodes agree on in the end: the statistic of the exact mean.
     """
 
     nodes_at_once = 1 << 14

@@ -31,8 +31,9 @@ class AucTable(OrderTable):
     def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         cells = self.cells(mean)
         compared = self._compared(cells)
-        known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
-        return (1 + known - unknown) / 2, (1 + known + unknown) / 2
+        certain = self.certain_agreement(cells) / compared
+        opened = self.open_agreement(cells) / compared
+        return (1 + certain - opened) / 2, (1 + certain + opened) / 2
 
     def points(self, mean: FloatArray) -> Points:
         """Return the points of every bin and class, NaN where the classes may be separated."""
@@ -71,11 +72,12 @@ class AucPair(KernelSketch):
         """Return the averages of which the AUCs are quotients."""
         held = self.split(mean)
         found = [
-            table.average(table.cells(held[at]), formula) for at, table, formula in self.asked()
+            table.average(table.cells(held[at]), formula)
+            for at, table, formula in self.find_components()
         ]
         return np.stack(found, axis=-1)
 
-    def asked(self) -> list[tuple[int, AucTable, Formula]]:
+    def find_components(self) -> list[tuple[int, AucTable, Formula]]:
         """Return which of the tables knows each component, and what the kernel is there."""
         return [
             (1, self.tables[1], AUC_ORDERED)
@@ -99,7 +101,7 @@ class JointAucPair(AucPair, PointSketch):
         shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
         weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
         means = np.empty((*shape, len(self.kernel.components)))
-        for place, (at, table, formula) in enumerate(self.asked()):
+        for place, (at, table, formula) in enumerate(self.find_components()):
             scores = _features_at(table.x, self.joint[at].points)
             found = table.row_means(table.cells(held[at]), formula, scores, classes)
             means[..., place] = np.expand_dims(found, 2 - at)

@@ -26,7 +26,7 @@ UNKNOWN: Ends = (math.nan, math.nan)
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Largest rounding error of an end, relative to the largest number that it is computed from."""
 _FINE = 256
-"""Of more cells, those beyond all rows are left out."""
+"""Number of cells above which those beyond all rows are left out."""
 _ORDERS = (BEFORE, TIED, AFTER)
 _MOST_STEPS = 50
 """Steps toward the end of a quotient; it takes about five."""

@@ -112,9 +112,6 @@ class Noisy(NamedTuple):
 
 def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy:
     """Return what counts tell whose noise has this variance."""
-    if not _is_followed(layout):
-        assert isinstance(layout, OrderLayout)
-        return _follow_slopes(layout, sums, variance)
     of_share = variance / sums.n**2
     if isinstance(layout, PairLayout):
         parts = zip(layout.parts(), layout.tables, sums.tables, strict=True)
@@ -125,7 +122,9 @@ def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy:
             for (_, kernel), table, one in parts
         ]
         return found[0] if len(found) == 1 else _join(layout, found)
-    assert isinstance(layout, OrderLayout) and isinstance(layout.statistic, Quantile)
+    assert isinstance(layout, OrderLayout)
+    if not isinstance(layout.statistic, Quantile):
+        return _follow_slopes(layout, sums, variance)
     shares = _find_shares(sums.tables[0], sums.n)
     return _NoisyQuantile(layout.statistic.share, layout.axes[0], shares, sums.n, of_share).find()
 

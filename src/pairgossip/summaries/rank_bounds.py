@@ -25,7 +25,7 @@ _ROUNDING_OF_P = 1e-9
 """Largest relative rounding error of p."""
 _NEGLIGIBLE = 1e-3
 """A difference counts as 0 below this part of its terms, lest p magnify its rounding error."""
-_FEWEST_RANKS = 3
+FEWEST_RANKS = 3
 """The least number of rows of a correlation of ranks."""
 _PLACES: dict[Relation, Ends] = {
     1: (0.0, 0.0),
@@ -35,8 +35,8 @@ _PLACES: dict[Relation, Ends] = {
     6: (0.5, 1.0),
     7: (0.0, 1.0),
 }
-"""What a row adds to the place of another, by the relation of the other to it: 1 if it is below,
-1/2 if tied."""
+"""The ends of what a row adds to the place of another, by the relation of the other to it: 1 if it
+is below, 1/2 if tied."""
 
 
 class TestBounds(NamedTuple):
@@ -61,7 +61,7 @@ class _Sample(NamedTuple):
         return float(self.counts.sum())
 
     @property
-    def known(self) -> FloatArray:
+    def certain_ties(self) -> FloatArray:
         """The rows of blocks that are one value, which are tied for certain."""
         return self.counts * (self.tree.is_cell & self.ties_known)
 
@@ -75,7 +75,7 @@ class _Sample(NamedTuple):
     @property
     def ties(self) -> Ends:
         """The ends of the sum of t^3 - t over groups of t tied rows."""
-        least = float((self.known**3 - self.known).sum())
+        least = float((self.certain_ties**3 - self.certain_ties).sum())
         return least, float(self.counts @ (self.most_tied**2 - 1))
 
     def places(self, others: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -137,8 +137,8 @@ def _superiority(lower: _Sample, higher: _Sample) -> Ends:
 def _deviations(lower: _Sample, higher: _Sample, correction: float) -> Ends:
     """Bound z in favor of the higher class; 0 where the rows could favor the lower one.
 
-    Of rows tied in groups, l of the lower class and h of the higher, k = sum of l h pairs of both
-    classes cost k / 2 of the most pairs in order, unless they are tied at best. They add
+    If l rows of the lower class and h of the higher are tied in groups, k = sum of l h pairs of
+    both classes cost k / 2 of the most pairs in order, unless they are tied at best. They add
     3 l h (l + h) to the sum of t^3 - t that each class has by itself, so 3 k c at most where no
     more than c rows can be tied. So z^2 is at most a square of a linear function of all k over
     another one, which is convex, and largest at a corner: all pairs are tied in some blocks, those
@@ -171,10 +171,10 @@ def _count_free_ties(lower: _Sample, higher: _Sample) -> FloatArray:
 
     At best: one row has a single value, and the block of the other ends there on the wrong side.
     """
-    free = lower.known * higher.known
+    free = lower.certain_ties * higher.certain_ties
     if lower.ties_known:
         above, below = (dict(lower.tree.relate(one.counts, True)) for one in (lower, higher))
-        free = free + higher.known * above[3] + lower.known * below[6]
+        free = free + higher.certain_ties * above[3] + lower.certain_ties * below[6]
     return free
 
 
@@ -271,7 +271,7 @@ def bound_spearman(blocks: Blocks) -> TestBounds:
     opened = math.sqrt(x.deviations * y.deviations)
     opened += x.open_product(y, table) + y.open_product(x, table.T)
     least, most = (math.sqrt(one * other) for one, other in zip(x.squares, y.squares, strict=True))
-    if n < _FEWEST_RANKS or not most > 0:
+    if n < FEWEST_RANKS or not most > 0:
         return TestBounds(UNKNOWN, UNKNOWN)
     low = -_largest_correlation(opened - product, least, most)
     high = _largest_correlation(opened + product, least, most)
@@ -281,7 +281,7 @@ def bound_spearman(blocks: Blocks) -> TestBounds:
 
 
 class _Ranks(NamedTuple):
-    """What is known of the ranks of one column, about their mean."""
+    """Bounds of the ranks of one column, about their mean."""
 
     sample: _Sample
     middles: FloatArray
@@ -300,7 +300,7 @@ class _Ranks(NamedTuple):
         # The squares are those of middles and deviations, and twice their products.
         products = ranks.open_product(ranks, np.diag(sample.counts))
         left = most - float(sample.counts @ middles**2) + 2 * products
-        open_rows = high - low - (sample.known < sample.counts)  # but the row itself
+        open_rows = high - low - (sample.certain_ties < sample.counts)  # but the row itself
         reach = float(sample.counts @ open_rows**2) / 4
         return ranks._replace(deviations=max(min(left, reach), 0.0))
 

@@ -16,11 +16,14 @@ from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile, Statistic
 from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
 from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
-from pairgossip.summaries.rank_bounds import TestBounds, bound_class_test, bound_spearman
+from pairgossip.summaries.rank_bounds import (
+    FEWEST_RANKS,
+    TestBounds,
+    bound_class_test,
+    bound_spearman,
+)
 from pairgossip.summaries.samples import RankTable, SampleCells
 
-_FEWEST_RANKS = 3
-"""A correlation of ranks takes as many rows."""
 _MOST_POINTS = 16
 """Places in a cell: of more rows, several share one."""
 _PLACES = 6
@@ -114,7 +117,7 @@ def read_order(
 
     ``noise`` is the standard error that noise in the counts has.
     """
-    if cells.statistic is None and cells.n < _FEWEST_RANKS:
+    if cells.statistic is None and cells.n < FEWEST_RANKS:
         return Estimate(math.nan, math.nan)
     value, sampling = float(cells.readout(mean)), cells.sampling(mean[None], level)
     error, statistic = float(sampling.error[0]), cells.statistic

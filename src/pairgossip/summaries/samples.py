@@ -16,7 +16,7 @@ from pairgossip.summaries.axes import Axis, Labels
 
 @dataclass(frozen=True)
 class SampleCells:
-    """What averages of a sample's cells, by class if there are two, tell of a statistic."""
+    """A statistic of order, read from averages of a sample's cells, by class if there are two."""
 
     statistic: Statistic | None
     """None for the ranks of single rows, which `distribution` tells."""
@@ -86,7 +86,7 @@ class Table:
 
 
 class RankTable(Table):
-    """What averages of two columns' cells tell of the correlation of their ranks."""
+    """The correlation of ranks, read from the averages of two columns' cells."""
 
     statistic: ClassVar[None] = None
 

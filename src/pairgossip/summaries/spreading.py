@@ -41,7 +41,7 @@ _KNOTS = 64
 _STIFFNESS = 1.2e-6
 """Weight of squared second differences at as many knots as rows would have; see `_Curve`."""
 _RIDGE = 1e-6
-"""What is added to the rows of a knot in Newton's steps, as a part of the mean, so that knots
+"""Rows that are added to each knot in Newton's steps, as a part of the mean, so that knots
 without rows move alike on every machine."""
 _FIRST_STEPS, _STEPS = 12, 2
 """Newton's steps toward the first law, and toward each one after it."""
@@ -69,7 +69,7 @@ def spread_rows(tree: Tree, blocks: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Report:
-    """What the sites of one class report in the blocks of one column."""
+    """The rows that the sites of one class report in the blocks of one column."""
 
     tree: Tree
     blocks: FloatArray

@@ -27,7 +27,7 @@ from pairgossip.summaries.intervals import LEVEL
 from pairgossip.summaries.readings import Estimate
 from pairgossip.summaries.tree import Tree, lay_tree
 
-MOST_CELLS = 1024
+MOST_COLUMN_CELLS = 1024
 """Largest number of cells of one column."""
 MOST_COMBINATIONS = 64
 """Largest number of combinations of classes, groups, strata and weights."""
@@ -35,7 +35,7 @@ MOST_COMBINATIONS = 64
 
 @dataclass(frozen=True)
 class Columns:
-    """What is counted of a row: the cells of its columns, its class, its group and its stratum.
+    """The axes of a table of counts: the cells of columns, the classes, groups, strata and weights.
 
     The last columns of a row are its factors, as far as there are any: the class, the group, the
     stratum and the weight. Each combination of them has a table of its own.

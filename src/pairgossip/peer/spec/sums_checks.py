@@ -16,14 +16,14 @@ from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.layouts import check_kernel, find_order_question
 from pairgossip.summaries.noisy import check_noisy
 from pairgossip.summaries.summary import LEAST_BLOCK
-from pairgossip.summaries.tables import MOST_CELLS
+from pairgossip.summaries.tables import MOST_COLUMN_CELLS
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec, SumsNoise
     from pairgossip.summaries.tables import Layout
 
-_NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_CELLS.bit_length())]
+_NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_COLUMN_CELLS.bit_length())]
 _LARGEST_BLOCK = 1000
 """Largest number of rows that may be the least to be counted."""
 _MOST_WORDS = 1 << 17
@@ -74,7 +74,7 @@ def _check_statistic(spec: Spec) -> None:
         )
     if algorithm.bins is not None and algorithm.bins not in _NUMBERS_OF_CELLS:
         raise InputError(
-            f"algorithm.bins is {algorithm.bins}: give a power of two, 2 to {MOST_CELLS:,}."
+            f"algorithm.bins is {algorithm.bins}: give a power of two, 2 to {MOST_COLUMN_CELLS:,}."
         )
     _check_least_cell(spec)
     from pairgossip.peer.sums.statistics import cells_of
@@ -142,7 +142,8 @@ def _check_whole(spec: Spec, names: Sequence[str], cells: Layout) -> None:
             low, high = spec.ranges[name]
             raise InputError(
                 f"ranges.{name} holds {high - low + 1:,.0f} whole numbers, but a column has "
-                f"{MOST_CELLS:,} cells at most: leave '{name}' out of whole, or narrow its range."
+                f"{MOST_COLUMN_CELLS:,} cells at most: leave '{name}' out of whole, or narrow its "
+                "range."
             )
 
 

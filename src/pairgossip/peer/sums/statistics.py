@@ -12,7 +12,7 @@ from pairgossip.summaries.cells import choose_cells
 from pairgossip.summaries.noisy import rows_for_interval
 from pairgossip.summaries.summary import Summary
 from pairgossip.summaries.summary_reading import EVENT
-from pairgossip.summaries.tables import MOST_CELLS, Layout
+from pairgossip.summaries.tables import MOST_COLUMN_CELLS, Layout
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
         reading=str(spec.kernel),
         kind=spec.target,
         cells=tuple(
-            choose_cells(*spec.ranges[name], MOST_CELLS if is_whole else bins, is_whole)
+            choose_cells(*spec.ranges[name], MOST_COLUMN_CELLS if is_whole else bins, is_whole)
             for name in spec.columns[: -1 if has_events else None]
             for is_whole in [name in (spec.whole or ())]
         ),
