@@ -20,7 +20,7 @@ from pairgossip.order_statistics.statistics import (
     WinsorizedMean,
 )
 from pairgossip.results import Run
-from pairgossip.sketches.samples import Sample, SketchedSample
+from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 RNG = np.random.default_rng(0)
 SAMPLES = {
@@ -190,6 +190,16 @@ def test_numbers_alone_have_no_interval() -> None:
 def test_bad_options_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(pg.InputError, match=sentence):
         pg.quantile(SAMPLES["normal"], 0.5, **options)
+
+
+def test_slopes_of_a_correlation_of_ranks_say_how_estimates_settle() -> None:
+    columns = np.column_stack([SAMPLES["normal"], SAMPLES["normal"] + SAMPLES["cauchy"]])
+    problem = SketchedColumns(columns, 8)
+    (values, floor), mean = problem.linearized(), problem.features.mean(axis=0)
+    step = 1e-4 * (problem.features - mean)
+    assert np.ptp(values) > 0.1
+    assert np.allclose(problem.read(mean + step) - problem.limit, 1e-4 * values, atol=1e-6)
+    assert floor == pytest.approx(abs(problem.limit - problem.exact()))
 
 
 def test_ties_that_bins_do_not_see_are_told_of() -> None:
