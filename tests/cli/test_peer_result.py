@@ -14,7 +14,6 @@ import pytest
 import pairgossip as pg
 from pairgossip.cli.peer.signed import find_signed
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
-from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
@@ -312,7 +311,9 @@ def test_a_model_names_the_classes_of_all(
     tables[0] = tuple(row for row in tables[0] if row[-1] < 2)
     homes = make_graded_homes(tmp_path, RANKING, tables)
     run_all(homes)
-    assert {row[-1] for row in read_snapshot(homes[0]).context.own} == {0.0, 1.0}
+    assert set(
+        np.loadtxt(str(homes[0].read_settings().source), delimiter=",", skiprows=1)[:, -1]
+    ) == {0.0, 1.0}
     cli("peer", "result", "--home", homes[0].folder, "--out", "model.json", "--json", "r.json")
     assert json.loads(Path("model.json").read_text())["classes"] == [0.0, 1.0, 2.0]
     # The signed file is a model too.

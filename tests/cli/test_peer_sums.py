@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from pathlib import Path
 
@@ -140,12 +141,14 @@ def test_adding_rows_after_a_sum_is_asked_about(
     )
     monkeypatch.setattr(sys, "stdin", Terminal("n"))
     answer = cli(*add)
-    assert (answer.code, ADDING in answer.err, home.next_data.exists()) == (1, True, False)
+    assert (answer.code, ADDING in answer.err, home.next_sources.exists()) == (1, True, False)
     monkeypatch.setattr(sys, "stdin", Terminal("y"))
     assert cli(*add).code == 0
-    assert home.next_data.exists()
+    assert home.next_sources.exists()
     assert "this peer already" in cli.error(*add, "--yes")
-    assert cli(*add, "--yes", "--visible").code == 0
+    assert "more.csv is a source of this peer already" in cli.error(*add, "--yes", "--visible")
+    shutil.copy("more.csv", "again.csv")
+    assert cli(*add[:-1], "again.csv", "--yes", "--visible").code == 0
 
 
 def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
@@ -207,7 +210,7 @@ def test_few_rows_are_not_added_after_a_sum(
     add = ("peer", "add", str(home.folder), "--data", "more.csv", "--yes")
     monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "20")
     assert "show everybody where they lie: add 20 or more at once" in cli.error(*add)
-    assert not home.next_data.exists()
+    assert not home.next_sources.exists()
     change_state(home, summed={}, summed_in="")
     (home.folder.parent / "few.csv").write_text("income\n1.5\n")
     few = cli.error(*add[:4], "few.csv", "--yes")

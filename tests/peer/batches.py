@@ -64,7 +64,7 @@ class CountingContext(SumsContext):
         before = released if isinstance(released, Released) else Released()
         named = Generation(members, generation)
         return self.program_class(
-            auc_spec(self.least), as_rows(self.own), named, None, before, salt
+            auc_spec(self.least), as_rows(self.own_rows), named, None, before, salt
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace as with_fields
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import (
     Accept,
     Changes,
@@ -17,7 +18,6 @@ from pairgossip.peer.protocol.messages import (
     Offer,
     Reason,
     Record,
-    Rows,
 )
 from pairgossip.peer.protocol.state import Action, Outcome, Pending, Save, State
 from pairgossip.peer.service.runtime import ExchangeRuntime
@@ -248,7 +248,7 @@ class EvictsApart(Exchange):
 
 @_exchange("added rows are told before they are safe")
 class GrowthUnsafe(Exchange):
-    def grow(self, own: Rows) -> list[Action]:
+    def grow(self, own: Own) -> list[Action]:
         return _unsynced(super().grow(own))
 
 
@@ -291,7 +291,7 @@ class LeavesRowsOut(Exchange):
 
 @_exchange("a growth is claimed again, from what there is by now")
 class ClaimsAnew(Exchange):
-    def grow(self, own: Rows) -> list[Action]:
+    def grow(self, own: Own) -> list[Action]:
         rows = {**self.context.rows, self.context.me: len(self.context.own)}
         self.context = with_fields(self.context, rows=rows)
         return super().grow(own)

@@ -15,6 +15,7 @@ from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.growth import count_latest
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.privacy import DebiasedKernel
@@ -69,7 +70,7 @@ def introduce(home: Home, other: Home, is_neighbor: bool = True) -> None:
     """Let one peer join another by its invitation."""
     them, me = load_identity(other.folder), load_identity(home.folder)
     address = other.read_settings().listen
-    text = invitation(them, other.read_spec(), len(other.read_rows()), address)
+    text = invitation(them, other.read_spec(), count_latest(other), address)
     invited = read_invitation(text)
     members = add_invited(home.read_members(), me, home.read_spec(), invited, is_neighbor)
     members.save(home.members)

@@ -110,7 +110,7 @@ class SumsContext(SealedContext):
         return hashlib.sha256(f"{low} and {high}".encode()).digest()
 
     def make_program(self, generation: str = FIRST_GENERATION, released: object = None) -> Program:
-        program = Powers(self.own, self.shift)
+        program = Powers(self.own_rows, self.shift)
         return program if self.wrap is None else self.wrap(program)
 
     @property

@@ -56,7 +56,8 @@ class CountsAnyhow(StatisticsProgram):
         return words
 
     def _count_all(self) -> IntArray:
-        tables = [one.count(self._rows, 1).ravel() for one in self._cells.tables]
+        rows = np.asarray(self._rows)
+        tables = [one.count(rows).ravel() for one in self._cells.tables]
         total = np.zeros(self._counts, dtype=np.int64)
         total[0] = len(self._rows)
         total[-len(tables[0]) :] = tables[0]

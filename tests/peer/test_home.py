@@ -90,7 +90,7 @@ def made_of(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "step",
-    ["write_new", "create_identity", "_write_first_state", "_check_copies", "sync"],
+    ["write_new", "create_identity", "_begin_exchange", "make_context", "sync"],
 )
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_leaves_nothing_behind(
@@ -117,7 +117,7 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(
         (tmp_path / "ann").mkdir()
         (tmp_path / "ann" / "mine").write_text("x")
 
-    monkeypatch.setattr(founding, "_check_copies", appear)
+    monkeypatch.setattr(founding, "_begin_exchange", appear)
     with pytest.raises(InputError, match="exists already"):
         make_home(tmp_path, "ann", [1.0])
     assert made_of(tmp_path) == ["ann"]
@@ -135,6 +135,7 @@ def test_a_home_needs_a_folder_to_be_in(tmp_path: Path) -> None:
 
 
 SUMS = GINI.replace('algorithm.name = "exchange"', 'algorithm.name = "sums"')
+LEARNING = AUC.replace("exchange", "sums").replace('kernel = "auc"', 'loss = "auc-logistic"')
 NOISY = SUMS + "[privacy]\nepsilon = 1.0\n"
 
 
@@ -197,13 +198,25 @@ def test_rows_that_are_added_are_checked_alone_and_with_those_there_are(
     checks.refuses = True
     with pytest.raises(InputError, match=r"Too few rows\."):
         request_growth(home, tmp_path / "more.csv")
-    assert not home.next_data.exists()
+    assert not home.next_sources.exists()
     checks.refuses = False
     request_growth(home, tmp_path / "more.csv")
-    assert home.next_data.exists()
+    assert home.next_sources.exists()
     added = [[float(k)] for k in range(10)]
-    everything = [[3.5], [7.25], *added]
-    assert checks.seen[-2:] == [(rows, 1, ()) for rows in (added, everything)]
+    assert checks.seen[-1] == (added, 1, ())
+
+
+def test_rows_that_models_are_learned_from_are_checked_with_those_there_are(
+    tmp_path: Path, checks: Checks
+) -> None:
+    (tmp_path / "run.toml").write_text(LEARNING)
+    old, new = ["0.5,1", "0.25,0"], [f"0.{k},{k % 2}" for k in range(10)]
+    for name, lines in (("data", old), ("more", new)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["score,diseased", *lines]))
+    home = create_home(tmp_path / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv")
+    request_growth(home, tmp_path / "more.csv")
+    tables = [[list(map(float, line.split(","))) for line in lines] for lines in (new, old + new)]
+    assert [rows for rows, _, _ in checks.seen[-2:]] == tables
 
 
 def test_rows_that_travel_are_not_checked_for_sums(tmp_path: Path, checks: Checks) -> None:

@@ -137,7 +137,7 @@ def test_added_rows_are_a_release_of_their_own(tmp_path: Path) -> None:
     old = write(tmp_path / "more.csv", np.append(RISK[:10], RNG.random(10)))
     with pytest.raises(InputError, match="Column 'risk' of 10 of these rows went out"):
         request_growth(home, old)
-    assert not home.next_data.exists()
+    assert not home.next_sources.exists()
     new, said = write(tmp_path / "new.csv", RNG.random(20)), list[str]()
     request_growth(home, new, confirm=said.extend)
     assert said[-1].startswith(f"{new.resolve()}.releases notes what is released of these rows")
@@ -181,7 +181,7 @@ def test_what_was_killed_before_it_was_done_is_asked_for_again(
         patch.setattr("pairgossip.peer.storage.growth._rename", end)
         with pytest.raises(KeyboardInterrupt):
             request_growth(home, new)
-    assert not home.next_data.exists()
+    assert not home.next_sources.exists()
     tell_releases(home)  # the rows that were not added are not told
     assert outcomes(home)[-1] == ["prepared"]
     request_growth(home, new)

@@ -114,7 +114,7 @@ def test_a_new_folder_has_key_settings_and_result_and_nothing_else(
     assert {file.name: file.read_bytes() for file in new.results.iterdir()} == {"v1-2.json": RESULT}
     checked = check_signed(new.results / "v1-2.json")
     assert len(checked.signed) == 3 and not checked.missing
-    assert len(new.read_rows()) == 30
+    assert new.read_settings().source is not None and not new.data.exists()
     assert new.read_members().listed == ()
     state, about = read_saved_state(new.state)
     assert (state.rows, state.evicted, about["spec"]) == (30, (), new.read_spec().hash)
@@ -281,7 +281,7 @@ def test_an_expired_certificate_is_of_no_use(old: Home, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("module", "step"),
-    [(old_folder, "write_new"), (old_folder, "sync"), (founding, "_write_first_state")],
+    [(old_folder, "write_new"), (old_folder, "sync"), (founding, "_first_journal")],
 )
 def test_a_failure_leaves_nothing_half_made(
     tmp_path: Path, old: Home, monkeypatch: pytest.MonkeyPatch, module: Any, step: str

@@ -348,13 +348,13 @@ def test_a_renamed_file_is_not_reported_anew(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"rows.csv.ledger, which knows {len(RAW)} of these "):
         contributed_rows(renamed, spec)
     assert not (tmp_path / "renamed.csv.ledger").exists()
-    assert contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger") == first
+    assert contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger").rows == first
     renamed.write_text(renamed.read_text() + "55.0\n")
     with pytest.raises(InputError, match=rf"knows {len(RAW)} of these {len(RAW) + 1} rows"):
         contributed_rows(renamed, spec)
     assert not (tmp_path / "renamed.csv.ledger").exists()
     with_one_more = contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger")
-    assert with_one_more[: len(first)] == first
+    assert with_one_more.rows[: len(first)] == first
     renamed.write_text("income\n" + "".join(f"{k + 0.25}\n" for k in range(50)))
     assert len(contributed_rows(renamed, spec)) == 50  # other rows are another file
 

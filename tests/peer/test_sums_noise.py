@@ -135,7 +135,7 @@ def kept(home: Home) -> KeptNoise:
 
 def test_one_draw_for_one_list_and_one_question(tmp_path: Path) -> None:
     home = make_home(tmp_path, "ann", ROWS[0], NOISY)
-    own, asked = home.read_rows(), (b"question", 500)
+    own, asked = np.array(ROWS[0])[:, None], (b"question", 500)
     first = kept(home)(own, MEMBERS, *asked)
     # As after a crash between the draw and the contribution.
     assert (kept(home)(own, MEMBERS, *asked) == first).all()
@@ -220,7 +220,7 @@ def test_added_rows_pay_from_the_same_ledger(tmp_path: Path) -> None:
 def test_everybody_waits_for_a_member_that_cannot_pay(tmp_path: Path) -> None:
     homes = make_homes(tmp_path)
     home = homes[2]
-    kept(home)(home.read_rows(), MEMBERS, b"elsewhere", 3)
+    kept(home)(np.array(ROWS[2])[:, None], MEMBERS, b"elsewhere", 3)
     home.peer.write_text(home.peer.read_text() + "budget = 4\n")
     with running(*homes, board=Switchboard()) as peers:
         assert until(lambda: bool(peers[2].home.status.exists() and peers[2].status().problems))

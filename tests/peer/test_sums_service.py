@@ -132,10 +132,11 @@ def test_no_row_is_on_anybody_elses_machine(
     assert len(others) > 10 and b"all rounds ended" in logs
     assert all(b"pairgossip_estimate" in content for _, _, content in metrics)
     assert not any(value in content for content in contents for value in packed)
-    own = homes[0].data.read_bytes()
+    own = (tmp_path / "clinic-0.csv").read_bytes()
     assert PLANTED.encode() in own, "the search finds what is there"
-    # Not even the member's own database tells it: what is saved of a round is masked.
-    assert packed[1] not in homes[0].state.read_bytes()
+    # Not even the member's own folder tells it: it names the source, and has a digest and counts.
+    mine = [path.read_bytes() for path in homes[0].folder.rglob("*") if path.is_file()]
+    assert len(mine) > 5 and not any(value in content for content in mine for value in packed)
     with contextlib.closing(assemble(homes[0])) as parts:
         assert parts.saved.rows == 2
     assert os.stat(homes[0].state).st_mode & 0o077 == 0

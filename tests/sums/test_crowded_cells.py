@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.arrays import FloatArray
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.disclosure import describe_crowded_cells
 from pairgossip.peer.sums.results import Result, decode_figures, follow_result
+from pairgossip.peer.sums.statistics import cells_of
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -129,10 +131,13 @@ def test_a_file_whose_crowded_cells_name_no_column_can_be_shown(shares: tuple[fl
 
 
 def test_an_operator_hears_of_the_own_rows_before_any_run() -> None:
-    told = describe_crowded_cells(spec_for("mann-whitney", 100), SCORED)
+    def describe(spec: Spec, rows: FloatArray) -> str | None:
+        return describe_crowded_cells(spec, cells_of(spec).count_cells(rows))
+
+    told = describe(spec_for("mann-whitney", 100), SCORED)
     assert told is not None and "100 % of this site's rows share one cell of 'a'" in told
-    assert describe_crowded_cells(spec_for("mann-whitney", 1), SCORED) is None
+    assert describe(spec_for("mann-whitney", 1), SCORED) is None
     median = kernel_spec("median", ["a"], ranges=(0, 10))  # type: ignore[arg-type]
-    assert describe_crowded_cells(median, NUMBERS[:, None]) is None
-    both = describe_crowded_cells(spec_for("spearman", 10), TWO) or ""
+    assert describe(median, NUMBERS[:, None]) is None
+    both = describe(spec_for("spearman", 10), TWO) or ""
     assert "cell of 'a'" in both and "cell of 'b'" in both

@@ -111,12 +111,11 @@ def test_counts_of_scores_need_permission() -> None:
 def test_small_cells_are_told() -> None:
     spec = kernel_spec("auc", ["a"], "l")
     rows = np.array([[0.01, 0.0], [0.5, 1.0], *[[0.99, 1.0]] * 6])
-    told = describe_small_cells(spec, rows)
+    told = describe_small_cells(spec, cells_of(spec).count_cells(rows))
     assert told is not None and "rows in 3 cells, of which 2 hold fewer than 5" in told
-    assert describe_small_cells(spec, rows[2:]) is None
-    assert describe_small_cells(parse_spec(LEARN), scored(40, 12)) is None
+    assert describe_small_cells(spec, cells_of(spec).count_cells(rows[2:])) is None
     noisy = kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1")
-    assert describe_small_cells(noisy, rows) is None
+    assert describe_small_cells(noisy, cells_of(noisy).count_cells(rows)) is None
 
 
 # Attacks on version 0.2.0, in which a count came with the sum of the rows' places in their cell.

@@ -148,8 +148,8 @@ def test_counts_are_those_of_the_rows() -> None:
     (block,) = cells_of(spec).tables
     edges = np.linspace(0, 1, 257)
     table, *_ = np.histogram2d(SCORES, LABELS, (edges, [-0.5, 0.5, 1.5]))
-    assert (block.count(SCORED, 1) == table.T).all()
-    ends = block.count(np.array([[0.0, 0.0], [1.0, 1.0]]), 1)
+    assert (block.count(SCORED) == table.T).all()
+    ends = block.count(np.array([[0.0, 0.0], [1.0, 1.0]]))
     assert ends.ravel().tolist() == [1, *[0] * 510, 1]
 
 

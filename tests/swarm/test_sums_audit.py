@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol import masks
-from pairgossip.peer.protocol.messages import Rows, generation_name
+from pairgossip.peer.protocol.messages import generation_name
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -34,8 +34,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def homes(made: Path, tmp_path: Path) -> list[Home]:
     """A copy of them to spoil."""
-    shutil.copytree(made, tmp_path / "copy")
-    return [Home(tmp_path / "copy" / f"clinic-{k}") for k in range(3)]
+    copy = Path(shutil.copytree(made, tmp_path / "copy"))
+    homes = [Home(copy / f"clinic-{k}") for k in range(3)]
+    for home in homes:
+        home.peer.write_text(home.peer.read_text().replace(str(made), str(copy)))
+    return homes
 
 
 def change(home: Home, how: Callable[[SumsState], SumsState]) -> None:
@@ -140,8 +143,9 @@ def test_generations_must_agree(homes: list[Home]) -> None:
 
 
 def test_other_rows_are_found(homes: list[Home]) -> None:
-    """The sum is compared with the rows that lie on the disks."""
-    homes[1].data.write_text(homes[1].data.read_text().replace("12.0", "13.5"))
+    """The sum is compared with the rows that the sources hold."""
+    source = Path(str(homes[1].read_settings().source))
+    source.write_text(source.read_text().replace("12.0", "13.5"))
     assert audit_sums(homes).violations == (
         "The sum of round 1 is not that of the rows of all peers.",
         *(f"The result of clinic-{k} is not that of the rows of all peers." for k in range(3)),
@@ -173,8 +177,8 @@ def test_a_row_in_a_log_is_found(homes: list[Home], tmp_path: Path) -> None:
 
 
 def test_values_that_prove_nothing_are_left_out(tmp_path: Path) -> None:
-    ann: Rows = ((1.0,), (0.25,), (123456.0,), (0.123456789,), (0.987654321,), (-7.7654321,))
-    search = RowSearch({"ann": ann, "bob": ((0.123456789,), (2.0,))}, public=[0.987654321])
+    ann = np.array([1.0, 0.25, 123456.0, 0.123456789, 0.987654321, -7.7654321])[:, None]
+    search = RowSearch({"ann": ann, "bob": np.array([[0.123456789], [2.0]])}, public=[0.987654321])
     assert search.count == 1, "shared, public, short and whole ones are not looked for"
     file = tmp_path / "file"
     file.write_text("0.123456789, 0.987654321, 123456.0, 0.25")

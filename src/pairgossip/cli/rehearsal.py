@@ -12,7 +12,7 @@ from pairgossip.errors import InputError
 from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
-    from pairgossip.peer.protocol.messages import Rows
+    from pairgossip.arrays import FloatArray
     from pairgossip.peer.spec.spec import Spec
     from pairgossip.peer.sums.results import Result
 
@@ -71,7 +71,7 @@ def _width(ends: tuple[float, float] | None) -> float:
     return math.nan if ends is None else ends[1] - ends[0]
 
 
-def try_rules(spec: Spec, rows: Mapping[str, Rows], own: Result) -> list[Tried]:
+def try_rules(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[Tried]:
     """Find the same by each rule; what the specification itself asks for is known."""
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
@@ -108,7 +108,7 @@ def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
         yield replace(spec, algorithm=algorithm, noise=noise), epsilon == given
 
 
-def read_groups(spec: Spec, rows: Mapping[str, Rows], own: Result) -> list[dict[str, Any]]:
+def read_groups(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[dict[str, Any]]:
     """Return the figures of every group, from the table that the members would have."""
     import numpy as np
 
@@ -118,7 +118,7 @@ def read_groups(spec: Spec, rows: Mapping[str, Rows], own: Result) -> list[dict[
     if spec.groups is None or own.value is None:
         return []
     cells = cells_of(spec)
-    total = np.sum([cells.add_up(np.array(one)) for one in rows.values()], axis=0)
+    total = np.sum([cells.add_up(one) for one in rows.values()], axis=0)
     summary, found = summary_of(spec, total[1:]), []
     for group, count in summary.count_groups().items():
         if not count:
@@ -150,14 +150,13 @@ def print_groups(by: str, found: Sequence[Mapping[str, Any]]) -> None:
     write_rows(columns, lines, "The same of every group: widths and standard errors")
 
 
-def name_unfilled(spec: Spec, rows: Mapping[str, Rows]) -> Iterator[str]:
+def name_unfilled(spec: Spec, rows: Mapping[str, FloatArray]) -> Iterator[str]:
     """Say which members have too few rows of a class, group or stratum, and what follows."""
-    import numpy as np
-
     from pairgossip.peer.sums.disclosure import describe_unfilled
+    from pairgossip.peer.sums.statistics import cells_of
 
-    for member, own in rows.items():
-        if sentence := describe_unfilled(spec, np.array(own), member):
+    for member, own in rows.items() if spec.kernel is not None else ():
+        if sentence := describe_unfilled(spec, cells_of(spec).count_cells(own), member):
             yield sentence
 
 

@@ -21,9 +21,9 @@ from pairgossip.text import clean_text
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from pairgossip.arrays import FloatArray
     from pairgossip.cli.data.specified import Specified
     from pairgossip.cli.rehearsal import Tried
-    from pairgossip.peer.protocol.messages import Rows
     from pairgossip.peer.sums.results import Result
 
 
@@ -32,12 +32,12 @@ def try_sums(
     files: Sequence[Path],
     options: Sequence[DataclassInstance],
     used: Collection[str] = ("spec", "json"),
-) -> tuple[Result, dict[str, Rows]]:
+) -> tuple[Result, dict[str, FloatArray]]:
     """Let every file be a member, and return what they find together, and their rows.
 
     A sum depends on no network and has no course, so every option but those ``used`` is refused.
     """
-    from pairgossip.peer.storage.rows import read_rows
+    from pairgossip.peer.storage.rows import read_site_rows
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
     for group in options:
@@ -48,7 +48,7 @@ def try_sums(
                     f"{specified.path} asks for sums, which depend on the rows and the "
                     f"specification alone: leave --{field.name.replace('_', '-')} out."
                 )
-    rows = {file.stem: read_rows(file, specified.spec) for file in files}
+    rows = {file.stem: read_site_rows(file, specified.spec).matrix for file in files}
     if len(rows) < len(files):
         raise InputError("Two files have the same name, which is that of a member: rename one.")
     return run_programs(start_programs(specified.spec, rows), is_read_once=True), rows
@@ -57,7 +57,7 @@ def try_sums(
 def print_result(
     result: Result,
     rules: Sequence[Tried] = (),
-    rows: Mapping[str, Rows] | None = None,
+    rows: Mapping[str, FloatArray] | None = None,
     *,
     json: bool,
 ) -> None:

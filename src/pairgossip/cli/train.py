@@ -188,7 +188,7 @@ def _train_on_sums(
     if result.model is None:
         raise InputError("The sums tell no model: see that the rows have several classes.")
     settings = {"members": len(result.members), "rounds": result.rounds}
-    labels = sorted({row[-1] for own in rows.values() for row in own})
+    labels = sorted({label for own in rows.values() for label in own[:, -1].tolist()})
     write_model(specified_model(specified.spec, result.model, labels, settings), outputs.model)
     print_result(result, json=outputs.json)
     tell(f"Wrote {outputs.model}")

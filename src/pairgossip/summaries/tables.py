@@ -99,27 +99,22 @@ class CountTable:
         """Return the shape of a contribution: cells, or blocks of at least so many rows."""
         return self.shape if least == 1 else (*self.leading, self.tree.size)
 
-    def count(self, rows: FloatArray, least: int) -> IntArray:
-        """Return the number of rows by factors and cell, or block."""
-        columns = zip(self.axes, self.columns, strict=True)
-        places = [*self._find_factors(rows), *(one.find_bins(rows[:, at]) for one, at in columns)]
-        counts = _count_places(places, self.shape)
-        return counts if least == 1 else self.tree.report(counts, least)
-
-    def is_filled(self, rows: FloatArray, least: int) -> bool:
-        """Return whether every combination of factors has so many rows."""
-        return bool(self.count_factors(rows).min() >= least)
-
-    def count_factors(self, rows: FloatArray) -> IntArray:
-        """Return how many rows have every combination of factors; all rows without any."""
-        if not self.factors:
-            return np.array(len(rows))
-        return _count_places(self._find_factors(rows), self.leading)
-
-    def _find_factors(self, rows: FloatArray) -> list[IntArray]:
-        """Return the place of every row in each of the factors."""
+    def count(self, rows: FloatArray) -> IntArray:
+        """Return the number of rows by factors and cell."""
         first = rows.shape[1] - len(self.factors)
-        return [one.find_bins(rows[:, first + at]) for at, one in enumerate(self.factors)]
+        factors = (one.find_bins(rows[:, first + at]) for at, one in enumerate(self.factors))
+        columns = zip(self.axes, self.columns, strict=True)
+        places = (*factors, *(one.find_bins(rows[:, at]) for one, at in columns))
+        flat = np.ravel_multi_index(places, self.shape)
+        return np.bincount(flat, minlength=math.prod(self.shape)).reshape(self.shape)
+
+    def hide(self, cells: IntArray, least: int) -> IntArray:
+        """Return counts by factors and cell as they are contributed: in blocks of so many rows."""
+        return cells if least == 1 else self.tree.report(cells, least)
+
+    def count_factors(self, cells: IntArray) -> IntArray:
+        """Return how many rows have every combination of factors; all rows without any."""
+        return cells.reshape((*self.leading, -1)).sum(axis=-1)
 
     def as_blocks(self, counts: FloatArray) -> Blocks:
         """Return counts of cells, or of blocks, as blocks."""
@@ -127,12 +122,6 @@ class CountTable:
         if counts.shape != self.shape:
             return Blocks(axes, self.tree, counts)
         return Blocks.of_cells(axes, counts, len(self.leading))
-
-
-def _count_places(places: Sequence[IntArray], shape: tuple[int, ...]) -> IntArray:
-    """Return how many rows have every combination of places."""
-    flat = np.ravel_multi_index(tuple(places), shape)
-    return np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
 
 
 class Sums(NamedTuple):
@@ -195,26 +184,43 @@ class Layout(ABC):
 
         Rows that do not fill every class, group and stratum are not counted at all.
         """
-        counts = self.count(rows)
-        n = counts.sum() // len(self.tables)
-        return np.append(n, counts) * self.is_filled(rows)
+        return self.report(self.count_cells(rows))
 
     def count(self, rows: FloatArray) -> IntArray:
-        """Return the counts of all tables, one after the other."""
-        prepared, least = self.prepare(rows), self.columns.least
-        counts = [table.count(prepared, least).ravel() for table in self.tables]
+        """Return the counts of all tables, in cells or blocks, one after the other."""
+        return self._hide(self.count_cells(rows))
+
+    def count_cells(self, rows: FloatArray) -> IntArray:
+        """Return how many rows lie in each cell of all tables, which add up over parts of rows."""
+        prepared = self.prepare(rows)
+        counts = [table.count(prepared).ravel() for table in self.tables]
         return np.concatenate(counts).astype(np.int64)
 
-    def is_filled(self, rows: FloatArray) -> bool:
+    def report(self, cells: IntArray) -> IntArray:
+        """Return what a member contributes whose rows lie so in the cells of all tables."""
+        counts = self._hide(cells)
+        n = counts.sum() // len(self.tables)
+        return np.append(n, counts) * self.is_filled(cells)
+
+    def _hide(self, cells: IntArray) -> IntArray:
+        parts = zip(self.tables, self.split_cells(cells), strict=True)
+        counts = [table.hide(part, self.columns.least).ravel() for table, part in parts]
+        return np.concatenate(counts).astype(np.int64)
+
+    def is_filled(self, cells: IntArray) -> bool:
         """Return whether rows are enough: the least number of every class, group and stratum."""
-        least = self.columns.least
-        return least == 1 or self.tables[0].is_filled(rows, least)
+        least, table = self.columns.least, self.tables[0]
+        if least == 1:
+            return True
+        return bool(table.count_factors(self.split_cells(cells)[0]).min() >= least)
 
     def split(self, counts: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the counts of every table in its shape."""
-        shapes = [table.shape_of(self.columns.least) for table in self.tables]
-        parts = np.split(counts.ravel(), np.cumsum([math.prod(one) for one in shapes])[:-1])
-        return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        return _split(counts, [table.shape_of(self.columns.least) for table in self.tables])
+
+    def split_cells(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the counts of every table by factors and cell."""
+        return _split(cells, [table.shape for table in self.tables])
 
     def read_sums(self, total: IntArray | FloatArray) -> Sums:
         """Return the counts of a sum over all members."""
@@ -225,3 +231,8 @@ class Layout(ABC):
     @abstractmethod
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error."""
+
+
+def _split(counts: NDArray[Any], shapes: Sequence[tuple[int, ...]]) -> list[NDArray[Any]]:
+    parts = np.split(counts.ravel(), np.cumsum([math.prod(one) for one in shapes])[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]

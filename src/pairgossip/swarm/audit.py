@@ -97,7 +97,7 @@ def audit(homes: Sequence[Home]) -> Audit:
             f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
         )
     return Audit(
-        records=sum(len(one.context.own) for one in views.values()),
+        records=sum(len(one.context.own_rows) for one in views.values()),
         exchanges=total // 2,
         parked=sum(len(one.state.pending) for one in views.values()),
         decided=len(decided),
@@ -172,7 +172,7 @@ def _records(views: _Views, records: Sequence[Record]) -> list[str]:
     sentences = []
     counts = Counter((record.origin, record.row) for record in records)
     for me, one in views.items():
-        for row in range(len(one.context.own)):
+        for row in range(len(one.context.own_rows)):
             if (count := counts.pop((me, row), 0)) != 1:
                 how = "is lost" if not count else f"is held {count} times"
                 sentences.append(f"Record {row + 1} of {one.identity.name} {how}.")
@@ -185,7 +185,7 @@ def _records(views: _Views, records: Sequence[Record]) -> list[str]:
 
 
 def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
-    own = owner.context.own
+    own = owner.context.own_rows
     return (
         0 <= record.row < len(own)
         and record.value == own[record.row]
@@ -195,7 +195,7 @@ def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
 
 def _updates_due(one: PeerSnapshot) -> int:
     """How many updates a peer's rows have made in its exchanges."""
-    picks = picks_per_exchange(len(one.context.own))
+    picks = picks_per_exchange(len(one.context.own_rows))
     return one.state.exchanges * picks - 2 * one.state.left_out
 
 

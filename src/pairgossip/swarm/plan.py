@@ -164,11 +164,12 @@ def create_peers(
     plan: Plan, folder: Path, listen: list[str], *, power_safe: bool = True
 ) -> list[Home]:
     """Make the folder of every peer, with its key and its rows."""
-    spec, data = folder / "spec.toml", folder / ".rows.csv"
+    spec, copied = folder / "spec.toml", folder / ".rows.csv"
     write_text(spec, [plan.text])
     homes = []
     try:
         for name, rows, address in zip(plan.names, plan.rows, listen, strict=True):
+            data = folder / f"{name}.csv" if plan.spec.is_sums else copied
             data.touch(mode=0o600)
             data.write_text(rows_text(rows, plan.spec), encoding="utf-8")
             # Equal rows of two peers are two people's, so each peer has a ledger of its own.
@@ -192,7 +193,7 @@ def create_peers(
                 )
             )
     finally:
-        data.unlink(missing_ok=True)
+        copied.unlink(missing_ok=True)
     return homes
 
 

@@ -18,13 +18,15 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol import masks
-from pairgossip.peer.protocol.messages import Contribution, Rows, signed_payload
+from pairgossip.peer.protocol.held import Held
+from pairgossip.peer.protocol.messages import Contribution, signed_payload
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.signed_result import check_signatures, sign_result
 from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.sources import hold_anew
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs
@@ -110,7 +112,7 @@ def audit_sums(
     problems += _other_results(views, stated, plain_result)
     ranges = next(iter(views.values())).seen.spec.ranges.values()
     search = RowSearch(
-        {one.name: one.seen.context.own for one in views.values()},
+        {one.name: _hold(one).rows for one in views.values()},
         public=[end for ends in ranges for end in ends],
     )
     for one in views.values():
@@ -158,9 +160,15 @@ def _program(one: _View, folder: Path) -> SumsProgram:
 
         ledger = shutil.copy(noise_ledger(seen.home), folder / f"{one.name}.ledger")
         context = replace(context, noise=KeptNoise(seen.spec, Path(ledger)))
+    context = context.with_own(_hold(one))
     program = context.make_program(one.state.generation, one.state.released)
     assert isinstance(program, SumsProgram)
     return program
+
+
+def _hold(one: _View) -> Held:
+    """Return a peer's rows, and their counts, as its sources tell them."""
+    return hold_anew(one.seen.home, one.seen.spec, one.seen.identity)
 
 
 def _unfinished(views: _Views, *, is_interrupted: bool) -> Iterator[str]:
@@ -272,7 +280,7 @@ class RowSearch:
     such as a label or a count, are left out, and so are those that are public.
     """
 
-    def __init__(self, rows: Mapping[str, Rows], public: Collection[float] = ()) -> None:
+    def __init__(self, rows: Mapping[str, FloatArray], public: Collection[float] = ()) -> None:
         long = {name: _long_values(own) for name, own in rows.items()}
         values, counts = np.unique(np.concatenate(list(long.values())), return_counts=True)
         public_values = np.concatenate(
@@ -301,9 +309,9 @@ class RowSearch:
         ]
 
 
-def _long_values(rows: Rows) -> FloatArray:
+def _long_values(rows: FloatArray) -> FloatArray:
     """Return the different values of rows that no file holds by chance."""
-    values = np.unique(np.array(rows, dtype=np.float64))
+    values = np.unique(rows)
     long = []
     for value in values[(values.view(np.uint64) & _LOW_BITS) > 0].tolist():
         digits = repr(value).partition("e")[0].replace(".", "").strip("-0")

@@ -81,7 +81,7 @@ class Specified(NamedTuple):
         """
         import numpy as np
 
-        from pairgossip.peer.storage.rows import read_rows
+        from pairgossip.peer.storage.rows import read_site_rows
 
         spec = self.spec
         if canonical(options.missing) != REFUSE:
@@ -97,7 +97,7 @@ class Specified(NamedTuple):
             )
         self.fill_in(options, classes=None if spec.classes is None else ",".join(spec.classes))
         sites = name_sites(files)
-        parts = read_each(files, lambda file: np.array(read_rows(file, spec)))
+        parts = read_each(files, lambda file: read_site_rows(file, spec).matrix)
         rows = np.concatenate(parts)
         if spec.members is not None and len(rows) != spec.members:
             whose = f"{files[0]} has" if len(files) == 1 else f"the {len(files)} files have"

@@ -175,9 +175,10 @@ def init_command(
 def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None:
     """Say what was made, what leaves this machine and was not said yet, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.storage.growth import count_latest
     from pairgossip.peer.storage.kept_ledgers import accounts
 
-    tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
+    tell(f"Made {made.folder} with {format_count(count_latest(made), 'row')}.")
     for sentence in leaves:
         tell(sentence)
     if old is not None:

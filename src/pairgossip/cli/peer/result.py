@@ -100,7 +100,7 @@ def _write(seen: PeerSnapshot, out: Path, generation: int | None) -> None:
     """Write what the peer itself has found."""
     result = _find(seen, generation)
     if seen.spec.loss is not None and len(result.estimate) == len(seen.spec.columns):
-        labels = sorted({row[-1] for row in seen.context.own})  # a peer knows its own only
+        labels = sorted({row[-1] for row in seen.context.own_rows})  # a peer knows its own only
         settings = {
             "peer": seen.identity.name,
             "exchanges": result.exchanges,

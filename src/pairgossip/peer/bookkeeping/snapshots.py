@@ -135,11 +135,15 @@ def check_same(same: Sequence[Sequence[str]], observed: Sequence[str]) -> None:
 
 
 def read_beside(
-    known: Snapshot, row_id: str | None = None, dropped: Sequence[int] = ()
+    known: Snapshot,
+    row_id: str | None = None,
+    dropped: Sequence[int] = (),
+    table: Table | None = None,
 ) -> Snapshot:
     """Return a snapshot with what its file holds beside its columns, and the ids of its rows.
 
     Rows without ids are known by their whole lines. Those that are ``dropped`` are not among them.
+    The file may have been read already, as a ``table``.
     """
     if known.source == STANDARD_INPUT:
         if row_id is None:
@@ -147,7 +151,9 @@ def read_beside(
         raise InputError(
             "--id reads the data a second time, which standard input cannot: name a file."
         )
-    table = read_columns(known.source, ()).without(dropped)
+    table = read_columns(known.source, ()) if table is None else table
+    if len(dropped):
+        table = table.without(dropped)
     known = replace(known, read=partial(_read_column, table))
     if row_id is None:
         lines = [b"\0".join(sorted(map(normalize, one))) for one in table.cells]

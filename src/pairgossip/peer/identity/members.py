@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -26,11 +27,11 @@ from pairgossip.peer.identity.certificates import (
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.context import NO_CHANGES, Context
+from pairgossip.peer.protocol.held import Batch, Held, Own
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     MOST_ROWS,
     Changes,
-    Rows,
     sums_frame_limit,
 )
 from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
@@ -47,8 +48,8 @@ from pairgossip.peer.spec.local_part import (
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
 
-KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
-"""``keep(own, members, question, counts)``: what is added to counts in a sum over members."""
+KeepNoise = Callable[[NDArray[np.float64], Mapping[str, int], bytes, int], NDArray[np.int64]]
+"""``keep(rows, members, question, counts)``: what is added to counts in a sum over members."""
 LEAST_ROWS = 10
 """Default for the least rows of a site and class behind a total, and of all but the largest
 member."""
@@ -199,6 +200,20 @@ class PeerContext(Context):
     release: Callable[[], None] | None = None
     """Notes that something of the own rows is told, where tables of counts are released."""
 
+    @property
+    def held(self) -> Held:
+        """What the peer holds of its own rows, where sums are computed."""
+        return cast(Held, self.own)
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The peer's own rows, as far as its state keeps them where sums are computed."""
+        return self.held.batches if self.agreed.is_sums else ()
+
+    def own_digest(self) -> bytes:
+        """Return the digest of the peer's rows, which nobody else is told."""
+        return self.held.digest()
+
     def before_release(self) -> None:
         """Note that something of this peer's rows is told now; raise `InputError` to keep it."""
         if self.release is not None:
@@ -272,7 +287,8 @@ class PeerContext(Context):
         from pairgossip.peer.sums.disclosure import check_own_rows
 
         try:
-            check_own_rows(self.agreed, np.array(self.own), self.least_rows, self.allow)
+            if self.held.matrix is not None:
+                check_own_rows(self.agreed, self.held.matrix, self.least_rows, self.allow)
         except InputError as problem:
             return str(problem)
         return None
@@ -281,10 +297,10 @@ class PeerContext(Context):
         self, generation: str = FIRST_GENERATION, released: Released | None = None
     ) -> Program:
         """Return what members compute of sums in this generation, from the beginning."""
-        own, members = self.own, self.present_rows
+        own, members = self.held, self.present_rows
 
         def noise(first: int, question: bytes, counts: int) -> NDArray[np.int64]:
-            return self.noise(own[first:], members, question, counts)
+            return self.noise(own.rows[first:], members, question, counts)
 
         salt = masks.draw_salt(self._secret, self.spec, generation, members)
         drawn = None if self.agreed.noise is None else noise
@@ -312,7 +328,7 @@ class PeerContext(Context):
 def make_context(
     identity: Identity,
     spec: Spec,
-    own: Rows,
+    own: Own,
     members: Members,
     draw_seed: int = 0,
     changes: Changes = NO_CHANGES,

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import msgspec
 
+from pairgossip.peer.protocol.held import Batch, Own
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     Changes,
@@ -45,8 +46,9 @@ class Context(ABC):
     """The hash of the specification that all members run."""
     text: str
     """The specification itself."""
-    own: Rows
-    """The peer's own rows, as they are used and as they travel."""
+    own: Own
+    """The peer's own rows, as they are used and as they travel; where sums are computed, what the
+    peer holds of them."""
     rows: Mapping[str, int]
     """How many rows each member began with, this peer among them."""
     limits: tuple[tuple[float, float], ...]
@@ -79,6 +81,16 @@ class Context(ABC):
     def own_digest(self) -> bytes:
         """Return the digest of the peer's rows, which nobody else is told."""
         return hashlib.sha256(msgspec.msgpack.encode(self.own)).digest()
+
+    @property
+    def own_rows(self) -> Rows:
+        """The peer's own rows, where rows travel."""
+        return cast(Rows, self.own)
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The peer's own rows, as far as its state keeps them where sums are computed."""
+        return ()
 
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing in this generation; None if it does."""
@@ -129,7 +141,7 @@ class Context(ABC):
 
     def own_record(self, row: int, generation: str) -> Record:
         """Make the signed record of one of the peer's own rows."""
-        unsigned = Record(self.me, row, generation, self.own[row], b"")
+        unsigned = Record(self.me, row, generation, self.own_rows[row], b"")
         return with_signature(unsigned, self.spec, self.sign)
 
     def announce(self, generation: str, changes: Changes) -> Notice:
@@ -163,6 +175,6 @@ class Context(ABC):
         first = {one.member: one.first for one in changes.grown}
         return replace(self, rows={**self.rows, **first}, changes=changes)
 
-    def with_own(self, own: Rows) -> Self:
+    def with_own(self, own: Own) -> Self:
         """Return the context of a peer that has these rows by now."""
         return replace(self, own=own)

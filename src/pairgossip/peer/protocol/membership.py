@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import (
     AnyMessage,
     BadFrame,
@@ -22,7 +23,6 @@ from pairgossip.peer.protocol.messages import (
     Growth,
     Hello,
     Notice,
-    Rows,
     decode,
     is_consistent,
     next_generation,
@@ -131,7 +131,7 @@ class Membership(ABC, Generic[_S]):
             return []  # nobody follows a generation that changes nothing
         return self._begin_with(Changes(evicted=tuple(members)))
 
-    def grow(self, own: Rows) -> list[Any]:
+    def grow(self, own: Own) -> list[Any]:
         """Begin a new generation in which this peer has more rows; ``own`` are all of them."""
         before = self.context.own
         if len(own) <= len(before) or own[: len(before)] != before:

@@ -99,7 +99,7 @@ class Nodes(Membership[State]):
         updated = {}
         for row, node in exchanged.items():
             is_own = (node.record.origin, node.record.row) == (self.context.me, row)
-            own = self.context.own[row]
+            own = self.context.own_rows[row]
             mass, private = self.context.rule.update(
                 node.mass, node.private, own, node.record.value, is_own
             )

@@ -41,6 +41,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.held import Batch
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
@@ -177,9 +178,10 @@ class Rounds(Summation):
         """Forget all contributions, and notify the neighbors."""
         waiting = self.next_notice
         self.context = self.context.with_changes(notice.changes)
-        own = self.context.own if len(self.context.own) != self.state.rows else None
+        has_more = len(self.context.own) != self.state.rows
         self.state = SumsState(
             rows=len(self.context.own),
+            batches=self.context.batches,
             generation=notice.generation,
             evicted=notice.evicted,
             notice=encode(notice),
@@ -192,7 +194,7 @@ class Rounds(Summation):
         self._begin()
         self.counts["generations begun"] += 1
         notices = [Send(neighbor, notice) for neighbor in self.context.neighbors]
-        save = SaveSums(self.state, True, everything=True, own=own)
+        save = SaveSums(self.state, True, everything=True, has_more_rows=has_more)
         if waiting is not None and not notice.changes.include(waiting.changes):
             follow = self._leave if self.context.me in waiting.evicted else self._follow
             return [save, *notices, *follow(waiting)]
@@ -446,6 +448,6 @@ def _lowest(bits: int, count: int) -> int:
     return kept
 
 
-def first_sums(rows: int) -> SumsState:
+def first_sums(rows: int, batches: tuple[Batch, ...] = ()) -> SumsState:
     """Return the state of a peer with this many rows that has never run."""
-    return SumsState(FIRST_GENERATION, rows=rows)
+    return SumsState(FIRST_GENERATION, rows=rows, batches=batches)

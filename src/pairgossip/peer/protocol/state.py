@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
+from pairgossip.peer.protocol.held import Batch
 from pairgossip.peer.protocol.messages import (
     AnyMessage,
     Changes,
@@ -160,6 +161,8 @@ class SumsState(Standing, frozen=True, kw_only=True):
 
     rows: int
     """How many rows of its own the peer has."""
+    batches: tuple[Batch, ...] = ()
+    """These rows, as far as a peer knows them without its sources."""
     contributions: Mapping[Place, Contribution] = {}
     proof: Proof | None = None
     """That a member has lied, after which nothing goes on but an eviction."""
@@ -282,6 +285,11 @@ class Save(NamedTuple):
     own: tuple[tuple[float, ...], ...] | None = None
     """All rows of the peer's own from now on; None if they are as before."""
 
+    @property
+    def has_more_rows(self) -> bool:
+        """Whether rows were added since the last save."""
+        return self.own is not None
+
 
 class RepeatLater(NamedTuple):
     """Call `Exchange.repeat` for this neighbor after a while, unless its answer comes first."""
@@ -300,8 +308,8 @@ class SaveSums(NamedTuple):
     """Whether it must be on the disk before the next action."""
     added: tuple[Place, ...] = ()
     everything: bool = False
-    own: tuple[tuple[float, ...], ...] | None = None
-    """All rows of the peer's own from now on; None if they are as before."""
+    has_more_rows: bool = False
+    """Whether rows were added since the last save."""
 
 
 class ContactSoon(NamedTuple):

@@ -18,11 +18,11 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.consent import find_difference, refuse_sum
 from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import (
     Contribution,
     Notice,
-    Rows,
     decode,
     encode,
     signed_payload,
@@ -261,7 +261,7 @@ class Summation(Membership[SumsState]):
         self.state = replace(self.state, consent=consent)
         return super().evict(members) or [SaveSums(self.state, True), *self._proceed()]
 
-    def grow(self, own: Rows) -> list[SumsAction]:
+    def grow(self, own: Own) -> list[SumsAction]:
         """Agree to these rows of this peer's own, and begin a generation with them."""
         size = self.context.with_own(own).told_size
         consent = self.state.consent.with_changes(rows=[(self.context.me, size)])

@@ -9,6 +9,7 @@ import datetime
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -16,7 +17,8 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
-from pairgossip.peer.protocol.messages import Rows, digest_rows
+from pairgossip.peer.protocol.held import Held, Own
+from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
@@ -96,19 +98,20 @@ def assemble(home: Home) -> Assembly:
             f"this machine's clock says {_now():%Y-%m-%d}: set the clock if it is off; if it is "
             "right, join again from a new folder."
         )
-    spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
+    spec, members = home.read_spec(), home.read_members()
     check_least_cell(spec, settings)
     _check_members(home, identity, members)
     journal = SqliteJournal(home.state, settings.power_safe, create=False)
     try:
         about = journal.about()
-        _check_unchanged(home, about, identity, spec, rows)
+        _check_unchanged(home, about, identity, spec)
         seed, state = about.get("draw_seed", ""), journal.load()
         if not seed.isdecimal() or state is None:  # `create_home` has noted and saved the first
             raise InputError(
                 f"{home.state} is incomplete: run peer init again; a backup of it cannot go on."
             )
-        context = make_context(identity, spec, rows, members, int(seed), state.changes)
+        own, changed = _read_own(home, about, spec, identity, state)
+        context = make_context(identity, spec, own, members, int(seed), state.changes)
         context = replace(
             context,
             least_members=settings.least_members,
@@ -129,7 +132,7 @@ def assemble(home: Home) -> Assembly:
     except BaseException:
         journal.close()
         raise
-    problems = tuple(_problems(context, state))
+    problems = (*([changed] if changed else ()), *_problems(context, state))
     return Assembly(home, context, state, settings, journal, problems)
 
 
@@ -143,20 +146,39 @@ def _check_members(home: Home, identity: Identity, members: Members) -> None:
         )
 
 
-def _check_unchanged(
-    home: Home, about: Mapping[str, str], identity: Identity, spec: Spec, rows: Rows
-) -> None:
+def _check_unchanged(home: Home, about: Mapping[str, str], identity: Identity, spec: Spec) -> None:
     """Refuse parts that are not those of the state: its records are signed with them."""
     for part, file, now in (
         ("peer", home.key, identity.id),
         ("spec", home.spec, spec.hash),
-        ("data", home.data, digest_rows(rows)),
     ):
         if about.get(part) != now:
-            raise InputError(
-                f"{file} is not the one that {home.state.name} was made with: put the old one "
-                f"back, or run peer init in a new folder."
-            )
+            raise _other_part(home, file)
+
+
+def _other_part(home: Home, file: Path) -> InputError:
+    return InputError(
+        f"{file} is not the one that {home.state.name} was made with: put the old one back, or run "
+        "peer init in a new folder."
+    )
+
+
+def _read_own(
+    home: Home,
+    about: Mapping[str, str],
+    spec: Spec,
+    identity: Identity,
+    state: State | SumsState,
+) -> tuple[Own, str]:
+    """Return a peer's own rows, and what is wrong with their source, if it can go on so."""
+    if isinstance(state, SumsState) and spec.is_sums:
+        from pairgossip.peer.storage.sources import read_held
+
+        return read_held(home, spec, identity, state)
+    rows = home.read_rows()
+    if about.get("data") != digest_rows(rows):
+        raise _other_part(home, home.data)
+    return rows, ""
 
 
 def _check_state(home: Home, context: PeerContext, state: State | SumsState) -> None:
@@ -249,7 +271,7 @@ def _now() -> datetime.datetime:
 def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
     identity, state = load_identity(home.folder), read_saved_state(home.state)[0]
-    rows = rows_in_force(home, state.rows)
+    own = Held(state.batches) if isinstance(state, SumsState) else rows_in_force(home, state.rows)
     spec, members = home.read_spec(), home.read_members()
-    context = make_context(identity, spec, rows, members, changes=state.changes)
+    context = make_context(identity, spec, own, members, changes=state.changes)
     return PeerSnapshot(home, context, state)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.membership import BrokenInvariant, Membership
-from pairgossip.peer.protocol.messages import Rows, encode
+from pairgossip.peer.protocol.messages import encode
 from pairgossip.peer.protocol.state import RepeatLater, Save, SaveSums, Send
 
 _FIRST_WAIT = 0.2
@@ -90,7 +91,7 @@ class Runtime(ABC, Generic[_P]):
         """Begin a new generation without these members."""
         self._carry_out(self.protocol.evict(members), now)
 
-    def grow(self, own: Rows, now: float) -> None:
+    def grow(self, own: Own, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
         self._carry_out(self.protocol.grow(own), now)
 
@@ -201,7 +202,7 @@ class ExchangeRuntime(Runtime[Exchange]):
         super().evict(members, now)
         self._update_timers(now)
 
-    def grow(self, own: Rows, now: float) -> None:
+    def grow(self, own: Own, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
         super().grow(own, now)
         self._update_timers(now)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import adaptive, as_loss, inverse_sqrt
+from pairgossip.peer.protocol.held import Held, Own
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.program import LEAST_SITES, round_size
@@ -23,14 +24,14 @@ from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.spec.spec import Spec
 
 if TYPE_CHECKING:
-    from pairgossip.peer.protocol.messages import Rows
+    from pairgossip.arrays import FloatArray
     from pairgossip.peer.sums.noise import Noise
     from pairgossip.peer.sums.programs import SumsProgram
 
 
 def program_for(
     spec: Spec,
-    own: Rows,
+    own: FloatArray | Own,
     members: Mapping[str, int],
     generation: str = FIRST_GENERATION,
     noise: Noise | None = None,
@@ -43,7 +44,7 @@ def program_for(
     Parameters
     ----------
     spec, own
-        The specification, and the member's rows.
+        The specification, and the member's rows, or what a peer holds of them.
     members, generation
         How many rows each member of this generation has, and its name.
     noise
@@ -55,14 +56,20 @@ def program_for(
     """
     from pairgossip.peer.sums.programs import Generation
 
-    rows, whole = np.array(own, dtype=np.float64), Generation(members, generation)
+    whole = Generation(members, generation)
+    held = own if isinstance(own, Held) else np.asarray(own, dtype=np.float64)
     if spec.loss is not None:
+        from pairgossip.peer.sums.labels import label_values
         from pairgossip.peer.sums.learning import LearningProgram
 
+        rows = held.matrix if isinstance(held, Held) else held
+        if rows is None:  # whoever only looks at sums contributes nothing: any row will do
+            features = [spec.ranges[name][0] for name in spec.columns]
+            rows = np.array([[*features, label_values(spec)[0]]])
         return LearningProgram(spec, rows, whole)
     from pairgossip.peer.sums.batches import StatisticsProgram
 
-    return StatisticsProgram(spec, rows, whole, noise, released or Released(), salt)
+    return StatisticsProgram(spec, held, whole, noise, released or Released(), salt)
 
 
 def least_sites(spec: Spec) -> int:

@@ -69,6 +69,16 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: float | None = None
     """Where noise is added to sums: how much epsilon a row may spend in all; None for what the
     ledger says."""
+    source: str | None = None
+    """Where sums are computed: the file or folder that the rows are read from, never copied."""
+    batch: Mapping[str, str] = {}
+    """Where sums are computed: the sources of rows that were added, by "2", "3", ..."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of all rows, in their order."""
+        first = () if self.source is None else (self.source,)
+        return (*first, *(self.batch[str(2 + at)] for at in range(len(self.batch))))
 
 
 class Home:
@@ -80,6 +90,7 @@ class Home:
         self.spec = self.folder / "spec.toml"
         self.data = self.folder / "data.csv"
         self.next_data = self.folder / "data.next.csv"
+        self.next_sources = self.folder / "sources.next"
         self.key = self.folder / "key.pem"
         self.cert = self.folder / "cert.pem"
         self.members = self.folder / "members.json"
@@ -111,7 +122,7 @@ class Home:
         return read_spec(self.spec)
 
     def read_rows(self) -> Rows:
-        """Read the peer's own rows, under privacy the reports of them."""
+        """Read the copy of the peer's own rows that travel, under privacy the reports of them."""
         return read_copy(self.data, self.read_spec())
 
     def read_members(self) -> Members:
@@ -159,7 +170,7 @@ def open_home(folder: str | PathLike[str]) -> Home:
     if mode & 0o077:
         refuse_open_link("The folder", home.folder)
         raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
-    for file in (home.peer, home.spec, home.data, home.key, home.cert, home.members):
+    for file in (home.peer, home.spec, home.key, home.cert, home.members):
         if not file.is_file():
             raise missing_file(file)
     home.read_settings()
@@ -182,6 +193,18 @@ def explain_settings(place: Path | str) -> Iterator[None]:
 def check_settings(settings: OperatorSettings) -> OperatorSettings:
     """Refuse settings with which a peer cannot run."""
     check_name(settings.name)
+    numbers = [str(2 + at) for at in range(len(settings.batch))]
+    if sorted(settings.batch) != sorted(numbers):
+        raise InputError(
+            "batch names the sources of rows that were added: number them 2, 3, ..., as in "
+            'batch.2 = "/data/more.csv".'
+        )
+    for source in settings.sources:
+        if not os.path.isabs(source):
+            raise InputError(
+                f"source is {source[:64]!r}: write the whole path, since a peer may be started "
+                "anywhere."
+            )
     check_address(settings.listen)
     if settings.metrics is not None:
         parsed = parse_address(settings.metrics)

@@ -4,9 +4,10 @@ The first state is written here, before the folder has its name. So a peer that 
 finds one, and one that finds none has lost it: nothing a crash does at the first start can make
 two first states.
 
-A peer contributes its rows as they are, or under privacy a report of each. Reports are drawn before
-anything of the rows reaches the folder, so that its state, its copies and its frames hold reports
-only, both as the own observation and as the one that circulates.
+Where sums are computed, the folder names the source of the rows and holds none of them. Where rows
+travel, it has a copy of them, or under privacy a report of each. Reports are drawn before anything
+of the rows reaches the folder, so that its state, its copies and its frames hold reports only, both
+as the own observation and as the one that circulates.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, read_bytes, sync
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
-from pairgossip.peer.protocol.messages import Rows, digest_rows
+from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.spec.spec import Spec, read_spec
@@ -44,7 +46,13 @@ from pairgossip.peer.storage.folder import (
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.kept_ledgers import note_ledger
 from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
-from pairgossip.peer.storage.rows import check_contribution, contributed_rows, copy_text
+from pairgossip.peer.storage.rows import (
+    SiteRows,
+    check_contribution,
+    contributed_rows,
+    copy_text,
+)
+from pairgossip.peer.storage.sources import absolute_source, make_batch
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.old_folder import OldFolder
@@ -62,10 +70,10 @@ def create_home(
     release: ReleaseOptions | None = None,
     **settings: Any,
 ) -> Home:
-    """Make the folder of a new peer: key, certificate, copies of rows and spec, first state.
+    """Make the folder of a new peer: key, certificate, specification, first state.
 
-    Under privacy the copy is of the reports, and nothing in the folder tells the rows. More
-    settings are those of `OperatorSettings`.
+    It has a copy of rows that travel, and under privacy of the reports alone. More settings are
+    those of `OperatorSettings`.
     """
     given = folder, OperatorSettings(name, listen, **settings), spec_path, data_path
     return make_folder(*given, ledger=ledger, budget=budget, release=release)
@@ -110,17 +118,20 @@ def make_folder(
     in_force = change_by_environment(settings, os.environ)
     check_least_cell(spec, in_force)
 
+    if spec.is_sums:
+        settings = replace(settings, source=absolute_source(Path(data_path)))
     planned = PlannedRelease(spec, Path(data_path), in_force, release or ReleaseOptions())
 
-    def approve(rows: Rows) -> None:
-        sentences = [*spec.leaves(), *check_contribution(spec, rows, in_force)]
-        confirm([*sentences, *planned.check(rows)])
+    def approve(given: SiteRows) -> None:
+        sentences = [*spec.leaves(), *check_contribution(given, in_force)]
+        confirm([*sentences, *planned.check(given)])
 
-    rows = contributed_rows(data_path, spec, ledger, budget, approve=approve)
+    given = contributed_rows(data_path, spec, ledger, budget, approve=approve)
     with _scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
-        write_new(home.data, copy_text(rows, spec).encode(), 0o600)
+        if home.read_spec() != spec:
+            raise InputError("The specification changed while it was copied: try again.")
         if spec.privacy is not None or spec.noise is not None:
             note_ledger(home, data_path, ledger)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
@@ -129,8 +140,10 @@ def make_folder(
             identity = create_identity(draft, settings.name, years)
         else:
             identity = old.copy_to(home)
-        _write_first_state(home, identity, spec, rows)
-        _check_copies(home, spec, rows)
+        if spec.is_sums:
+            _begin_sums(home, identity, given)
+        else:
+            _begin_exchange(home, identity, given)
         planned.prepare(home, target)
     return Home(folder)
 
@@ -163,28 +176,40 @@ def _scaffold(target: Path) -> Iterator[Path]:
 def _settings_text(settings: OperatorSettings) -> str:
     """Write settings as TOML, whose text and truth values are spelled as in JSON."""
     entries = msgspec.to_builtins(settings).items()
-    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in entries if value is not None)
+    return "".join(
+        f"{key} = {json.dumps(value)}\n" for key, value in entries if value not in (None, (), {})
+    )
 
 
-def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -> None:
-    journal = SqliteJournal(home.state, create=True)
-    try:
-        about = {"peer": identity.id, "spec": spec.hash, "data": digest_rows(rows)}
-        journal.note({**about, "draw_seed": str(secrets.randbits(64))})
-        if spec.is_sums:
-            from pairgossip.peer.protocol.rounds import first_sums
+def _begin_sums(home: Home, identity: Identity, given: SiteRows) -> None:
+    """Write the first state of a peer that reads its rows where they are."""
+    from pairgossip.peer.protocol.rounds import first_sums
 
-            journal.save(SaveSums(first_sums(len(rows)), sync=True, everything=True))
-        else:
-            state = first_state(make_context(identity, spec, rows, Members()))
-            journal.save(Save(state, sync=True, everything=True))
-    finally:
-        journal.close()
+    with _first_journal(home, identity, given.spec) as journal:
+        begun = first_sums(len(given), (make_batch(given, identity),))
+        journal.save(SaveSums(begun, sync=True, everything=True))
 
 
-def _check_copies(home: Home, spec: Spec, rows: Rows) -> None:
-    """Make sure that the peer will read what was read here."""
-    if home.read_spec() != spec:
-        raise InputError("The specification changed while it was copied: try again.")
+def _begin_exchange(home: Home, identity: Identity, given: SiteRows) -> None:
+    """Copy rows that travel, and write the first state of a peer with them."""
+    rows, spec = given.rows, given.spec
+    write_new(home.data, copy_text(rows, spec).encode(), 0o600)
+    with _first_journal(home, identity, spec, {"data": digest_rows(rows)}) as journal:
+        state = first_state(make_context(identity, spec, rows, Members()))
+        journal.save(Save(state, sync=True, everything=True))
     if home.read_rows() != rows:
         raise InputError("The rows read differently from their copy: give the columns plain names.")
+
+
+@contextlib.contextmanager
+def _first_journal(
+    home: Home, identity: Identity, spec: Spec, about: Mapping[str, str] | None = None
+) -> Iterator[SqliteJournal]:
+    """Give the journal of a new peer, which knows whose it is."""
+    journal = SqliteJournal(home.state, create=True)
+    try:
+        noted = {"peer": identity.id, "spec": spec.hash, **(about or {})}
+        journal.note({**noted, "draw_seed": str(secrets.randbits(64))})
+        yield journal
+    finally:
+        journal.close()

@@ -30,6 +30,7 @@ from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
+    BATCHES,
     CONSENT,
     NEXT,
     PROOF,
@@ -108,8 +109,8 @@ class SqliteJournal:
             raise self._failure
         try:
             with explain_failures(self.path):
-                # Once rows were added, the file with the old ones is replaced: no way back.
-                is_synced = self._sync(change.sync, always=change.own is not None)
+                # Once rows were added, the request for them goes away: no way back.
+                is_synced = self._sync(change.sync, always=change.has_more_rows)
                 with _transaction(self._base):
                     fingerprint = self._write(change, self._saves + 1)
             self._saves += 1
@@ -153,7 +154,7 @@ class SqliteJournal:
             for table in ("nodes", "outcomes", "rounds"):
                 self._base.execute(f"DELETE FROM {table}")
             sums.begin(len(change.state.nodes) if isinstance(change, Save) else 0)
-        if change.own is not None:
+        if isinstance(change, Save) and change.own is not None:
             entry = ("data", digest_rows(change.own))
             columns = (*entry, sums.put("about", *entry))
             self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
@@ -207,6 +208,7 @@ class SqliteJournal:
             CONSENT: state.consent,
             NEXT: state.next_notice,
             RELEASED: state.released,
+            BATCHES: state.batches,
         }
         items |= lists if change.everything or lists != self._lists else {}
         self._lists = lists

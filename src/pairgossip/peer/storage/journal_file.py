@@ -15,6 +15,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import has_space
+from pairgossip.peer.protocol.held import Batch
 from pairgossip.peer.protocol.messages import (
     BadFrame,
     Contribution,
@@ -38,7 +39,7 @@ from pairgossip.peer.protocol.state import (
 )
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 10
+VERSION = 11
 _VERSION_0_2 = 9
 """The format of pairgossip 0.2, whose generations had numbers of 32 bits of digest."""
 APPLICATION = 0x70676F31
@@ -60,7 +61,7 @@ SCHEMA = (
 
 
 ROWS, PROOF, SUMMED, CONSENT, NEXT = "rows", "proof", "summed", "consent", "next"
-RELEASED = "released"
+RELEASED, BATCHES = "released", "batches"
 """Keys of the table of rounds besides contributions, whose keys are round and member."""
 
 
@@ -94,6 +95,11 @@ def check_database(path: Path) -> tuple[int, int]:
             raise InputError(
                 f"{path} was made by pairgossip 0.2: make a new folder with "
                 f"pairgossip peer init --from {path.parent}"
+            )
+        if (application, version) == (APPLICATION, VERSION - 1):
+            raise InputError(
+                f"{path} was made by a version of pairgossip before this one was released, which "
+                "kept a copy of all rows: make a new folder with pairgossip peer init."
             )
         (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
         (page,) = base.execute("PRAGMA page_size").fetchone()
@@ -218,7 +224,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
     kept = {
         contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
         for key, content in rounds.items()
-        if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT, RELEASED)
+        if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT, RELEASED, BATCHES)
     }
     proof, next_notice = rounds.get(PROOF), msgspec.msgpack.decode(rounds[NEXT], type=bytes)
     if next_notice:
@@ -227,6 +233,7 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
     return SumsState(
         **standing,
         rows=msgspec.msgpack.decode(rounds[ROWS], type=int),
+        batches=msgspec.msgpack.decode(rounds[BATCHES], type=tuple[Batch, ...]),
         contributions=kept,
         proof=None if proof is None else msgspec.msgpack.decode(proof, type=Proof),
         summed_in=summed_in,

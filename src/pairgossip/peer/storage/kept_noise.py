@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.ledger import Declared, noise_of, open_account
 from pairgossip.peer.protocol.messages import Rows, digest_rows
@@ -41,19 +42,20 @@ class KeptNoise:
     """How much epsilon a row may spend in all; None for what the ledger says."""
 
     def __call__(
-        self, own: Rows, members: Mapping[str, int], question: bytes, counts: int
+        self, own: FloatArray, members: Mapping[str, int], question: bytes, counts: int
     ) -> NDArray[np.int64]:
         """Return the noise that the rows' owner adds to the counts of a sum over these members."""
 
         def draw() -> tuple[int, ...]:
             return tuple(noise_law(self.spec, len(members)).draw(counts).tolist())
 
+        rows = tuple(map(tuple, own.tolist()))
         listed = msgspec.msgpack.encode(sorted(members.items()))
         table = {
             "specification": self.spec.hash,
             "members": hashlib.sha256(listed).hexdigest(),
             "question": hashlib.sha256(question).hexdigest(),
-            "rows": digest_rows(own),
+            "rows": digest_rows(rows),
         }
         declared = Declared(
             self.spec.observed,
@@ -62,7 +64,7 @@ class KeptNoise:
             setting="budget = {} in peer.toml, and start the peer again",
             act="another sum over them",
         )
-        observations = ledger_rows(own, self.spec)
+        observations = ledger_rows(rows, self.spec)
         kept = np.array(
             noise_of(self.ledger, observations, declared, draw, self.budget), dtype=np.int64
         )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
@@ -31,10 +30,10 @@ from pairgossip.peer.bookkeeping.snapshots import (
     refuse_functions,
 )
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.peer.storage.rows import read_copy
+from pairgossip.peer.storage.growth import count_latest
+from pairgossip.peer.storage.rows import SiteRows
 
 _LARGEST = 1 << 20
 """Bytes of the list of a peer's releases."""
@@ -74,7 +73,7 @@ class PlannedRelease:
         self._snapshot: Snapshot | None = None
         """The rows that were checked."""
 
-    def check(self, rows: Rows, home: Home | None = None, before: int = 0) -> list[str]:
+    def check(self, given: SiteRows, home: Home | None = None, before: int = 0) -> list[str]:
         """Refuse rows that may not be released; return sentences for the operator.
 
         Rows that are added to a peer in a folder, which has ``before`` rows, are compared with its
@@ -82,9 +81,9 @@ class PlannedRelease:
         """
         if not releases_tables(self.spec):
             self._refuse_options()
-            return self._name_told(rows)
+            return self._name_told(given)
         check_same(self.settings.same, self.spec.observed)
-        snapshot = self._snapshot = self._read_snapshot(rows)
+        snapshot = self._snapshot = self._name_rows(given)
         if self._has_several_tables:
             refuse_functions(snapshot)
         accepted = check_release(
@@ -96,11 +95,11 @@ class PlannedRelease:
         )
         return [*accepted, describe_register(self._places[0], self.settings.row_id)]
 
-    def _name_told(self, rows: Rows) -> list[str]:
+    def _name_told(self, given: SiteRows) -> list[str]:
         """Say what was released before, where registers can be read: this run needs none."""
         with contextlib.suppress(InputError):
             places = [place for place in self._places if place.exists()]
-            told = find_releases(places, self._read_snapshot(rows))
+            told = find_releases(places, self._name_rows(given))
             return [
                 f"{one.sentence()}: what this run tells comes on top of it."
                 for one in told
@@ -153,13 +152,12 @@ class PlannedRelease:
         places = registers_of(self.data, self.options.register)
         return places[:1] if self.options.is_rehearsal else places
 
-    def _read_snapshot(self, rows: Rows) -> Snapshot:
-        matrix = np.array(rows, dtype=np.float64)
-        every = dict(zip(self.spec.observed, matrix.T, strict=True))
+    def _name_rows(self, given: SiteRows) -> Snapshot:
+        every = dict(zip(self.spec.observed, given.matrix.T, strict=True))
         columns = {name: every.pop(name) for name in self.spec.columns}
         least = self.spec.algorithm.least_cell or 1
         known = Snapshot(self.data, columns, every, same=self.settings.same, least_cell=least)
-        return read_beside(known, self.settings.row_id)
+        return read_beside(known, self.settings.row_id, table=given.table)
 
     @property
     def _has_several_tables(self) -> bool:
@@ -193,8 +191,7 @@ def tell_releases(home: Home) -> None:
     if not kept:
         raise InputError(f"There is no {home.releases}, by which releases are noted: put it back.")
     if len(kept) > 1:
-        file = home.next_data if home.next_data.exists() else home.data
-        kept = _read_kept(home, len(read_copy(file, home.read_spec())))
+        kept = _read_kept(home, count_latest(home))
     own, members = [one.key for one in kept], home.read_members().names()
     for one in kept:
         tell_release(tuple(map(Path, one.registers)), one.key, own=own, members=members)

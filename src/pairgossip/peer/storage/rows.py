@@ -1,7 +1,7 @@
-"""A peer's rows: read from its file, checked against the specification, and kept as they are.
+"""A site's rows: read from their source, checked against the specification, and kept as they are.
 
-A peer contributes its rows, or under privacy a report of each. Everything that may be wrong with
-the rows is found out before anything is written for them.
+Everything that may be wrong with rows is found out before anything is written for them. Where rows
+travel, or under privacy a report of each, the peer's folder has a copy of them.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, distinct
+from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
@@ -28,15 +29,41 @@ if TYPE_CHECKING:
     from pairgossip.peer.storage.folder import OperatorSettings
 
 
+@dataclass(frozen=True)
+class SiteRows:
+    """The rows of a site that were read from a source at once, or the reports of them."""
+
+    spec: Spec
+    table: Table
+    """All columns of the source."""
+    matrix: FloatArray
+    """What a specification names of them: columns, label, group, stratum and weight."""
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def rows(self) -> Rows:
+        """The same as they travel."""
+        return tuple(map(tuple, self.matrix.tolist()))
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """How many rows lie in each cell, where counts are all that is contributed."""
+        from pairgossip.peer.sums.statistics import cells_of
+
+        return cells_of(self.spec).count_cells(self.matrix)
+
+
 def contributed_rows(
     data_path: str | PathLike[str],
     spec: Spec,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
     noted: Collection[str] | None = None,
-    approve: Callable[[Rows], None] = lambda _: None,
-) -> Rows:
-    """Read a data file and return what of it may circulate.
+    approve: Callable[[SiteRows], None] = lambda _: None,
+) -> SiteRows:
+    """Read a source and return what of it may be contributed.
 
     Under privacy every row has been reported once, and its report is on the disk, before this
     returns; the same file gives the same reports again. Where noise is added to sums, rows stay as
@@ -45,7 +72,7 @@ def contributed_rows(
     Parameters
     ----------
     data_path, spec
-        The file, and the specification that names its columns.
+        The source, and the specification that names its columns.
     ledger, budget
         Under privacy, where spending is accounted for, and how much of it there may be.
     noted
@@ -66,36 +93,39 @@ def contributed_rows(
                     f"{option} is for a specification with a table [privacy], and this one has "
                     "none: leave it out."
                 )
-    rows = read_rows(data, spec)
-    if len(rows) > MOST_ROWS:
-        raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
-    approve(rows)
+    given = read_site_rows(data, spec)
+    if not spec.is_sums and len(given) > MOST_ROWS:
+        raise InputError(
+            f"{data} has {len(given):,} rows: a peer holds at most {MOST_ROWS:,} that travel."
+        )
+    approve(given)
     if not is_accounted:
-        return rows
+        return given
     from pairgossip.peer.bookkeeping.ledger import refuse_renamed, refuse_without, reports_of
     from pairgossip.peer.spec.mechanism import declared, ledger_rows
 
     if noted is not None:
         refuse_without(place, map(Path, noted))
-    observations = ledger_rows(rows, spec)
+    observations = ledger_rows(given.rows, spec)
     if ledger is None:
         refuse_renamed(place, observations, spec.observed)
     if spec.privacy is None:
         from pairgossip.peer.storage.kept_noise import check_account
 
-        check_account(place, rows, spec, budget)
-        return rows
+        check_account(place, given.rows, spec, budget)
+        return given
     reports = reports_of(place, observations, declared(spec), budget)
-    return tuple(tuple(map(float, report)) for report in reports)
+    return replace(given, matrix=np.array(reports, dtype=np.float64))
 
 
 def check_contribution(
-    spec: Spec, rows: Rows, settings: OperatorSettings, what: str = "This site"
+    given: SiteRows, settings: OperatorSettings, what: str = "This site"
 ) -> list[str]:
     """Refuse rows of which sums would say too much; return what the operator should know.
 
     ``what`` has these rows.
     """
+    spec = given.spec
     if not spec.is_sums:
         return []  # and nothing of sums is loaded into a small device
     from pairgossip.peer.sums.disclosure import (
@@ -105,18 +135,24 @@ def check_contribution(
         describe_unfilled,
     )
 
-    matrix = np.array(rows, dtype=np.float64)
-    check_own_rows(spec, matrix, settings.least_rows, settings.allow)
+    check_own_rows(spec, given.matrix, settings.least_rows, settings.allow)
+    if spec.kernel is None:
+        return []
     said = (
-        describe_unfilled(spec, matrix, what),
-        describe_small_cells(spec, matrix),
-        describe_crowded_cells(spec, matrix),
+        describe_unfilled(spec, given.cells, what),
+        describe_small_cells(spec, given.cells),
+        describe_crowded_cells(spec, given.cells),
     )
     return [sentence for sentence in said if sentence is not None]
 
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
-    """Read the specification's columns; refuse, and never correct, what may not circulate."""
+    """Read the specification's columns as rows that travel."""
+    return read_site_rows(path, spec, delimiter).rows
+
+
+def read_site_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> SiteRows:
+    """Read the specification's columns; refuse, and never correct, what may not be contributed."""
     table = _read_table(Path(path), spec, delimiter)
     for name, words in spec.words.items():
         table = _with_codes(table, spec, name, words)
@@ -148,7 +184,7 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
     # Rows of one class are no mistake here: others may have the other class.
     if spec.label is None or len(distinct(measured[:, -1])) > 1:
         spec.measure.check(measured[:, 0] if measured.shape[1] == 1 else measured)
-    return tuple(tuple(map(float, row)) for row in matrix)
+    return SiteRows(spec, table, matrix)
 
 
 def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
@@ -225,7 +261,7 @@ def _csv_text(header: Iterable[str], lines: Iterable[Sequence[object]]) -> str:
 def read_copy(path: Path, spec: Spec) -> Rows:
     """Read back what `copy_text` has written."""
     if spec.privacy is None:
-        return read_rows(path, spec, delimiter=",")
+        return read_rows(path, spec, ",")
     table = read_columns(path, _report_columns(spec), ",")
     matrix = table.matrix() + 0.0
     for column, (low, high) in zip(matrix.T, spec.limits, strict=True):

@@ -29,6 +29,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.held import Held
 from pairgossip.peer.protocol.program import (
     LEAST_MEMBERS,
     LEAST_SITES,
@@ -107,7 +108,8 @@ class StatisticsProgram(SumsProgram):
     spec
         The specification.
     rows
-        This member's rows, in the order of the specification's columns, the label last.
+        This member's rows, in the order of the specification's columns, the label last; or what a
+        peer holds of them.
     generation
         All members, and their numbers of rows.
     noise
@@ -121,7 +123,7 @@ class StatisticsProgram(SumsProgram):
     def __init__(
         self,
         spec: Spec,
-        rows: FloatArray,
+        rows: FloatArray | Held,
         generation: Generation,
         noise: Noise | None = None,
         released: Released = Released(),  # noqa: B008 - it is immutable
@@ -129,7 +131,7 @@ class StatisticsProgram(SumsProgram):
     ) -> None:
         if spec.noise is not None and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
-        if spec.label is not None:
+        if spec.label is not None and not isinstance(rows, Held):
             check_labels(spec, rows[:, len(spec.columns)])
         super().__init__(spec, generation, _describe_question(spec))
         self._cells, self._noise = cells_of(spec), noise
@@ -167,12 +169,15 @@ class StatisticsProgram(SumsProgram):
         """How many numbers `_count` returns."""
         return self._cells.words
 
-    def _is_filled(self, rows: FloatArray) -> bool:
-        return self._cells.is_filled(rows)
+    def _is_filled(self, rows: FloatArray | Held) -> bool:
+        return self._cells.is_filled(self._count_cells(rows))
 
-    def _count(self, rows: FloatArray) -> IntArray:
+    def _count(self, rows: FloatArray | Held) -> IntArray:
         """Return the number of rows, and their counts."""
-        return self._cells.add_up(rows)
+        return self._cells.report(self._count_cells(rows))
+
+    def _count_cells(self, rows: FloatArray | Held) -> IntArray:
+        return rows.count_cells() if isinstance(rows, Held) else self._cells.count_cells(rows)
 
     @property
     def _repeats(self) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.results import name_crowded
@@ -120,12 +120,12 @@ def _split(spec: Spec, rows: FloatArray) -> list[FloatArray]:
     return [part for part in parts if len(part)]
 
 
-def describe_unfilled(spec: Spec, rows: FloatArray, site: str = "This site") -> str | None:
+def describe_unfilled(spec: Spec, cells: IntArray, site: str = "This site") -> str | None:
     """Say of which classes, groups and strata there are too few rows, and what follows, or None."""
     least = spec.algorithm.least_cell or 1
     if spec.kernel is None or least == 1:
         return None
-    counts = count_combinations(spec, rows)
+    counts = count_combinations(spec, cells)
     few = [f"{name} ({count:,})" for name, count in counts.items() if count < least]
     if not few:
         return None
@@ -136,11 +136,10 @@ def describe_unfilled(spec: Spec, rows: FloatArray, site: str = "This site") -> 
     )
 
 
-def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
+def describe_small_cells(spec: Spec, counts: IntArray) -> str | None:
     """Say how many of this site's cells hold few rows; None if none do, or there are no cells."""
     if not spec.is_sums or spec.algorithm.least_cell != 1:
         return None
-    counts = cells_of(spec).add_up(rows)[1:]
     few, filled = int(((counts > 0) & (counts < _FEW)).sum()), int((counts > 0).sum())
     if not few:
         return None
@@ -151,16 +150,17 @@ def describe_small_cells(spec: Spec, rows: FloatArray) -> str | None:
     )
 
 
-def describe_crowded_cells(spec: Spec, rows: FloatArray) -> str | None:
+def describe_crowded_cells(spec: Spec, cells: IntArray) -> str | None:
     """Say of which columns of a test most of this site's rows share a cell; None if of none.
 
     Only this site's operator hears of it; a result is judged by the counts of all members.
     """
     asked = find_order_question(str(spec.kernel)) if spec.is_sums else None
-    if asked is None or not asked.is_test or not len(rows):
+    if asked is None or not asked.is_test or not cells.any():
         return None
-    (table,) = cells_of(spec).tables
-    shares = find_fullest_cells(table.as_blocks(table.count(rows, 1).astype(np.float64)))
+    layout = cells_of(spec)
+    ((table, part),) = zip(layout.tables, layout.split_cells(cells), strict=True)
+    shares = find_fullest_cells(table.as_blocks(part.astype(np.float64)))
     if not (crowded := name_crowded(spec.columns, shares, "this site's rows")):
         return None
     return (

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import IntArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.program import Kind, Words
 from pairgossip.peer.spec.local_part import program_for
@@ -20,11 +20,11 @@ from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import noise_law
 
 
-def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
+def start_programs(spec: Spec, rows: Mapping[str, FloatArray | Rows]) -> list[SumsProgram]:
     """Make the programs of members with these rows; noise is drawn once for each round."""
     members = {name: len(own) for name, own in rows.items()}
 
-    def start(own: Rows) -> SumsProgram:
+    def start(own: FloatArray | Rows) -> SumsProgram:
         kept: dict[tuple[int, bytes, int], IntArray] = {}
 
         def noise(*asked: Any) -> IntArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import IntArray
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.summaries.cells import choose_cells
@@ -74,18 +74,20 @@ def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
     return empty if counts is None else empty.with_counts(counts)
 
 
-def count_combinations(spec: Spec, rows: FloatArray) -> dict[str, int]:
+def count_combinations(spec: Spec, cells: IntArray) -> dict[str, int]:
     """Return how many rows have each combination of label, group, stratum and weight, by its name.
 
+    ``cells`` are the counts of all cells.
     Empty where rows are not counted apart.
     """
-    table = cells_of(spec).tables[0]
+    layout = cells_of(spec)
+    table = layout.tables[0]
     names = spec.observed[len(spec.observed) - len(table.factors) :]
     values = []
     for name, factor in zip(names, table.factors, strict=True):
         shown = spec.words.get(name, [f"{one:g}" for one in factor.values])
         values.append([f"{name} {one}" for one in shown])
-    counts = table.count_factors(rows).ravel().tolist()
+    counts = table.count_factors(layout.split_cells(cells)[0]).ravel().tolist()
     combined = map(", ".join, itertools.product(*values))
     return dict(zip(combined, counts, strict=True)) if names else {}
 
