@@ -24,6 +24,8 @@ from pairgossip.rows.names import Names
 from pairgossip.rows.table_file import TableFile
 from pairgossip.text import MOST_NAMED, join_first
 
+_LARGEST_EXACT = 2**53
+"""Above it, a whole number of floating point stands for several."""
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
 
@@ -148,10 +150,12 @@ class Table:
         column = self.file.ordered(name)
         return column if column is None or self.kept is None else column.take(self.kept)
 
-    def has_padding(self, name: str) -> bool:
-        """Tell whether some entry is a numeral after zeros, as names such as 007 are."""
-        used = self._filled(name)
-        return any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in used)
+    def holds_names(self, name: str) -> bool:
+        """Tell whether some entry is a numeral that only text keeps, such as 007.
+
+        Ids of more than 15 digits are others: as a number, one may be the same as the next.
+        """
+        return any(map(_is_name, self._filled(name)))
 
     def is_text(self, name: str) -> bool:
         """Tell whether a column has entries, and none that resembles a number."""
@@ -318,6 +322,12 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:
         if not columns:
             raise no_numbers(table, table.header)
     return table.with_columns([columns] if isinstance(columns, str) else columns)
+
+
+def _is_name(entry: str) -> bool:
+    if not (entry.isascii() and entry.isdigit()):
+        return False
+    return entry != "0" and (entry[0] == "0" or int(entry) > _LARGEST_EXACT)
 
 
 def _or_empty(entry: Any) -> str:

@@ -148,7 +148,7 @@ class CsvSource(Source):
         listed = words if isinstance(words, list | tuple) else ()
         texts = [word for word in listed if isinstance(word, str)]
         table = replace(self._table, words={name: texts})
-        is_name = role != "labels" and table.has_padding(name)
+        is_name = role != "labels" and table.holds_names(name)
         return table.entries(name, as_text=is_name or bool(texts))
 
 

@@ -443,5 +443,5 @@ def _check_unnamed(
 def _read_names(tables: Sequence[Table], column: str) -> Any:
     """Return the site or stratum of every row, numbers or text; 007 is a name."""
     texts = [text for table in tables for text in table.text(column)]
-    has_padding = any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts)
-    return texts if has_padding else _read_entries(tables, column)
+    has_names = any(table.holds_names(column) for table in tables)
+    return texts if has_names else _read_entries(tables, column)
