@@ -196,6 +196,33 @@ def test_every_file_gives_the_same_answer_to_commands(
         assert capsys.readouterr().out.strip() == expected[name], name
 
 
+OTHERS = (
+    "test FILE --column risk --label died --kernel auc",
+    "estimate FILE --column risk --kernel gini --group-by ward --trials 1 --iterations 200",
+    "train FILE --column risk,age --label outcome --classes well,ill --method sketch --model M",
+    "score M FILE --label outcome --interval 0.9",
+    "plan FILE --column risk --kernel gini --group-by ward --error 0.1",
+)
+
+
+def _answer(file: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    answers = []
+    for command in OTHERS:
+        places = {"FILE": str(file), "M": str(folder / "model.json")}
+        assert main([places.get(word, word) for word in command.split()]) == 0
+        answers.append(capsys.readouterr().out)
+    return answers
+
+
+@pytest.mark.parametrize("door", [name for name in FILES if name != "csv"])
+def test_other_commands_take_every_file(
+    door: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = _answer(DOORS["csv"](tmp_path), tmp_path, capsys)
+    (folder := tmp_path / "other").mkdir()
+    assert _answer(DOORS[door](folder), tmp_path, capsys) == expected
+
+
 SPEC = """
 kernel = "auc"
 columns = ["risk"]
