@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,8 @@ DOORS: dict[str, Callable[[Any, Path], Any]] = {
     "arrow reader": lambda table, _: table.to_reader(max_chunksize=2),
     "dict": lambda table, _: table.to_pydict(),
     "pandas": lambda table, _: table.to_pandas(),
-    "polars": lambda table, _: polars.from_arrow(table),
-    "polars lazy": lambda table, _: polars.from_arrow(table).lazy(),
+    "polars": lambda table, _: polars.DataFrame(table),
+    "polars lazy": lambda table, _: polars.DataFrame(table).lazy(),
 }
 """Which take a table of Arrow's by themselves, or as a file of theirs."""
 
@@ -207,9 +208,13 @@ def test_strata_on_the_command_line(
 def test_what_names_no_stratum(door: str, kind: str, tmp_path: Path) -> None:
     _skip_lost(door, kind)
     table = pyarrow.table({"one": SCORES, "c": UNNAMED[kind]})
-    for how in ({"within": "c", "kernel": "gini"}, {"labels": "c", "kernel": "auc"}):
+    roles: list[dict[str, Any]] = [
+        {"kernel": "gini", "within": "c"},
+        {"kernel": "auc", "labels": "c"},
+    ]
+    for how in roles:
         data = DOORS[door](table, tmp_path)
-        said = _refusal(lambda data=data, how=how: pg.exact(data, columns="one", **how))
+        said = _refusal(partial(pg.exact, data, columns="one", **how))
         assert re.search(r"[Cc]olumn 'c'", said), said
 
 
