@@ -97,7 +97,7 @@ def test_without_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         _ask(tmp_path, "SELECT 1")
     assert str(refused.value) == (
         f"The query in {tmp_path / 'a.sql'} needs duckdb, which is not installed: pip install "
-        "'duckdb'."
+        "'pairgossip[sql]'."
     )
 
 
