@@ -132,7 +132,7 @@ def read_order(
         return Estimate(
             value, error, p=p, bracket=ends.value, p_bracket=ends.p, fullest_cells=fullest
         )
-    if math.isnan(sampling.low[0]):
+    if math.isnan(value):
         return Estimate(value, error)
     wider = math.hypot(error, noise) / error if error > 0 else math.nan
     (least, low), (most, high) = (_end(statistic, blocks, wider, side, level) for side in (0, 1))
@@ -153,7 +153,8 @@ def _bound_test(test: ClassTest | None, blocks: Blocks, value: float, p: float) 
 def _end(statistic: Statistic, blocks: Blocks, wider: float, side: int, level: float) -> Ends:
     """Return the statistic if all rows were at ends of their blocks, and its interval's end."""
     moved = place_rows(blocks, is_low=side == 0)
-    value, sampling = float(statistic.value(moved)), statistic.sampling(moved, level)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a mean of one row has no error
+        value, sampling = float(statistic.value(moved)), statistic.sampling(moved, level)
     return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)
 
 
