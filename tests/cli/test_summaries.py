@@ -18,6 +18,7 @@ from pairgossip.peer.spec.promise import FILE_PROMISE
 from pairgossip.peer.storage.folder import open_home
 from pairgossip.peer.storage.kept_releases import tell_releases
 
+from ..rows.test_doors import DOORS, FILES
 from .running import Answer, CommandLine
 
 ROWS = 240
@@ -163,6 +164,23 @@ def test_equal_counts_of_another_machine_are_said(
     said = cli("answer", one, other)
     assert said.code == 0
     assert said.err.startswith(f"Warning: {one} and {other} count exactly the same, though not on")
+
+
+@pytest.mark.parametrize("door", FILES)
+def test_every_kind_of_file_gives_the_same_counts_and_digest(
+    cli: CommandLine, tmp_path: Path, door: str
+) -> None:
+    asked = ("--kernel", "auc", "--column", "risk", "--label", "outcome", "--classes", "well,ill")
+    factors = ("--by", "ward", "--weight", "often", *CELLS)
+    files = []
+    for name in ("csv", door):
+        (folder := tmp_path / f"from-{name}").mkdir(exist_ok=True)
+        out = tmp_path / f"{len(files)}.summary"
+        data = DOORS[name](folder)
+        assert cli("summarize", data, *asked, *factors, "--out", out).code == 0
+        files.append(pg.load(out))
+    assert files[0].summary == files[1].summary
+    assert files[0].parts[0].digest == files[1].parts[0].digest
 
 
 def test_what_an_exact_file_shows_is_said(cli: CommandLine, write: Write, tmp_path: Path) -> None:
