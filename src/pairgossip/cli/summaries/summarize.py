@@ -189,7 +189,8 @@ def summarize_command(
     Parameters
     ----------
     file
-        The rows: a file .csv, .csv.gz, .parquet or .arrow, or a folder of Parquet files.
+        A table: CSV whose first line names its columns, plain or .gz; a file .parquet, .arrow or
+        .feather, a folder of Parquet files, or a query for DuckDB in a file .sql.
     """
     from pairgossip.files import replacing
     from pairgossip.summaries.summary_file import SummaryFile
