@@ -25,7 +25,7 @@ def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
     Raises `InputError` if the file is missing, is no saved result, is damaged, comes from another
     version, or holds arrays of more than ``largest`` bytes together.
     """
-    if Path(path).suffix == ".summary":
+    if str(path).endswith(".summary"):
         return load_summary(Path(path), largest)
     try:
         archive = read_archive(path, largest)
