@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class SummarizeArguments(RowArguments):
     """The rows, the first reading and the cells, as `summarize` documents them."""
 
+    columns: Sequence[Any] | str | None = None
     cells: Any = None
     least_cell: int = argument(1, noun="least number of rows in a cell", kind=int, least=1)
     by: Any = None

@@ -171,7 +171,8 @@ def _open_frame(data: Any, title: str) -> Source | None:
     library = type(data).__module__.partition(".")[0]
     if library in ("dask", "dask_expr") and hasattr(data, "compute"):
         raise InputError(
-            f"{title} is a table of Dask's, on its workers: give what its compute() returns."
+            f"{title} is a table of Dask's, on its workers: give what its compute() returns, or "
+            "count its rows there with pg.summarize."
         )
     if library == "pandas":
         if getattr(data, "ndim", 1) != 2:

@@ -21,6 +21,7 @@ from pairgossip.kernels.weighing import check_weights
 from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.summaries.layouts import OrderQuestion
+from pairgossip.summaries.partitions import is_partitioned, summarize_partitions
 from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, check_least_cell
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
@@ -37,6 +38,7 @@ def summarize(
     kind: str = "v",
     labels: Any = None,
     *,
+    columns: Sequence[Any] | str | None = None,
     cells: Cells | Sequence[Cells] | None = None,
     least_cell: int = 1,
     missing: str = REFUSE,
@@ -52,8 +54,10 @@ def summarize(
 
     Parameters
     ----------
-    data, labels, kind, missing, classes, positive
+    data, labels, columns, kind, missing, classes, positive
         As in `exact`. Parts of the rows need the same ``classes``, if not all labels are in each.
+        A DataFrame of Dask's is counted on its workers; cells and classes that are not given take
+        a pass of their own.
     kernel
         What is read first: the name of a kernel, of a statistic of order, such as ``"median"`` or
         ``"quantile-0.9"``, or of a test by ranks. It says which columns there are, one or two
@@ -95,6 +99,7 @@ def summarize(
         kernel=kernel,
         kind=kind,
         labels=labels,
+        columns=columns,
         cells=cells,
         least_cell=least_cell,
         missing=missing,
@@ -106,6 +111,11 @@ def summarize(
         strata=strata,
         weights=weights,
     )
+    if is_partitioned(data):
+        given = {
+            name: one for name, one in vars(request).items() if name not in ("data", "measure")
+        }
+        return summarize_partitions(data, summarize, given)
     return request.summarize()
 
 
@@ -132,7 +142,9 @@ class _SummarizeRequest(SummarizeArguments):
         """Return the rows, counted."""
         arguments = ("data", "labels", "by", "within", "weights")
         given = {name: getattr(self, name) for name in arguments}
-        rows, _, positive = prepare_rows(self.missing, self.classes, given, self.positive)
+        rows, _, positive = prepare_rows(
+            self.missing, self.classes, given, self.positive, self.columns
+        )
         labels = rows.get("labels")
         table = check_data(rows["data"], labels)
         model = self.measure
