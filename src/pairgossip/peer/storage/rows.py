@@ -207,7 +207,7 @@ def _refuse_unshown(table: Table, names: Sequence[str], numbers: Sequence[str]) 
     for name in names:
         if name not in table.header:
             raise InputError(
-                f"There is no column '{name}' in {table.path}: the first line names the columns."
+                f"There is no column '{name}' in {table.path}: check the names of its columns."
             )
     for name in numbers:
         bad = table.bad_lines(name)
