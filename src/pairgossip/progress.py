@@ -22,11 +22,12 @@ Show = bool | Advance | None
 
 
 @contextmanager
-def progress_bar(what: str, total: int, show: Show = None) -> Iterator[Advance | None]:
+def progress_bar(what: str, total: int | None, show: Show = None) -> Iterator[Advance | None]:
     """Yield a function to report finished steps to, or None where no bar is wanted.
 
     ``show=None`` shows a bar when standard error is a terminal; a function is yielded itself. The
-    bar appears after a second, so that quick work leaves no trace.
+    bar appears after a second, so that quick work leaves no trace. It has no end if the total is
+    not known.
     """
     if callable(show):
         yield show
@@ -65,7 +66,7 @@ COMPILING = "compiling, once"
 class LateBar:
     """A bar that is called with finished steps, and appears when they take a while."""
 
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int | None) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._bar = Progress(
@@ -94,6 +95,11 @@ class LateBar:
     def description(self) -> str:
         """What stands before the bar."""
         return str(self._bar.tasks[0].description)
+
+    def describe(self, what: str) -> None:
+        """Change what stands before the bar."""
+        self._what = what
+        self._bar.update(self._task, description=what)
 
     def tell_compiling(self) -> None:
         """Say until the next step that loops are being compiled, which takes seconds."""

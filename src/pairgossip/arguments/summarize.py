@@ -11,6 +11,8 @@ from pairgossip.arguments.exact import RowArguments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pairgossip.progress import Show
+
 
 @dataclass(kw_only=True)
 class SummarizeArguments(RowArguments):
@@ -22,3 +24,5 @@ class SummarizeArguments(RowArguments):
     by: Any = None
     groups: Sequence[Any] | None = None
     strata: Sequence[Any] | None = None
+    n_jobs: int | None = -1
+    progress: Show = None

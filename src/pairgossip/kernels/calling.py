@@ -100,6 +100,12 @@ def find_counts(n: int) -> Any:
     return _load("pairgossip.engine.exact.counts") if n >= fewest else None
 
 
+def find_counters(n: int) -> Any:
+    """Return the loops that count n rows per cell, or None; NumPy counts the same."""
+    fewest = _FEWEST_ROWS if "numba" in sys.modules else _FEWEST_TO_LOAD
+    return _load("pairgossip.engine.counting") if n >= fewest else None
+
+
 def _load(name: str) -> Any:
     try:
         return importlib.import_module(name)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.checks import DROP, MISSING, choice
 from pairgossip.errors import InputError, RowsDropped, notify
 from pairgossip.kernels.data import (
@@ -71,22 +71,33 @@ def prepare_rows(
     if classes is not None:
         owner = f"{name} holds" if (name := read.owners.get("labels")) else "labels hold"
         given["labels"] = code_labels(given.get("labels"), classes, owner, read.describe)
+    given, lost, count = keep_complete(given, read, missing)
+    if len(lost):
+        notify(rows_dropped(len(lost), count, read.describe(lost)))
+    higher = name_higher(given["labels"]) if "labels" in given else None
+    if classes is not None and higher is not None:
+        higher = format_label(check_classes(classes)[int(higher)])
+    return Rows(given, len(lost), higher)
+
+
+def keep_complete(
+    given: Mapping[str, Any], read: Chosen, missing: str
+) -> tuple[dict[str, Any], IntArray, int]:
+    """Return the columns without rows that lack an entry, which these are, and how many there were.
+
+    Raise `InputError` if none may be left out. ``read`` says whose the columns are.
+    """
     gaps = {name: find_gaps(column, name) for name, column in given.items()}
     if choice("treatment of missing values", missing, MISSING) != DROP:
         _refuse_gaps(gaps, read)
     # Columns of different lengths are refused where it is known what they are for.
-    dropped = 0
-    if len({len(rows) for rows in gaps.values()}) == 1:
-        lost = np.logical_or.reduce(list(gaps.values()))
-        dropped = int(lost.sum())
-        if dropped:
-            places = read.describe(np.flatnonzero(lost))
-            notify(rows_dropped(dropped, len(lost), places))
-            given = {name: _take(column, name, ~lost) for name, column in given.items()}
-    higher = name_higher(given["labels"]) if "labels" in given else None
-    if classes is not None and higher is not None:
-        higher = format_label(check_classes(classes)[int(higher)])
-    return Rows(given, dropped, higher)
+    counts = {len(rows) for rows in gaps.values()}
+    if len(counts) > 1:
+        return dict(given), np.zeros(0, np.intp), max(counts)
+    lost = np.logical_or.reduce(list(gaps.values()))
+    if lost.any():
+        given = {name: _take(column, name, ~lost) for name, column in given.items()}
+    return dict(given), np.flatnonzero(lost), len(lost)
 
 
 def refuse_other_indexes(columns: Mapping[str, Any]) -> None:

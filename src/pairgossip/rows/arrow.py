@@ -2,62 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.errors import InputError, needed_for
 from pairgossip.files import unreadable
-from pairgossip.rows.columns import Ordered
+from pairgossip.rows.batches import Piece
+from pairgossip.rows.columns import Coded, Ordered, join_columns
 
 _EXTRA = "pairgossip[tables]"
+_BATCH = 1 << 16
+"""Rows that are read at once; smaller batches of others are put together."""
+_PIECE = 1 << 20
+"""The least number of rows of a piece of a file."""
+_BUFFER = 1 << 20
+"""Bytes of a column that are read at once."""
+
+
 Columns = tuple[Sequence[str], Callable[[Sequence[int]], Sequence[Any]]]
 """The names of columns, and a function that returns those at given places."""
 
 
-def read_stream(data: Any) -> Columns:
-    """Read anything that gives a stream of Arrow's, such as a relation of DuckDB's."""
+class ArrowTable(NamedTuple):
+    """Columns that Arrow's library reads."""
+
+    names: Sequence[str]
+    read: Callable[[Sequence[int]], Sequence[Piece]]
+    """Return the pieces of columns at given places."""
+    rows: int | None = None
+    """How many rows there are; None if that is not known."""
+    is_once: bool = False
+    """Whether it can be read only once."""
+
+    def load(self, places: Sequence[int]) -> list[Any]:
+        """Return whole columns."""
+        batches = [columns for piece in self.read(places) for columns in piece.read()]
+        names = (f"Column '{self.names[place]}'" for place in places)
+        parts = zip(names, zip(*batches, strict=True), strict=False)
+        return [join_columns(some, name) for name, some in parts]
+
+
+def open_stream(data: Any) -> ArrowTable:
+    """Open anything that gives a stream of Arrow's, such as a relation of DuckDB's."""
     with needed_for("A table of this kind", _EXTRA):
         import pyarrow as pa
-    if hasattr(data, "__arrow_c_stream__"):
-        table = pa.RecordBatchReader.from_stream(data).read_all()
-    else:
-        table = pa.Table.from_batches([pa.record_batch(data)])
-    return table.column_names, lambda places: [_as_column(table.column(k)) for k in places]
+    if not hasattr(data, "__arrow_c_stream__"):
+        data = pa.Table.from_batches([pa.record_batch(data)])
+    first: list[Any] = [pa.RecordBatchReader.from_stream(data)]
+
+    def read(places: Sequence[int]) -> Iterator[Sequence[Any]]:
+        stream = first.pop() if first else pa.RecordBatchReader.from_stream(data)
+        return _convert(stream, stream.schema, places)
+
+    rows = data.num_rows if isinstance(data, pa.Table) else None
+    names = first[0].schema.names
+    is_once = isinstance(data, pa.RecordBatchReader)
+    return ArrowTable(names, lambda at: [Piece(0, partial(read, at))], rows, is_once)
 
 
-def read_path(path: Path) -> Columns:
-    """Read a file of Parquet or Arrow, or a folder of Parquet files in the order of their names."""
+def read_stream(data: Any) -> Columns:
+    """Read a stream to its end, after which it may be closed."""
+    table = open_stream(data)
+    columns = table.load(range(len(table.names)))
+    return table.names, lambda places: [columns[k] for k in places]
+
+
+def open_path(path: Path) -> ArrowTable:
+    """Open a file of Parquet or Arrow, or a folder of Parquet files in the order of their names."""
     files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*.parquet") if file.name[0] not in "._")
         if not files:
             raise InputError(f"{path} is a folder without Parquet files: give a file.")
     with needed_for(f"Reading {path}", _EXTRA):
-        import pyarrow as pa
-        from pyarrow import ipc, parquet
+        import pyarrow  # noqa: F401
+    if not path.is_dir():
+        return _open_file(path)
+    names, starts, rows = [], [], 0
+    for file in files:
+        table = _open_file(file)
+        names.append(list(table.names))
+        starts.append(rows)
+        rows += table.rows or 0
+        if names[-1] != names[0]:
+            raise InputError(
+                f"Files of a folder have the same columns, but {files[0]} has "
+                f"{', '.join(names[0])}, and {file} has {', '.join(names[-1])}: give one of them."
+            )
 
-    def read(file: Path, names: Sequence[str] | None) -> Any:
-        try:
-            if file.suffix.lower() == ".parquet":
-                return parquet.ParquetFile(file, pre_buffer=False).read(columns=names)
-            with pa.OSFile(str(file)) as stream:
-                return ipc.open_file(stream).read_all()
-        except pa.ArrowException:
-            raise InputError(f"{file} is not a file of this kind: check how it was made.") from None
-        except OSError as problem:
-            raise unreadable(file, problem) from None
+    def read(places: Sequence[int]) -> list[Piece]:
+        each = zip(files, starts, strict=True)
+        return [piece for file, start in each for piece in _cut_parquet(file, start, places)]
 
-    def load(places: Sequence[int]) -> list[Any]:
-        wanted = [names[k] for k in places]
-        tables = [read(file, wanted).select(wanted) for file in files]
-        table = pa.concat_tables(tables)
-        return [_as_column(table.column(name)) for name in wanted]
+    return ArrowTable(names[0], read, rows)
 
-    names = read(files[0], None).column_names
-    return names, load
+
+def _open_file(file: Path) -> ArrowTable:
+    from pyarrow import OSFile, ipc, parquet
+
+    with _explaining(file):
+        if file.suffix.lower() == ".parquet":
+            whole = parquet.ParquetFile(file, pre_buffer=False)
+            rows = whole.metadata.num_rows
+            return ArrowTable(whole.schema_arrow.names, partial(_cut_parquet, file, 0), rows)
+        with OSFile(str(file)) as stream:
+            names = ipc.open_file(stream).schema.names
+    return ArrowTable(names, lambda at: [Piece(0, partial(_read_arrow, file, at))])
+
+
+def _cut_parquet(file: Path, first: int, places: Sequence[int]) -> list[Piece]:
+    """Return the pieces of a file of Parquet: groups of rows that can be read by themselves."""
+    from pyarrow import parquet
+
+    with _explaining(file):
+        facts = parquet.ParquetFile(file, pre_buffer=False).metadata
+    pieces, groups, rows = [], [], 0
+    for group in range(facts.num_row_groups):
+        groups.append(group)
+        rows += facts.row_group(group).num_rows
+        if rows >= _PIECE or group == facts.num_row_groups - 1:
+            pieces.append(Piece(first, partial(_read_parquet, file, groups, places)))
+            first, groups, rows = first + rows, [], 0
+    return pieces or [Piece(first, partial(_read_parquet, file, [], places))]
+
+
+def _read_parquet(
+    file: Path, groups: Sequence[int], places: Sequence[int]
+) -> Iterator[Sequence[Any]]:
+    from pyarrow import parquet
+
+    with _explaining(file):
+        whole = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+        names = [whole.schema_arrow.names[k] for k in places]
+        batches = whole.iter_batches(_BATCH, groups, names, use_threads=False)
+        yield from _convert(batches, whole.schema_arrow, places, names)
+
+
+def _read_arrow(file: Path, places: Sequence[int]) -> Iterator[Sequence[Any]]:
+    from pyarrow import OSFile, ipc
+
+    with _explaining(file), OSFile(str(file)) as stream:
+        chosen = ipc.IpcReadOptions(included_fields=sorted(places))
+        whole = ipc.open_file(stream, options=chosen)
+        order = [sorted(places).index(place) for place in places]
+        batches = map(whole.get_batch, range(whole.num_record_batches))
+        yield from _convert(batches, whole.schema, order)
+
+
+@contextmanager
+def _explaining(file: Path) -> Iterator[None]:
+    """Turn failures to read a file into sentences."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException:
+        raise InputError(f"{file} is not a file of this kind: check how it was made.") from None
+    except OSError as problem:
+        raise unreadable(file, problem) from None
+
+
+def _convert(
+    batches: Iterable[Any], schema: Any, places: Sequence[int], names: Sequence[str] = ()
+) -> Iterator[Sequence[Any]]:
+    """Yield columns of batches, small ones put together; an empty batch if there is none."""
+    import pyarrow as pa
+
+    some: list[Any] = []
+    is_empty = True
+    for batch in batches:
+        is_empty = False
+        some.append(batch)
+        if sum(map(len, some)) >= _BATCH:
+            yield _as_columns(pa.Table.from_batches(some), places, names)
+            some = []
+    if some:
+        yield _as_columns(pa.Table.from_batches(some), places, names)
+    elif is_empty:
+        yield _as_columns(schema.empty_table(), places)
+
+
+def _as_columns(table: Any, places: Sequence[int], names: Sequence[str] = ()) -> list[Any]:
+    return [_as_column(table.column(at)) for at in names or places]
 
 
 def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, int]:
@@ -84,18 +215,24 @@ def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, in
 
 
 def _as_column(column: Any) -> Any:
-    """Return a column of Arrow's as an array, or as classes with an order."""
+    """Return a column of Arrow's as an array, or as entries with numbers."""
     import pyarrow as pa
+    from pyarrow import compute
 
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        if kind.ordered:
-            whole = column.unify_dictionaries().combine_chunks()
-            codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            return Ordered(codes.astype(np.int64), whole.dictionary.to_pylist())
-        column = column.cast(kind.value_type)
-    if pa.types.is_decimal(column.type) or (
-        column.null_count and pa.types.is_integer(column.type)
-    ):  # as numbers of NumPy's they would be rounded
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        column = compute.cast(column, pa.large_string()).dictionary_encode()
+    if pa.types.is_dictionary(column.type):
+        whole = column.unify_dictionaries().combine_chunks()
+        codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        made = Ordered if column.type.ordered else Coded
+        return made(codes, whole.dictionary.to_pylist())
+    if pa.types.is_integer(kind) and column.null_count:
+        try:  # numbers that are too large would be rounded
+            return compute.cast(column, pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            return np.array(column.to_pylist(), dtype=object)
+    if pa.types.is_decimal(kind):
         return np.array(column.to_pylist(), dtype=object)
-    return column.to_numpy()
+    one = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return one.to_numpy(zero_copy_only=False)

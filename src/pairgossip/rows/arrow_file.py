@@ -6,16 +6,27 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.rows.columns import Ordered, is_missing, is_number, read_numbers, refuse_unnamed
+from pairgossip.rows.batches import Piece
+from pairgossip.rows.columns import (
+    Coded,
+    Ordered,
+    is_missing,
+    is_number,
+    read_numbers,
+    refuse_unnamed,
+)
 from pairgossip.rows.csv_lines import column_name
 from pairgossip.rows.names import Names
 from pairgossip.rows.places import ROWS
+
+if TYPE_CHECKING:
+    from pairgossip.rows.arrow import ArrowTable
 
 
 class ArrowFile:
@@ -32,6 +43,7 @@ class ArrowFile:
         names: Sequence[str],
         load: Callable[[Sequence[int]], Sequence[Any]],
         count: int | None = None,
+        opened: ArrowTable | None = None,
     ) -> None:
         """Keep how columns are read.
 
@@ -43,8 +55,10 @@ class ArrowFile:
             The names of all columns, and a function that returns those at given places.
         count
             The number of rows; None if the columns say it.
+        opened
+            What reads the file in batches; None if it was read at once.
         """
-        self.file, self.header = file, tuple(names)
+        self.file, self.header, self.opened = file, tuple(names), opened
         self._read_columns, self._count = load, count
         self._columns: dict[str, Any] = {}
         self._floats: dict[str, FloatArray | None] = {}
@@ -70,6 +84,12 @@ class ArrowFile:
     def has_more(self, rows: int) -> bool:
         """Tell whether there are more rows than this number."""
         return len(self) > rows
+
+    def pieces(self, places: Sequence[int]) -> Sequence[Piece]:
+        """Return pieces of columns, to be read in batches."""
+        if self.opened is not None:
+            return self.opened.read(places)
+        return [Piece(0, lambda: [self._read_columns(places)])]
 
     def floats(self, name: str) -> FloatArray | None:
         """Return a column of numbers, NaN for what is missing; None for other columns."""
@@ -150,7 +170,7 @@ class ArrowFile:
 
 def _first_entry(column: Any) -> Any:
     """Return the first entry of a column that is not missing; None if there is none."""
-    entries = column.categories if isinstance(column, Ordered) else column
+    entries = column.categories if isinstance(column, Coded) else column
     return next((entry for entry in entries if not is_missing(entry)), None)
 
 

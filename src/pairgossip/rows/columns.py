@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +48,14 @@ def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
     return array
 
 
-def read_numbers(given: Any, name: str) -> FloatArray:
-    """Return numbers as float64, NaN for what is missing; raise `InputError` for others."""
+def read_numbers(given: Any, name: str, first: int = 0) -> FloatArray:
+    """Return numbers as float64, NaN for what is missing; raise `InputError` for others.
+
+    ``first`` is the number of the first row.
+    """
     array = as_array(given, name)
     if array.dtype == object:
-        array = _unwrap(array, name)
+        array = _unwrap(array, name, first)
     if array.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers: give real ones.")
     if array.dtype.kind in "mM":
@@ -67,7 +70,7 @@ def read_numbers(given: Any, name: str) -> FloatArray:
         return array.astype(np.float64, copy=False)
 
 
-def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
+def _unwrap(array: NDArray[Any], name: str, first: int) -> FloatArray:
     """Read an array of Python objects: numbers, with None and NA for what is missing."""
     numbers, others = np.full(array.shape, np.nan), []
     for index, item in np.ndenumerate(array):
@@ -77,7 +80,9 @@ def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
         elif isinstance(item, _KINDS):
             raise _not_numbers(name, item)
         elif not is_missing(item):
-            others.append(f"{f'row {index[0]}' if index else 'it'} holds {str(item)[:40]!r}")
+            others.append(
+                f"{f'row {first + index[0]}' if index else 'it'} holds {str(item)[:40]!r}"
+            )
     if others:
         raise InputError(
             f"{name} must hold numbers, but {join_first(others[:MOST_NAMED], len(others))}: "
@@ -125,12 +130,13 @@ def refuse_unnamed(column: Any, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Ordered:
-    """A column of classes that have an order."""
+class Coded:
+    """A column of few different entries, each with a number."""
 
     codes: NDArray[Any]
-    """The place of every row's class in that order; -1 for what is missing."""
+    """The number of every row's entry; -1 for what is missing."""
     categories: Sequence[Any]
+    """The entries."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -138,13 +144,23 @@ class Ordered:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.to_numpy()
 
-    def take(self, rows: IntArray) -> Ordered:
+    def __getitem__(self, rows: slice) -> Self:
+        return replace(self, codes=self.codes[rows])
+
+    def take(self, rows: IntArray) -> Self:
         """Return some of the rows."""
-        return Ordered(self.codes[rows], self.categories)
+        return replace(self, codes=self.codes[rows])
 
     def to_numpy(self) -> NDArray[Any]:
-        """Return the class of every row, None for what is missing."""
-        return np.array([*self.categories, None], dtype=object)[self.codes]
+        """Return the entry of every row, None for what is missing."""
+        entries = np.empty(len(self.categories) + 1, dtype=object)
+        entries[:-1] = self.categories
+        return entries[self.codes]
+
+
+@dataclass(frozen=True)
+class Ordered(Coded):
+    """A column of classes that have an order, that of the categories."""
 
 
 def as_ordered(column: Any) -> Ordered | None:
@@ -159,6 +175,46 @@ def as_ordered(column: Any) -> Ordered | None:
         codes = column.to_physical().fill_null(strategy="zero").to_numpy().astype(np.int64)
         return Ordered(np.where(column.is_null().to_numpy(), -1, codes), dtype.categories.to_list())
     return None
+
+
+def as_coded(column: Any) -> Coded | None:
+    """Return a column whose library knows its different entries; None for others."""
+    if isinstance(column, Coded):
+        return column
+    if (ordered := as_ordered(column)) is not None:
+        return ordered
+    dtype: Any = getattr(column, "dtype", None)
+    if type(dtype).__name__ == "CategoricalDtype":  # pandas
+        inside = getattr(column, "cat", column)
+        return Coded(np.asarray(inside.codes), inside.categories.tolist())
+    if type(dtype).__name__ in ("String", "Categorical") and hasattr(column, "rle_id"):  # polars
+        entries = column.drop_nulls().unique(maintain_order=True)
+        places = list(range(len(entries)))
+        return Coded(
+            column.replace_strict(entries, places, default=-1).to_numpy(), entries.to_list()
+        )
+    return None
+
+
+def join_columns(parts: Sequence[Any], name: str) -> Any:
+    """Return parts of a column one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    parts = [part if (coded := as_coded(part)) is None else coded for part in parts]
+    if all(isinstance(part, Coded) for part in parts):
+        places: dict[Any, int] = {}
+        codes = []
+        for part in parts:
+            known = [places.setdefault(one, len(places)) for one in part.categories]
+            codes.append(np.array([*known, -1])[part.codes])
+        return replace(parts[0], codes=np.concatenate(codes), categories=list(places))
+    arrays = [as_array(part, name, objects=True) for part in parts]
+    if len({one.dtype.kind for one in arrays}) > 1:  # whole numbers stay what they are
+        arrays = [
+            one.astype(object) if one.dtype.kind in "iu" and _is_large(one) else one
+            for one in arrays
+        ]
+    return np.concatenate(arrays)
 
 
 def _to_numpy(column: Any) -> Any:
@@ -181,10 +237,16 @@ def is_missing(item: Any) -> bool:
     return isinstance(item, float | np.generic) and bool(item != item)
 
 
-def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
+def _is_large(array: NDArray[Any]) -> bool:
+    """Tell whether whole numbers among these are not exact in floating point."""
     if array.dtype.kind == "f" or array.size == 0:
-        return
-    if int(array.max()) > _LARGEST_EXACT_INTEGER or int(array.min()) < -_LARGEST_EXACT_INTEGER:
+        return False
+    low, high = int(array.min()), int(array.max())
+    return high > _LARGEST_EXACT_INTEGER or low < -_LARGEST_EXACT_INTEGER
+
+
+def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
+    if _is_large(array):
         raise InputError(
             f"{name} holds integers beyond 2^53, which are not exact in floating point: "
             f"subtract an offset or rescale first."

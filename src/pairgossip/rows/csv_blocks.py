@@ -98,6 +98,11 @@ class Blocks:
             if len(batch.lines):
                 yield batch
 
+    @property
+    def position(self) -> int:
+        """How many bytes of the file were read; of a compressed one, as it is on the disk."""
+        return int(getattr(self._stream, "fileobj", self._stream).tell())
+
     def _read_block(self, data: bytes, line: int) -> tuple[Batch, int]:
         """Return the rows of a block, and the line after it."""
         try:

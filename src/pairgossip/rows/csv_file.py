@@ -71,7 +71,7 @@ class CsvFile:
     def read(self, columns: Collection[str] | None = None) -> Self:
         """Read the rows, and those of these columns that hold numbers; None for all."""
         self.places = Places()
-        with self._reading(self.head.header if columns is None else columns) as blocks:
+        with self.reading(self.head.header if columns is None else columns) as blocks:
             self.numbers = _join(self._note_places(blocks))
         if not len(self):
             raise InputError(f"{self.file} has a header line only: it needs rows.")
@@ -83,7 +83,7 @@ class CsvFile:
     def has_more(self, rows: int) -> bool:
         """Tell whether there are more rows than this number: many short ones fill the memory."""
         count = 0
-        with self._reading(()) as blocks:
+        with self.reading(()) as blocks:
             for batch in blocks:
                 count += len(batch.lines)
                 if count > rows:
@@ -130,6 +130,12 @@ class CsvFile:
     def load(self, _: Collection[str]) -> None:
         """Do nothing: numbers were read, and text may not be asked for."""
 
+    @property
+    def size(self) -> int:
+        """How many bytes there are to read."""
+        content = self._content
+        return len(content) if isinstance(content, bytes) else content.stat().st_size
+
     def has_text(self, name: str) -> bool:
         """Tell whether a column was read as text already."""
         return name in self._texts
@@ -138,7 +144,7 @@ class CsvFile:
         """Return columns as text, whatever they hold."""
         unread = [name for name in dict.fromkeys(names) if name not in self._texts]
         if unread:
-            with self._reading((), unread) as blocks:
+            with self.reading((), unread) as blocks:
                 codes = _join(batch.columns for batch in blocks)
             self._texts |= {name: Names(codes[name], blocks.books[name].entries) for name in unread}
         return {name: self._texts[name] for name in names}
@@ -149,9 +155,10 @@ class CsvFile:
             yield batch.columns
 
     @contextmanager
-    def _reading(
+    def reading(
         self, numbers: Collection[str], texts: Collection[str] = ()
     ) -> Iterator[csv_blocks.Blocks]:
+        """Open the rows, to be read once in batches of numbers and of text."""
         with self._open() as stream:
             stream.read(self._offset)
             yield csv_blocks.Blocks(stream, self.head, self.file, numbers, texts)

@@ -155,7 +155,7 @@ class Table:
 
         Ids of more than 15 digits are others: as a number, one may be the same as the next.
         """
-        return any(map(_is_name, self._filled(name)))
+        return any(map(is_name, self._filled(name)))
 
     def is_text(self, name: str) -> bool:
         """Tell whether a column has entries, and none that resembles a number."""
@@ -324,7 +324,8 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:
     return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
-def _is_name(entry: str) -> bool:
+def is_name(entry: str) -> bool:
+    """Tell whether an entry is a numeral that only text keeps."""
     if not (entry.isascii() and entry.isdigit()):
         return False
     return entry != "0" and (entry[0] == "0" or int(entry) > _LARGEST_EXACT)

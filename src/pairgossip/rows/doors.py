@@ -28,10 +28,10 @@ def open_table(path: str | PathLike[str], delimiter: str | None = None) -> Table
 
         return ArrowFile(place, *read_query(place))
     if place.is_dir() or place.suffix.lower() in _ARROW:
-        from pairgossip.rows.arrow import read_path
+        from pairgossip.rows.arrow import open_path
 
-        names, load = read_path(place)
-        return ArrowFile(place, names, _read_unchanged(place, load))
+        table = open_path(place)
+        return ArrowFile(place, table.names, _read_unchanged(place, table.load), table.rows, table)
     return open_csv(place, delimiter)
 
 

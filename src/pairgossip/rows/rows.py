@@ -9,7 +9,8 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.rows.sources import Source, open_source
+from pairgossip.rows.frames import Cut, Source
+from pairgossip.rows.sources import open_source
 from pairgossip.text import format_rows, join_names
 
 _STRATA = ("within", "between")
@@ -41,6 +42,47 @@ class Chosen(NamedTuple):
     """What a message adds that names rows; nothing where they are lines."""
 
 
+class AskedColumns(NamedTuple):
+    """Columns of a table that arguments name."""
+
+    data: str
+    """The name of the argument that holds the data."""
+    source: Source
+    places: list[int]
+    """The columns of the data itself."""
+    roles: dict[str, int]
+    """By the names of other arguments, theirs."""
+
+    def pieces(self, words: Sequence[Any] | None = None) -> Sequence[Cut]:
+        """Return the pieces of the table, each of which is read by itself in batches."""
+        return self.source.pieces(self.places, self.roles, words)
+
+    def read(
+        self, source: Source, given: Mapping[str, Any], words: Sequence[Any] | None = None
+    ) -> Chosen:
+        """Return what arguments hold, from the whole table or some rows of it that were read."""
+        numbers = source.read_numbers(self.places)
+        for place, column in zip(self.places, numbers, strict=True):
+            if np.isinf(column).any():
+                rows = source.describe(np.flatnonzero(np.isinf(column)))
+                raise InputError(
+                    f"{source.owner(place)} has infinite values in {rows}: drop or impute them "
+                    "first."
+                )
+        table: FloatArray = numbers[0] if len(numbers) == 1 else np.column_stack(numbers)
+        read = {
+            name: source.read_entries(place, name, words if name == "labels" else None)
+            for name, place in self.roles.items()
+        }
+        return Chosen(
+            {**given, self.data: table, **read},
+            {name: source.owner(place) for name, place in self.roles.items()},
+            {self.data: [source.owner(place) for place in self.places]},
+            source.describe,
+            source.counting,
+        )
+
+
 def choose_columns(
     data: str,
     given: Mapping[str, Any],
@@ -60,33 +102,28 @@ def choose_columns(
     words
         The labels that are known: of a file, "none" is one of them and not missing.
     """
+    asked = ask_columns(data, given, columns)
+    if asked is None:
+        return Chosen(given, {}, {})
+    places = asked.roles.values()
+    asked.source.load([*asked.places, *(one for one in places if one not in asked.places)])
+    return asked.read(asked.source, given, words)
+
+
+def ask_columns(
+    data: str, given: Mapping[str, Any], columns: Sequence[Any] | str | None = None
+) -> AskedColumns | None:
+    """Find the columns that arguments name; None if the data has no names of columns.
+
+    The parameters are those of `choose_columns`.
+    """
     source = open_source(given[data], data) if data in given else None
     named = {name: one for name, one in given.items() if isinstance(one, str) and name != data}
     if source is None:
         _refuse_names(data, named, columns)
-        return Chosen(given, {}, {})
+        return None
     roles = {name: source.find(column) for name, column in named.items()}
-    places = _find_columns(source, named, columns)
-    source.load([*places, *(place for place in roles.values() if place not in places)])
-    numbers = source.read_numbers(places)
-    for place, column in zip(places, numbers, strict=True):
-        if np.isinf(column).any():
-            rows = source.describe(np.flatnonzero(np.isinf(column)))
-            raise InputError(
-                f"{source.owner(place)} has infinite values in {rows}: drop or impute them first."
-            )
-    table: FloatArray = numbers[0] if len(numbers) == 1 else np.column_stack(numbers)
-    read = {
-        name: source.read_entries(place, name, words if name == "labels" else None)
-        for name, place in roles.items()
-    }
-    return Chosen(
-        {**given, data: table, **read},
-        {name: source.owner(place) for name, place in roles.items()},
-        {data: [source.owner(place) for place in places]},
-        source.describe,
-        source.counting,
-    )
+    return AskedColumns(data, source, _find_columns(source, named, columns), roles)
 
 
 def _refuse_names(data: str, named: Mapping[str, str], columns: Any) -> None:

@@ -19,8 +19,9 @@ import numpy as np
 from pairgossip.arrays import FloatArray, distinct
 from pairgossip.checks import real, whole
 from pairgossip.errors import InputError, unknown_name
+from pairgossip.rows.rows import Describe, count_from_zero
 from pairgossip.summaries.axes import Axis, Grid, Labels, Range
-from pairgossip.text import format_count, format_rows
+from pairgossip.text import format_count
 
 MOST_CELLS = 1 << 20
 """Largest number of cells of a table, which has to fit into memory with its tree."""
@@ -50,14 +51,17 @@ class Cells(ABC):
         """Return the cells for these values: the same, unless they follow from values."""
         return self
 
-    def check(self, values: FloatArray, column: int) -> None:
-        """Raise `InputError` if a value is in none of the cells."""
+    def check(self, values: FloatArray, owner: str, describe: Describe = count_from_zero) -> None:
+        """Raise `InputError` if a value is in none of the cells.
+
+        Messages call the column as ``owner`` says, and its rows as ``describe`` does.
+        """
         places = self.lay().places
         outside = np.flatnonzero(~((values >= places[0]) & (values <= places[-1])))
         if len(outside):
             raise InputError(
-                f"{self} leaves out {format_rows(outside)} (counting from 0) of column {column}: "
-                "give wider {argument}.",
+                f"{self} leaves out values of {owner[0].lower()}{owner[1:]} in "
+                f"{describe(outside)}: give wider {{argument}}.",
                 "cells",
             )
 
@@ -176,14 +180,14 @@ class Whole(Cells):
         """Return the numbers."""
         return Labels(np.arange(self.low, self.high + 1.0))
 
-    def check(self, values: FloatArray, column: int) -> None:
+    def check(self, values: FloatArray, owner: str, describe: Describe = count_from_zero) -> None:
         """Raise `InputError` if a value is in none of the cells, or no whole number."""
-        super().check(values, column)
+        super().check(values, owner, describe)
         broken = np.flatnonzero(values != np.rint(values))
         if len(broken):
             raise InputError(
-                f"Column {column} is no whole number in {format_rows(broken)} (counting from 0): "
-                "give other {argument}, such as pg.cells.Even.",
+                f"{owner} is no whole number in {describe(broken)}: give other {{argument}}, such "
+                "as pg.cells.Even.",
                 "cells",
             )
 

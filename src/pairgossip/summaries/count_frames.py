@@ -13,7 +13,8 @@ from pairgossip.errors import InputError, RowsDropped, notify
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import check_classes, find_gaps
 from pairgossip.rows.columns import as_array
-from pairgossip.rows.sources import Source, open_source
+from pairgossip.rows.frames import Source
+from pairgossip.rows.sources import open_source
 from pairgossip.summaries.sql import CELLS, COUNT, FACTORS, OUTSIDE, PART
 from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
 

@@ -21,8 +21,8 @@ from pairgossip.errors import InputError, needed_for, notify
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import find_gaps, order_classes, prepare_rows, rows_dropped
 from pairgossip.rows.columns import as_array, as_ordered, is_number
+from pairgossip.rows.frames import Frame
 from pairgossip.rows.rows import choose_columns
-from pairgossip.rows.sources import Frame
 from pairgossip.summaries.cells import Quantiles, default_cells
 from pairgossip.summaries.summary import Summary
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns

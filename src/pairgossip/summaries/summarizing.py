@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.summarize import SummarizeArguments
-from pairgossip.arrays import FloatArray
-from pairgossip.checks import REFUSE
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import REFUSE, check_jobs
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, check_data
-from pairgossip.kernels.data import as_array, check_columns, column_count, format_label
-from pairgossip.kernels.rows import check_classes, code_labels, name_positive, prepare_rows
+from pairgossip.kernels.data import as_array, check_columns, format_label, name_higher
+from pairgossip.kernels.rows import check_classes, code_labels, name_positive, order_classes
 from pairgossip.kernels.weighing import check_weights
+from pairgossip.progress import Show
+from pairgossip.rows.columns import Ordered, read_numbers
+from pairgossip.summaries.axes import Labels
 from pairgossip.summaries.bounds import Ends
 from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
-from pairgossip.summaries.layouts import OrderQuestion
+from pairgossip.summaries.counting.counter import Counter
+from pairgossip.summaries.counting.factors import Factor
+from pairgossip.summaries.counting.incoming import Incoming, Rows
+from pairgossip.summaries.counting.tally import ROLES, Tally
+from pairgossip.summaries.layouts import OrderQuestion, lay_out
 from pairgossip.summaries.partitions import is_partitioned, summarize_partitions
 from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, check_least_cell
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
+from pairgossip.summaries.tables import Columns, check_combinations
 from pairgossip.text import format_count
 
 _MOST_CLASSES = 64
@@ -49,6 +58,8 @@ def summarize(
     within: Any = None,
     strata: Sequence[Any] | None = None,
     weights: Any = None,
+    n_jobs: int | None = -1,
+    progress: Show = None,
 ) -> Summary:
     """Count rows per cell, so that statistics can be read and parts be added up.
 
@@ -80,6 +91,15 @@ def summarize(
     weights
         How often each row counts: whole numbers, 1 to 16. Intervals are those of the rows repeated
         as often.
+    n_jobs
+        How many threads read and count the parts of a file; -1 for one per core. Counts are the
+        same.
+    progress
+        True or False to show a bar or not; by default one is shown where standard error is a
+        terminal. A function is called with the number of rows that were counted.
+
+    The data is read in batches and never kept, so that it may be larger than memory: once if
+    ``cells`` are given, else twice.
 
     Every combination of class, group, stratum and weight is counted by itself, and there are at
     most 64. With a larger ``least_cell`` one that has fewer rows counts as empty: list few.
@@ -110,11 +130,14 @@ def summarize(
         within=within,
         strata=strata,
         weights=weights,
+        n_jobs=n_jobs,
+        progress=progress,
     )
     if is_partitioned(data):
         given = {
             name: one for name, one in vars(request).items() if name not in ("data", "measure")
         }
+        given |= {"n_jobs": 1, "progress": False}  # the workers are the threads
         return summarize_partitions(data, summarize, given)
     return request.summarize()
 
@@ -137,46 +160,283 @@ class _SummarizeRequest(SummarizeArguments):
                 "weights",
             )
         check_least_cell(self.least_cell)
+        check_jobs(self.n_jobs)
+        if self.classes is not None:
+            check_classes(self.classes)
+            if self.labels is None:
+                code_labels(None, self.classes)  # says so
+        if self.positive is not None and (self.classes is not None or self.labels is None):
+            order_classes(self.positive, self.labels, self.classes)
 
     def summarize(self) -> Summary:
         """Return the rows, counted."""
         arguments = ("data", "labels", "by", "within", "weights")
-        given = {name: getattr(self, name) for name in arguments}
-        rows, _, positive = prepare_rows(
-            self.missing, self.classes, given, self.positive, self.columns
+        given = {name: one for name in arguments if (one := getattr(self, name)) is not None}
+        words = self.classes if self.positive is None else [self.positive]
+        self._incoming = incoming = Incoming(given, self.columns, words)
+        names, has_labels = name_columns(self.measure), self.labels is not None
+        self._check_columns(incoming.columns + has_labels)
+        self._has_events = names[-1] == EVENT and incoming.columns + has_labels == len(names)
+        self._has_classes = self._has_events or names[-1] in OF_CLASSES or has_labels
+        has_label_column = self._has_classes and not has_labels
+        self._list_factors()
+        self._check_cells(incoming.columns - has_label_column)
+        tally = Tally(
+            incoming,
+            self._make_factors,
+            self._refuse,
+            has_label_column=has_label_column,
+            missing=self.missing,
+            classes=self.classes,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
         )
-        labels = rows.get("labels")
-        table = check_data(rows["data"], labels)
+        self._cells = self._lay_cells(tally, incoming.columns - has_label_column)
+        check = self._check_classes if self._has_classes else _pass
+        counter = tally.count(self._start_counter, check)
+        if self._rows_seen not in (None, counter.rows):
+            raise InputError(
+                f"{incoming.title} had {self._rows_seen:,} rows, and {counter.rows:,} as it was "
+                "read again: give {argument}, so that it is read once.",
+                "cells",
+            )
+        tally.notify()
+        return self._finish(counter).hide(self.least_cell)
+
+    def _check_columns(self, count: int) -> None:
+        """Raise `InputError` unless there are as many columns, with the label, as are read."""
         model = self.measure
         kernel = model.column_model if isinstance(model, OrderQuestion) else model
-        names = name_columns(model)
-        if self.classes is None:
-            kernel.check(table, labels)
-        else:  # a part of the rows need not hold all classes
-            check_columns(f"'{model.name}'", names, table)
-        named = name_positive(kernel, table, positive, has_labels=labels is not None)
-        if self.classes is not None:  # whichever of them this part of the rows holds
-            named = format_label(self.classes[1]) if len(self.classes) == 2 else None
-        table = table.reshape(len(table), -1)
-        has_events = names[-1] == EVENT and table.shape[1] == len(names)
-        has_classes = has_events or names[-1] in OF_CLASSES or labels is not None
-        columns = table[:, :-1] if has_classes else table
-        known = self._find_classes(table[:, -1], has_events) if has_classes else None
-        cells = self._lay_cells(columns)
-        factors = self._find_factors(rows, len(table))
-        empty = Summary.empty(
-            reading=model.name,
+        nothing = np.empty((0, count))
+        if self.classes is not None:
+            check_columns(f"'{model.name}'", name_columns(model), nothing)
+            return
+        for component in kernel.components:
+            check_columns(f"Kernel '{kernel.name}'", component.columns, nothing)
+
+    def _list_factors(self) -> None:
+        """Note all entries of factors that there may be, as far as they were listed."""
+        self._listed: dict[str, tuple[Any, ...] | None] = {}
+        if self._has_classes:
+            self._listed["classes"] = (0.0, 1.0) if self._has_events else self._list_classes()
+        for name, key in (("by", "groups"), ("within", "strata")):
+            values = getattr(self, key)
+            if getattr(self, name) is None:
+                if values is not None:
+                    raise InputError(f"The {key} are those of rows: give {{argument}}, too.", name)
+                continue
+            if values is None and self.least_cell > 1:
+                raise InputError(
+                    f"The {key} of the rows tell about them: give {{argument}}, all that there may "
+                    "be.",
+                    key,
+                )
+            listed = None if values is None else tuple(check_classes(values, key))
+            self._listed[key] = None if listed is None else tuple(map(format_label, listed))
+        if self.weights is not None:
+            self._listed["weights"] = ALL_WEIGHTS if self.least_cell > 1 else None
+        check_combinations([len(one) for one in self._listed.values() if one is not None])
+
+    def _list_classes(self) -> tuple[Any, ...] | None:
+        if self.classes is not None:
+            return tuple(check_classes(self.classes))
+        if self.least_cell > 1:
+            raise InputError(
+                "Classes that follow from the labels tell about them: give {argument}, all that "
+                "there may be.",
+                "classes",
+            )
+        return None
+
+    def _make_factors(self) -> dict[str, Factor]:
+        """Return factors that have seen no rows."""
+        found = {}
+        for name, listed in self._listed.items():
+            spell = format_label if name in ("groups", "strata") else None
+            found[name] = Factor(listed, spell, partial(_CHECKS[name], ROLES[name]))
+        return found
+
+    def _start_counter(self, factors: dict[str, Factor]) -> Counter:
+        axes = tuple(one.lay() for one in self._cells)
+        classes = Labels(np.arange(2.0)) if self._has_classes else None
+        layout = lay_out(Columns(axes, classes, self.kind), self.measure.name)
+        return Counter(axes, [table.columns for table in layout.tables], factors)
+
+    def _refuse(
+        self, rows: Rows, entries: dict[str, Any], columns: Sequence[FloatArray]
+    ) -> InputError:
+        """Raise `InputError` for rows of which some cannot be counted; return one that is vague."""
+        count = len(columns[0])
+        for name, factor in self._make_factors().items():
+            column = entries[name]
+            wrong = np.flatnonzero(factor.code(column) < 0)
+            if not len(wrong):
+                continue
+            where = rows.describe(wrong)
+            if name == "weights":
+                check_weights(read_numbers(column, "weights"), count)
+                raise InputError(
+                    f"A summary counts rows 1 to {MOST_WEIGHT} times: give {{argument}} that are "
+                    f"such whole numbers, also in {where}.",
+                    "weights",
+                )
+            role = ROLES[name]
+            owner = rows.owners.get(role, role)
+            if name == "classes" and self._has_events:
+                raise InputError(
+                    f"Kernel '{self.measure.name}' needs events of 0 (censored) or 1 (observed): "
+                    f"recode {where}."
+                )
+            if name == "classes":
+                check_data(np.zeros(count), column)
+            elif (listed := self._listed[name]) is not None:
+                array = as_array(column, role, objects=True)
+                entries_of_rows = [format_label(one) for one in array.tolist()]
+                code_labels(entries_of_rows, listed, f"{owner} holds", rows.describe, what=name)
+            return InputError(
+                f"{owner} holds something else than one number or text in {where}: correct it."
+            )
+        for at, (one, column) in enumerate(zip(self._cells, columns, strict=True)):
+            one.check(column, self._incoming.owner(at), rows.describe)
+        return InputError("Some rows cannot be counted: check the data.")
+
+    def _finish(self, counter: Counter) -> Summary:
+        """Return the counts with the entries of factors in their order."""
+        orders, listed = [], {}
+        for at, (name, factor) in enumerate(counter.factors.items()):
+            order = counter.used(at)
+            if self._listed[name] is not None:
+                order = list(range(len(factor)))
+            elif name != "classes":
+                order.sort(key=factor.items.__getitem__)
+            orders.append(order)
+            listed[name] = tuple(factor.items[k] for k in order)
+        if "weights" in listed:
+            listed["weights"] = tuple(map(int, listed["weights"]))
+        classes, positive = None, None
+        if self._has_classes:
+            orders[0], classes, positive = self._order_classes(counter, orders[0])
+        return Summary.empty(
+            reading=self.measure.name,
             kind=self.kind,
-            cells=cells,
-            classes=None if known is None else tuple(known.tolist()),
-            has_events=has_events,
-            positive=named,
+            cells=self._cells,
+            has_events=self._has_events,
+            positive=positive,
             least_cell=1,
-            follows_rows=self._follows(has_labels=has_classes and not has_events),
-            **{name: values for name, (values, _) in factors.items()},
-        )
-        counted = empty.with_rows(np.column_stack([table, *(one for _, one in factors.values())]))
-        return counted.hide(self.least_cell)
+            follows_rows=self._follows(has_labels=self._has_classes and not self._has_events),
+            **{**listed, "classes": classes},
+        ).with_counts(counter.take(orders))
+
+    def _order_classes(
+        self, counter: Counter, used: list[int]
+    ) -> tuple[list[int], tuple[float, ...], str | None]:
+        """Return the order of the classes, their numbers, and the name of the positive one."""
+        if self.classes is not None:
+            named = format_label(self.classes[1]) if len(self.classes) == 2 else None
+            return used, tuple(map(float, used)), named
+        if self._has_events:
+            self._name_positive(counter, used, np.arange(2.0), None)
+            return used, (0.0, 1.0), None
+        items = counter.factors["classes"].items
+        if self.positive is not None:
+            both = order_classes(self.positive, np.array([*items, None], dtype=object)[:-1])
+            numbers = np.array([float(both.index(items[k])) for k in used])
+            higher: str | None = format_label(both[1])
+        else:
+            labels = self._as_labels(counter, used)
+            numbers = check_data(np.zeros(len(used)), labels)[:, -1]
+            higher = None if self.labels is None else name_higher(labels)
+        named = self._name_positive(counter, used, numbers, higher)
+        order = np.argsort(numbers)
+        return [used[k] for k in order], tuple(numbers[order].tolist()), named
+
+    def _as_labels(self, counter: Counter, used: Sequence[int]) -> Any:
+        """Return classes as labels that were given."""
+        factor = counter.factors["classes"]
+        items = [factor.items[k] for k in used]
+        if factor.order is not None:
+            return Ordered(np.array([factor.order.index(one) for one in items]), factor.order)
+        return np.array([*items, None], dtype=object)[:-1]
+
+    def _name_positive(
+        self, counter: Counter, used: Sequence[int], numbers: FloatArray, higher: str | None
+    ) -> str | None:
+        """Check that the classes can be read; return what answers call the positive one."""
+        model = self.measure
+        kernel = model.column_model if isinstance(model, OrderQuestion) else model
+        table, at = self._sample(counter, used, numbers)
+        labels = None
+        if self.labels is not None and self.positive is None and not self._has_events:
+            labels = self._as_labels(counter, used)
+            labels = labels.take(at) if isinstance(labels, Ordered) else labels[at]
+        kernel.check(table, labels)
+        return name_positive(kernel, table, higher, has_labels=self.labels is not None)
+
+    def _sample(
+        self, counter: Counter, used: Sequence[int], numbers: FloatArray
+    ) -> tuple[FloatArray, IntArray]:
+        """Return some rows of every class, with its number, and which of the classes they have."""
+        parts = [counter.sample(number) for number in used]
+        at = np.repeat(np.arange(len(used)), [len(one) for one in parts])
+        return np.column_stack([np.concatenate(parts), numbers[at]]), at
+
+    def _check_classes(self, counter: Counter) -> None:
+        """Raise `InputError` for classes that have come and cannot be read."""
+        if self.classes is None and not self._has_events:
+            self._order_classes(counter, counter.used(0))
+
+    def _check_cells(self, count: int) -> None:
+        """Raise `InputError` unless there are cells for every column, or none."""
+        if count > _MOST_COLUMNS:
+            raise InputError(
+                f"The data has {count} columns beside labels, but a summary counts one or two "
+                "together: choose them."
+            )
+        cells = self._list_cells(count)
+        if cells is None:
+            follows = True
+        elif len(cells) != count or not all(isinstance(one, Cells) for one in cells):
+            raise InputError(
+                f"The data has {format_count(count, 'column')} beside labels, but {{argument}} is "
+                f"{self.cells!r}: give cells such as pg.cells.Even(0, 1), for all columns or one "
+                "for each.",
+                "cells",
+            )
+        else:
+            follows = any(isinstance(one, Quantiles) for one in cells)
+        if follows and self.least_cell > 1:
+            raise InputError(
+                "Cells that follow from the values tell about them: give {argument} that do not, "
+                "such as pg.cells.Even(0, 1).",
+                "cells",
+            )
+        if follows and self._incoming.is_once:
+            raise InputError(
+                f"{self._incoming.title} can be read only once, and cells follow from its values: "
+                "give {argument} that do not, such as pg.cells.Even(0, 1).",
+                "cells",
+            )
+
+    def _list_cells(self, count: int) -> tuple[Cells, ...] | None:
+        if self.cells is None:
+            return None
+        is_list = isinstance(self.cells, list | tuple)
+        return tuple(self.cells) if is_list else (self.cells,) * count
+
+    def _lay_cells(self, tally: Tally, count: int) -> tuple[Cells, ...]:
+        """Return the cells of every column, if need be those that follow from a first pass."""
+        cells, self._rows_seen = self._list_cells(count), None
+        if cells is None or any(isinstance(one, Quantiles) for one in cells):
+            extents = tally.find_extents(count)
+            self._rows_seen = extents[0].rows
+            if cells is None:
+                ranges = [_pad(one.low, one.high) for one in extents]
+                cells = default_cells(ranges, [one.is_whole for one in extents], is_own=True)
+            values = (one.values for one in extents)
+            cells = tuple(one.fit(some) for one, some in zip(cells, values, strict=True))
+        if math.prod(one.lay().bins for one in cells) > MOST_CELLS:
+            raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
+        return cells
 
     def _follows(self, *, has_labels: bool) -> bool:
         """Return whether cells, classes, groups or strata follow from the rows."""
@@ -187,111 +447,39 @@ class _SummarizeRequest(SummarizeArguments):
             one is None or isinstance(one, Quantiles) for one in cells
         )
 
-    def _find_factors(
-        self, rows: Mapping[str, Any], count: int
-    ) -> dict[str, tuple[tuple[Any, ...], FloatArray]]:
-        """Return all groups, strata and weights, and the number of each row's."""
-        found: dict[str, tuple[tuple[Any, ...], FloatArray]] = {}
-        for name, key in (("by", "groups"), ("within", "strata")):
-            values = getattr(self, key)
-            if name in rows:
-                found[key] = self._number_rows(rows[name], name, key, values, count)
-            elif values is not None:
-                raise InputError(f"The {key} are those of rows: give {{argument}}, too.", name)
-        weights = check_weights(rows.get("weights"), count)
-        if weights is not None:
-            if not (np.isin(weights, np.arange(1, MOST_WEIGHT + 1))).all():
-                raise InputError(
-                    f"A summary counts rows 1 to {MOST_WEIGHT} times: give {{argument}} that are "
-                    "such whole numbers.",
-                    "weights",
-                )
-            listed = ALL_WEIGHTS if self.least_cell > 1 else np.unique(weights)
-            found["weights"] = (tuple(map(int, listed)), weights)
-        return found
 
-    def _number_rows(
-        self, column: Any, name: str, key: str, values: Sequence[Any] | None, count: int
-    ) -> tuple[tuple[str, ...], FloatArray]:
-        """Return the names of all groups or strata, and the number of each row's."""
-        array = as_array(column, name, objects=True)
-        if array.shape != (count,):
-            raise InputError(
-                f"The shape of {name} is {array.shape} but there are {format_count(count, 'row')}: "
-                "give one entry per row."
-            )
-        entries = [format_label(one) for one in array.tolist()]
-        if not all(one.isprintable() for one in entries):
-            raise InputError(f"{name} holds text that cannot be printed in a line: rename it.")
-        if values is None and self.least_cell > 1:
-            raise InputError(
-                f"The {key} of the rows tell about them: give {{argument}}, all that there may be.",
-                key,
-            )
-        if values is None:
-            found, numbers = np.unique(entries, return_inverse=True)
-            return tuple(found.tolist()), numbers.astype(np.float64)
-        listed = tuple(map(format_label, check_classes(values, key)))
-        return listed, code_labels(entries, listed, f"{name} holds", what=key)
-
-    def _find_classes(self, labels: FloatArray, has_events: bool) -> FloatArray:
-        """Return the classes as numbers, from the lowest to the highest."""
-        if has_events:
-            return np.arange(2.0)
-        if self.classes is not None:
-            return np.arange(float(len(check_classes(self.classes))))
-        if self.least_cell > 1:
-            raise InputError(
-                "Classes that follow from the labels tell about them: give {argument}, all that "
-                "there may be.",
-                "classes",
-            )
-        found = np.unique(labels)
-        if len(found) > _MOST_CLASSES:
-            raise InputError(
-                f"The labels hold {len(found):,} different values, but a summary counts at most "
-                f"{_MOST_CLASSES} classes: give them as a column, which has cells."
-            )
-        return found
-
-    def _lay_cells(self, columns: FloatArray) -> tuple[Cells, ...]:
-        """Return the cells of every column, in which all values are."""
-        count = column_count(columns)
-        if count > _MOST_COLUMNS:
-            raise InputError(
-                f"The data has {count} columns beside labels, but a summary counts one or two "
-                "together: choose them."
-            )
-        if self.cells is None:
-            ranges = [_pad(one) for one in columns.T]
-            are_whole = [bool((one == np.rint(one)).all()) for one in columns.T]
-            cells = default_cells(ranges, are_whole, is_own=True)
-        else:
-            is_list = isinstance(self.cells, list | tuple)
-            cells = tuple(self.cells) if is_list else (self.cells,) * count
-        if len(cells) != count or not all(isinstance(one, Cells) for one in cells):
-            raise InputError(
-                f"The data has {format_count(count, 'column')} beside labels, but {{argument}} is "
-                f"{self.cells!r}: give cells such as pg.cells.Even(0, 1), for all columns or one "
-                "for each.",
-                "cells",
-            )
-        follows = self.cells is None or any(isinstance(one, Quantiles) for one in cells)
-        if follows and self.least_cell > 1:
-            raise InputError(
-                "Cells that follow from the values tell about them: give {argument} that do not, "
-                "such as pg.cells.Even(0, 1).",
-                "cells",
-            )
-        fitted = tuple(one.fit(column) for one, column in zip(cells, columns.T, strict=True))
-        for at, (one, column) in enumerate(zip(fitted, columns.T, strict=True)):
-            one.check(column, at)
-        if math.prod(one.lay().bins for one in fitted) > MOST_CELLS:
-            raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
-        return fitted
-
-
-def _pad(column: FloatArray) -> Ends:
+def _pad(low: float, high: float) -> Ends:
     """Return the range of values; of one value alone, a range about it."""
-    low, high = float(column.min()), float(column.max())
     return (low, high) if low < high else (low, low + max(abs(low), 1.0))
+
+
+def _pass(_: Counter) -> None:
+    """Refuse nothing."""
+
+
+def _check_label(_: str, label: Any, found: Factor) -> bool:
+    if len(found) == _MOST_CLASSES:
+        raise InputError(
+            f"The labels hold more than {_MOST_CLASSES} different values, which is the most that a "
+            "summary counts: give them as a column, which has cells."
+        )
+    return not (isinstance(label, float) and math.isinf(label))
+
+
+def _check_name(role: str, name: Any, _: Factor) -> bool:
+    if not format_label(name).isprintable():
+        raise InputError(f"{role} holds text that cannot be printed in a line: rename it.")
+    return True
+
+
+def _check_weight(_: str, weight: Any, __: Factor) -> bool:
+    return weight in ALL_WEIGHTS
+
+
+_CHECKS = {
+    "classes": _check_label,
+    "groups": _check_name,
+    "strata": _check_name,
+    "weights": _check_weight,
+}
+"""What looks at new entries of factors, and returns whether they may be such."""

@@ -56,18 +56,23 @@ class Columns:
     """How often a row may count."""
 
     def __post_init__(self) -> None:
-        combinations = math.prod(one.bins for one in self.factors)
-        if combinations > MOST_COMBINATIONS:
-            raise InputError(
-                f"Classes, groups, strata and weights have {combinations:,} combinations, but at "
-                f"most {MOST_COMBINATIONS} are counted apart: list fewer, or leave one out."
-            )
+        check_combinations([one.bins for one in self.factors])
 
     @property
     def factors(self) -> tuple[Labels, ...]:
         """The values of the last columns of a row, in their order."""
         every = (self.classes, self.groups, self.strata, self.weights)
         return tuple(one for one in every if one is not None)
+
+
+def check_combinations(sizes: Sequence[int]) -> None:
+    """Raise `InputError` if factors of these sizes have too many combinations."""
+    combinations = math.prod(sizes)
+    if combinations > MOST_COMBINATIONS:
+        raise InputError(
+            f"Classes, groups, strata and weights have {combinations:,} combinations, but at "
+            f"most {MOST_COMBINATIONS} are counted apart: list fewer, or leave one out."
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,136 @@
+"""Counts of rows that come in batches: all that is kept of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels.calling import find_counters
+from pairgossip.summaries.axes import Axis
+from pairgossip.summaries.counting.factors import Factor
+from pairgossip.summaries.counting.placing import Placing, add_rows
+from pairgossip.summaries.tables import check_combinations
+
+_SAMPLE = 12
+"""How many rows show what a kernel makes of them."""
+
+
+class Counter:
+    """Rows by the entries of factors and by cells, which is all that is kept of them.
+
+    Several of them, such as one per thread, are joined by `join`.
+
+    Parameters
+    ----------
+    axes
+        The cells of the columns.
+    tables
+        The columns that are counted together, table by table.
+    factors
+        By name, those of which every combination of entries is counted apart.
+    """
+
+    def __init__(
+        self, axes: Sequence[Axis], tables: Sequence[Sequence[int]], factors: dict[str, Factor]
+    ) -> None:
+        self.factors = factors
+        self.rows = 0
+        self._placings = [Placing(axis) for axis in axes]
+        self._columns = tables
+        self._sizes = [math.prod(axes[at].bins for at in one) for one in tables]
+        leading = tuple(map(len, factors.values()))
+        self.counts = [np.zeros((*leading, size), dtype=np.int64) for size in self._sizes]
+
+    def add(self, columns: Sequence[FloatArray], codes: Sequence[IntArray]) -> bool:
+        """Add rows by their columns and the numbers of their entries; return whether all have both.
+
+        If some have not, none is added.
+        """
+        count = len(columns[0])
+        loops = find_counters(self.rows + count)
+        if any(one.min(initial=0) < 0 for one in codes):
+            return False
+        cells = [
+            placing.find_cells(column, loops)
+            for placing, column in zip(self._placings, columns, strict=True)
+        ]
+        if any(one is None for one in cells):
+            return False
+        self._grow()
+        leading = tuple(map(len, self.factors.values()))
+        code = self._combine(codes, leading, count)
+        for at, counts in zip(self._columns, self.counts, strict=True):
+            shape = tuple(self._placings[k].axis.bins for k in at)
+            place = self._combine([cells[k] for k in at], shape, count)  # type: ignore[misc]
+            add_rows(place, code, counts.reshape(-1, counts.shape[-1]), loops)
+        self.rows += count
+        return True
+
+    def _combine(self, places: Sequence[IntArray], shape: tuple[int, ...], count: int) -> IntArray:
+        if not places:
+            return np.zeros(count, dtype=np.uint8)
+        return places[0] if len(places) == 1 else np.ravel_multi_index(tuple(places), shape)
+
+    def _grow(self) -> None:
+        """Make room for entries that are new."""
+        leading = tuple(map(len, self.factors.values()))
+        if leading == self.counts[0].shape[:-1]:
+            return
+        check_combinations(leading)
+        grown = [np.zeros((*leading, size), dtype=np.int64) for size in self._sizes]
+        for counts, before in zip(grown, self.counts, strict=True):
+            counts[tuple(map(slice, before.shape))] = before
+        self.counts = grown
+
+    def take(self, orders: Sequence[Sequence[int]]) -> IntArray:
+        """Return the counts of all tables, flat, with the entries of factors in these orders."""
+        parts = []
+        for counts in self.counts:
+            for axis, order in enumerate(orders):
+                counts = counts.take(order, axis)
+            parts.append(counts.ravel())
+        return np.concatenate(parts)
+
+    def sample(self, number: int = 0) -> FloatArray:
+        """Return a few rows with the entry of this number, as if in the middle of their cells.
+
+        The number is that of the first factor, if there is any.
+        """
+        found = np.empty((_SAMPLE, len(self._placings)))
+        for at, counts in zip(self._columns, self.counts, strict=True):
+            some = counts[number] if counts.ndim > 1 else counts
+            occupied = np.flatnonzero(some.reshape(-1, some.shape[-1]).sum(axis=0))
+            chosen = occupied[np.linspace(0, len(occupied) - 1, _SAMPLE).astype(np.intp)]
+            shape = tuple(self._placings[k].axis.bins for k in at)
+            for k, cells in zip(at, np.unravel_index(chosen, shape), strict=True):
+                found[:, k] = self._placings[k].axis.middles[cells]
+        return found
+
+    def used(self, at: int) -> list[int]:
+        """Return the entries of a factor that rows have, in the order in which they came."""
+        counts = self.counts[0]
+        others = tuple(axis for axis in range(counts.ndim) if axis != at)
+        return np.flatnonzero(counts.sum(axis=others)).tolist()
+
+
+def join(counters: Sequence[Counter], empty: Callable[[], Counter]) -> Counter:
+    """Return the sum of counters that have numbered entries by themselves."""
+    filled = [one for one in counters if one.rows]
+    if len(filled) < 2:
+        return [*filled, *counters][0]
+    whole = empty()
+    for one in filled:
+        places = []
+        for name, factor in one.factors.items():
+            mine = whole.factors[name]
+            mine.order = mine.order or factor.order
+            places.append([mine.find(item) for item in factor.items])
+        whole._grow()
+        for total, part in zip(whole.counts, one.counts, strict=True):
+            at = np.ix_(*map(np.array, places), np.arange(total.shape[-1]))
+            total[at] += part[tuple(slice(len(each)) for each in places)]
+        whole.rows += one.rows
+    return whole

@@ -1,0 +1,127 @@
+"""The classes, groups, strata and weights of rows, numbered as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import IntArray
+from pairgossip.rows.columns import Coded, Ordered, as_array, as_coded, is_missing
+
+_FEW = 1 << 16
+"""Whole numbers in a range of this many are looked up in a table."""
+
+
+class Factor:
+    """The different entries of a column, numbered in the order in which they come.
+
+    Parameters
+    ----------
+    listed
+        All entries that there may be, in the order of their numbers; None for any.
+    spell
+        What stands for an entry, such as its name: entries that are spelled alike are one.
+    check
+        What looks at an entry that is new, and returns whether it may be one.
+    """
+
+    def __init__(
+        self,
+        listed: Sequence[Any] | None = None,
+        spell: Callable[[Any], Any] | None = None,
+        check: Callable[[Any, Factor], bool] | None = None,
+    ) -> None:
+        self.items: list[Any] = []
+        self.order: list[Any] | None = None
+        """The categories of a column that has an order."""
+        self._numbers: dict[Any, int] = {}
+        self._spell, self._check = spell, check
+        self._known: tuple[NDArray[Any], IntArray] | None = None
+        """Numbers among the entries that were looked up, rising, and what they are numbered as."""
+        self._is_open = True
+        for one in listed or ():
+            self.find(one)
+        self._is_open = listed is None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def find(self, item: Any) -> int:
+        """Return the number of an entry; -1 for what is missing or cannot be one."""
+        if is_missing(item) or (isinstance(item, str) and not item.strip()):
+            return -1
+        key = item if self._spell is None else self._spell(item)
+        if not isinstance(key, Hashable):
+            return -1
+        number = self._numbers.get(key)
+        if number is None:
+            if not self._is_open or (self._check is not None and not self._check(item, self)):
+                return -1
+            number = self._numbers[key] = len(self.items)
+            self.items.append(key)
+        return number
+
+    def code(self, column: Any) -> IntArray:
+        """Return the number of every row's entry."""
+        coded = as_coded(column)
+        if coded is not None:
+            return self._code_categories(coded)
+        array = as_array(column, "labels", objects=True).ravel()
+        if array.dtype.kind == "b":
+            bits = array.view(np.uint8)
+            numbers = [
+                0 if array.all() else self.find(False),
+                self.find(True) if array.any() else 1,
+            ]
+            return bits if numbers == [0, 1] else np.array(numbers)[bits]
+        if array.dtype.kind in "iu" and len(array):
+            low, high = int(array.min()), int(array.max())
+            if high - low < _FEW:
+                return self._code_offsets(array.astype(np.int64) - low, low)
+        if array.dtype.kind in "iuf":
+            return self._code_numbers(array)
+        entries = array.tolist()
+        try:
+            table = {one: self.find(one) for one in dict.fromkeys(entries)}
+        except TypeError:  # a list, or what else cannot be an entry
+            return np.full(len(entries), -1)
+        return np.fromiter(map(table.__getitem__, entries), np.int64, len(entries))
+
+    def _code_categories(self, column: Coded) -> IntArray:
+        if isinstance(column, Ordered):
+            self.order = list(dict.fromkeys([*(self.order or ()), *column.categories]))
+        codes = np.asarray(column.codes)
+        numbers = np.full(len(column.categories) + 1, -1)
+        used = np.bincount(codes.astype(np.intp) + 1, minlength=len(numbers))[1:]
+        for at in np.flatnonzero(used).tolist():
+            numbers[at] = self.find(column.categories[at])
+        return numbers[codes]
+
+    def _code_offsets(self, offsets: IntArray, low: int) -> IntArray:
+        """Number whole numbers in a small range from ``low`` on."""
+        used = np.bincount(offsets)
+        numbers = np.full(len(used), -1)
+        for at in np.flatnonzero(used).tolist():
+            numbers[at] = self.find(low + at)
+        return numbers[offsets]
+
+    def _code_numbers(self, array: NDArray[Any]) -> IntArray:
+        """Number any numbers, those that were seen before by a search among them."""
+        if self._known is None:
+            self._look_up(array)
+        assert self._known is not None
+        known, numbers = self._known
+        at = np.searchsorted(known, array).clip(max=len(known) - 1)
+        is_new = known[at] != array
+        if is_new.any():
+            self._look_up(np.concatenate([known, array[is_new]]))
+            known, numbers = self._known
+            at = np.searchsorted(known, array).clip(max=len(known) - 1)
+        return np.where(known[at] == array, numbers[at], -1)
+
+    def _look_up(self, array: NDArray[Any]) -> None:
+        different = np.unique(array)
+        self._known = different, np.array([self.find(one) for one in different.tolist()])

@@ -1,0 +1,232 @@
+"""One pass over all rows: in batches, in several threads, and with care where rows need it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError, RowsDropped, notify
+from pairgossip.kernels.rows import rows_dropped
+from pairgossip.progress import Advance, LateBar, Show, progress_bar
+from pairgossip.rows.batches import RereadNeeded, count_threads, visit
+from pairgossip.summaries.counting.counter import Counter, join
+from pairgossip.summaries.counting.factors import Factor
+from pairgossip.summaries.counting.incoming import Incoming, Lost, Part, Rows
+
+_State = TypeVar("_State")
+
+_LARGEST_SAMPLE = 1 << 20
+"""Rows of which quantiles are those of all; of more, they are those of evenly spaced ones."""
+ROLES = {"classes": "labels", "groups": "by", "strata": "within", "weights": "weights"}
+"""The arguments that hold the entries of factors."""
+Refuse = Callable[[Rows, dict[str, Any], list[FloatArray]], InputError]
+"""Say why some of these rows, with the entries of their factors, cannot be counted."""
+
+
+class Extent:
+    """Where the numbers of a column are."""
+
+    def __init__(self) -> None:
+        self.low, self.high, self.is_whole, self.rows = np.inf, -np.inf, True, 0
+        self._sample: list[FloatArray] = []
+        self._stride = 1
+
+    def add(self, column: FloatArray) -> None:
+        """Look at the numbers that follow."""
+        self.low, self.high = min(self.low, column.min()), max(self.high, column.max())
+        self.is_whole = self.is_whole and bool((column == np.rint(column)).all())
+        self._sample.append(column[-self.rows % self._stride :: self._stride].copy())
+        self.rows += len(column)
+        while sum(map(len, self._sample)) > _LARGEST_SAMPLE:
+            self._sample = [np.concatenate(self._sample)[::2]]
+            self._stride *= 2
+
+    @property
+    def values(self) -> FloatArray:
+        """All numbers; of many, the extremes and evenly spaced ones."""
+        ends = [] if self._stride == 1 else [[self.low, self.high]]
+        return np.concatenate([*self._sample, *ends])
+
+
+class Tally:
+    """Passes over the rows.
+
+    Parameters
+    ----------
+    incoming
+        The rows.
+    make_factors
+        Return new factors, by name.
+    has_label_column
+        Whether the last column of the data is the label.
+    missing, classes
+        What happens to rows that lack an entry, and the labels that there may be.
+    refuse
+        What says why rows cannot be counted.
+    n_jobs, progress
+        How many threads read and count, and how they tell of it.
+    """
+
+    def __init__(
+        self,
+        incoming: Incoming,
+        make_factors: Callable[[], dict[str, Factor]],
+        refuse: Refuse,
+        *,
+        has_label_column: bool,
+        missing: str,
+        classes: Sequence[Any] | None,
+        n_jobs: int | None,
+        progress: Show,
+    ) -> None:
+        self._incoming, self._make_factors, self._refuse = incoming, make_factors, refuse
+        self._has_label_column, self._missing, self._classes = has_label_column, missing, classes
+        self._threads, self._show = count_threads(n_jobs), progress
+        self._lock = threading.Lock()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._rows = 0
+        self._lost: list[tuple[int, Lost]] = []
+
+    def find_extents(self, columns: int) -> list[Extent]:
+        """Return where the numbers of the columns are."""
+        factors: dict[str, Factor] = {}
+        extents: list[Extent] = []
+
+        def start() -> list[list[Extent]]:
+            factors.clear()
+            factors.update(self._make_factors())
+            return [[Extent() for _ in range(columns)]]
+
+        def look(state: list[Extent], part: Part) -> None:
+            rows = part.read()
+            if rows is None or not self._is_complete(rows, factors):
+                rows = self._read_with_care(part)
+            found, _ = self._split(rows)
+            for extent, column in zip(state, found, strict=False):
+                extent.add(column)
+
+        (extents,) = self._visit(start, look, "finding the range of")
+        self._check_rows(extents[0].rows)
+        return extents
+
+    def count(
+        self, empty: Callable[[dict[str, Factor]], Counter], check: Callable[[Counter], None]
+    ) -> Counter:
+        """Return the rows, counted.
+
+        Parameters
+        ----------
+        empty
+            Return a counter with these factors.
+        check
+            Raise `InputError` for classes that cannot be read; called when new ones have come.
+        """
+
+        def start() -> list[Counter]:
+            return [empty(self._make_factors()) for _ in range(self._threads)]
+
+        def add(counter: Counter, part: Part) -> None:
+            before = len(counter.factors.get("classes", ()))
+            rows = part.read()
+            if rows is None or not self._put(counter, rows):
+                rows = self._read_with_care(part)
+                if rows.columns and not self._put(counter, rows):
+                    columns, entries = self._split(rows)
+                    raise self._refuse(rows, entries, columns)
+            if 1 < len(counter.factors.get("classes", ())) > before:
+                check(counter)
+
+        counters = self._visit(start, add, "counting")
+        counter = join(counters, lambda: empty(self._make_factors()))
+        self._check_rows(counter.rows)
+        return counter
+
+    def _put(self, counter: Counter, rows: Rows) -> bool:
+        columns, entries = self._split(rows)
+        codes = [factor.code(entries[name]) for name, factor in counter.factors.items()]
+        return counter.add(columns, codes)
+
+    def _is_complete(self, rows: Rows, factors: dict[str, Factor]) -> bool:
+        columns, entries = self._split(rows)
+        codes: list[IntArray] = [one.code(entries[name]) for name, one in factors.items()]
+        are_finite = all(np.isfinite(column).all() for column in columns)
+        return are_finite and all(one.min(initial=0) >= 0 for one in codes)
+
+    def _split(self, rows: Rows) -> tuple[list[FloatArray], dict[str, Any]]:
+        """Return the columns that have cells, and the entries of factors by name."""
+        columns = list(rows.columns)
+        entries = {name: rows.roles[role] for name, role in ROLES.items() if role in rows.roles}
+        if self._has_label_column and columns:
+            entries["classes"] = columns.pop()
+        return columns, entries
+
+    def _read_with_care(self, part: Part) -> Rows:
+        rows, lost = part.read_with_care(self._missing, self._classes)
+        if lost.rows:
+            with self._lock:
+                self._lost.append((part.first, lost))
+        return rows
+
+    def _check_rows(self, kept: int) -> None:
+        """Raise `InputError` if there are no rows, and warn of those that were left out."""
+        self._incoming.check_length(self._rows)
+        if not self._rows:
+            raise InputError("data is empty: give at least one observation.")
+        if self._lost:
+            self._lost.sort(key=lambda one: one[0])
+            count = sum(lost.rows for _, lost in self._lost)
+            more = ", and others after them" if len(self._lost) > 1 else ""
+            self.dropped: RowsDropped | None = rows_dropped(
+                count, count + kept, self._lost[0][1].places + more
+            )
+        else:
+            self.dropped = None
+
+    def notify(self) -> None:
+        """Warn of rows that were left out."""
+        if self.dropped is not None:
+            notify(self.dropped)
+
+    def _visit(
+        self,
+        start: Callable[[], list[_State]],
+        work: Callable[[_State, Part], None],
+        doing: str,
+    ) -> list[_State]:
+        """Do work on all rows; begin again where text was taken for numbers."""
+        total, title = self._incoming.total, f"{doing} {self._incoming.title}"
+        show = None if callable(self._show) and doing != "counting" else self._show
+        while True:
+            states = start()
+            self._restart()
+            try:
+                with progress_bar(title, total, show) as advance:
+
+                    def step(state: _State, part: Part, advance: Advance | None = advance) -> None:
+                        work(state, part)
+                        with self._lock:
+                            self._rows += part.size
+                            self._tell(advance, part, title)
+
+                    visit(self._incoming.pieces(), step, states)
+            except RereadNeeded:
+                continue
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"Stopped {doing} {self._incoming.title} after {self._rows:,} rows: there is "
+                    "no summary of a part of them."
+                ) from None
+            return states
+
+    def _tell(self, advance: Advance | None, part: Part, title: str) -> None:
+        if isinstance(advance, LateBar):
+            advance.describe(f"{title}: {self._rows:,} rows")
+            advance(part.steps)
+        elif advance is not None:
+            advance(part.size)
