@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.questions import own_register
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.entries import Entries
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.releases import (
     prepare_release,
@@ -102,7 +103,7 @@ def let_pass(second: Second, rows: int, seed: int, way: str) -> bool:
                 columns={column: drawn[column][chosen]},
                 classes={label: drawn[label][chosen]},
                 ids=_name(rows + NEW)[chosen] if way == "ids" else None,
-                lines=[] if way == "ids" else _write([drawn[one][chosen] for one in read]),
+                lines=[] if way == "ids" else [Entries(drawn[one][chosen]) for one in read],
             )
             places = registers_of(source)
             try:
@@ -116,10 +117,6 @@ def let_pass(second: Second, rows: int, seed: int, way: str) -> bool:
 
 def _name(people: int) -> list[str]:
     return [f"person {one}" for one in range(people)]
-
-
-def _write(columns: Sequence[FloatArray]) -> list[bytes]:
-    return [",".join(f"{one:.6g}" for one in line).encode() for line in zip(*columns, strict=True)]
 
 
 def print_passed(sizes: Sequence[int] = SIZES, draws: int = DRAWS) -> None:

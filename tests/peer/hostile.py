@@ -14,6 +14,7 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
+    MOST_ROWS,
     Accept,
     AnyMessage,
     Growth,
@@ -208,7 +209,7 @@ def _judge_notice(
 ) -> bool:
     told = tuple(Growth(*one) for one in grown)
     said = all(
-        ROWS.get(one.member) == one.first < one.rows <= 1_000_000
+        ROWS.get(one.member) == one.first < one.rows <= MOST_ROWS
         and one == sealed_growth(one.member, one.first, one.rows)
         for one in told
     )

@@ -10,7 +10,7 @@ import pairgossip as pg
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
     _MOST_GENERATIONS,
-    MOST_ROWS,
+    MOST_TRAVELING,
     Changes,
     Growth,
     encode,
@@ -108,7 +108,7 @@ def test_names_that_agree_in_32_bits_are_two_names() -> None:
     from tests.peer.hostile import FAR, HIGH, make_victim
 
     found: dict[str, int] = {}
-    for rows in range(3, MOST_ROWS):
+    for rows in range(3, MOST_TRAVELING):
         name = generation_name(1, (), (Growth(HIGH, 2, rows, b""),))
         first = found.setdefault(name[:16], rows)
         if first != rows:
@@ -161,17 +161,19 @@ def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
     for me, other in ((ME, LOW), (LOW, ME)):
         context = make_context(me, (other, FAR), (VALUES[me, 0],), ROWS, QuickMixing())
         peers[me] = Exchange(context, first_state(context))
-    growth = (sealed_growth(FAR, 1, MOST_ROWS),)
+    growth = (sealed_growth(FAR, 1, MOST_TRAVELING),)
     for counted, gone, grown in (
         (_MOST_GENERATIONS - 1, (), ()),
         (_MOST_GENERATIONS - 1, (HIGH,), ()),
         (_MOST_GENERATIONS - 1, (), growth),
-        (MOST_ROWS - 1, (), growth),
+        (MOST_TRAVELING - 1, (), growth),
     ):
         told = encode(sealed_notice(generation_name(counted, gone, grown), gone, FAR, grown))
         for peer in peers.values():
             peer.receive(FAR, told)
-    assert {generations_before(peer.state.generation) for peer in peers.values()} == {MOST_ROWS - 1}
+    assert {generations_before(peer.state.generation) for peer in peers.values()} == {
+        MOST_TRAVELING - 1
+    }
     _, *sent = peers[ME].evict([FAR])
     for one in sent:
         if isinstance(one, Send) and one.to == LOW:

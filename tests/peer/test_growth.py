@@ -105,7 +105,7 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
 
 def test_a_peer_holds_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [6.0])
-    monkeypatch.setattr(growth, "MOST_ROWS", 3)
+    monkeypatch.setattr(growth, "MOST_TRAVELING", 3)
     request_growth(ann, more(tmp_path, 3.0))
     with pytest.raises(InputError, match="has 1 row and the peer has 3: a peer holds at most 3"):
         request_growth(ann, more(tmp_path, 4.0))

@@ -25,6 +25,7 @@ from pairgossip.peer.identity.invitations import (
     read_invitations,
 )
 from pairgossip.peer.identity.members import Member, Members, check_address
+from pairgossip.peer.protocol.messages import MOST_ROWS
 from pairgossip.peer.spec.spec import parse_spec
 from tests.peer.homes import AUC, GINI
 
@@ -70,8 +71,8 @@ def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
         ({"name": "bob"}, "Member 'bob' is called 'ann' in its certificate: use that name, or ask"),
         ({"id": "0" * 64}, "The certificate of member 'ann' is not that of its id."),
         ({"certificate": "x"}, "Member 'ann': The certificate cannot be read"),
-        ({"rows": 0}, "Member 'ann' has 0 rows: it must have 1 to 1000000."),
-        ({"rows": 10**9}, "Member 'ann' has 1000000000 rows"),
+        ({"rows": 0}, f"Member 'ann' has 0 rows: it must have 1 to {MOST_ROWS}."),
+        ({"rows": 10**13}, "Member 'ann' has 10000000000000 rows"),
         ({"address": "tcp/10.0.0.1:7447"}, "'tcp/10.0.0.1:7447' is not an address"),
     ],
 )

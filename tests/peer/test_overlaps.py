@@ -11,12 +11,13 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping import row_names
+from pairgossip.peer.bookkeeping.entries import Entries
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.releases import (
     check_release,
     find_releases,
 )
+from pairgossip.peer.bookkeeping.row_names import NamedColumn, name_lines
 from pairgossip.peer.bookkeeping.snapshots import Snapshot, refuse_functions
 from tests.peer.snapshots import DIED, OTHERS, RISK, ROWS, count, note, snapshot
 
@@ -213,27 +214,32 @@ def ages(seed: int, size: int = 400) -> FloatArray:
 
 def test_whole_lines_find_rows_that_columns_cannot(data: Path) -> None:
     """Ages of the next export, in another file, with ten rows more or one less."""
-    old, lines = ages(1), [f"{k} {k % 7}".encode() for k in range(1000)]
-    note(Snapshot(data, {"age": old}, lines=lines[:400]))
+    old, lines = ages(1), [f"{k} {k % 7}" for k in range(1000)]
+    note(Snapshot(data, {"age": old}, lines=[Entries.of(lines[:400])]))
     elsewhere = data.with_name("b.csv")
     more = np.append(old, ages(2, 10))
-    assert count(Snapshot(elsewhere, {"age": old[1:]}, lines=lines[1:400])) == [399]
-    assert count(Snapshot(elsewhere, {"age": more}, lines=lines[:410])) == [400]
+    assert count(Snapshot(elsewhere, {"age": old[1:]}, lines=[Entries.of(lines[1:400])])) == [399]
+    assert count(Snapshot(elsewhere, {"age": more}, lines=[Entries.of(lines[:410])])) == [400]
     assert count(Snapshot(elsewhere, {"age": old[1:]})) == []
-    assert count(Snapshot(elsewhere, {"age": ages(3)}, lines=lines[500:900])) == []
+    assert count(Snapshot(elsewhere, {"age": ages(3)}, lines=[Entries.of(lines[500:900])])) == []
 
 
 @pytest.mark.parametrize("kinds", [3, 200, 20_000, 10**7])
 def test_lines_of_other_people_are_not_refused(data: Path, kinds: int) -> None:
     """However often two people have the same line."""
+
+    def name(lines: list[str]) -> NamedColumn:
+        columns = [Entries.of([one[:3] for one in lines]), Entries.of([one[3:] for one in lines])]
+        return name_lines(bytes(32), columns)
+
     rng = np.random.default_rng(kinds)
     refused = 0
     for number in range(30):
         sizes = rng.integers(10, 2000, 2)
-        drawn = [[b"%d" % one for one in rng.integers(0, kinds, size)] for size in sizes]
-        first, second = (row_names.name_lines(bytes(32), lines) for lines in drawn)
+        drawn = [rng.integers(0, kinds, size).astype(str).tolist() for size in sizes]
+        first, second = (name(lines) for lines in drawn)
         refused += bool(first.count_shared(second.kept)) + bool(second.count_shared(first.kept))
-        both = row_names.name_lines(bytes(32), drawn[0] + drawn[1])
+        both = name(drawn[0] + drawn[1])
         if kinds == 10**7 and min(sizes) > 40:
             assert both.count_shared(first.kept) == pytest.approx(sizes[0], abs=8), number
     assert refused <= 1

@@ -106,7 +106,7 @@ def test_a_damaged_register_is_refused_and_left(data: Path, place: int) -> None:
 def test_a_newer_register_is_refused(data: Path) -> None:
     note(snapshot(data))
     path = registers_of(data)[0]
-    body = path.read_bytes()[:-66].replace(b"version\x01", b"version\x02")
+    body = path.read_bytes()[:-66].replace(b"version\x02", b"version\x03")
     path.write_bytes(body + b"\n" + sealed.seal_of(body) + b"\n")
     with pytest.raises(InputError, match="written by a newer version"):
         note(snapshot(data))

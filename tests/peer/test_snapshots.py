@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping import overlaps
+from pairgossip.peer.bookkeeping.entries import Entries
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.registers import Release
 from pairgossip.peer.bookkeeping.releases import check_release, tell_release
@@ -21,6 +22,10 @@ from tests.peer.snapshots import note, prepare
 
 ROWS = 140
 IDS = [f"P{k}" for k in range(ROWS)]
+
+
+def read_texts(texts: Mapping[str, list[str]]) -> Callable[[str], Entries | None]:
+    return lambda name: Entries.of(texts[name]) if name in texts else None
 
 
 def difference_by_force(old: IntArray, of_old: IntArray, of_new: IntArray, new: int) -> int:
@@ -93,7 +98,7 @@ def release(
         {name: drawn[name] for name in classes},
         IDS[: len(drawn[column])],
         least_cell=least,
-        read=texts.get,
+        read=read_texts(texts),
     )
 
 
@@ -195,11 +200,11 @@ def test_gaps_of_a_released_column_do_not_hide_its_intervals(data: Path) -> None
     note(release(data, drawn, "age", "died"))
     texts = {name: [f"{one:g}" for one in values] for name, values in drawn.items()}
     texts["age"][:3] = ["", "NA", "unknown"]
-    given = replace(release(other, drawn, "crp", "died", "old"), read=texts.get)
+    given = replace(release(other, drawn, "crp", "died", "old"), read=read_texts(texts))
     with pytest.raises(InputError, match=r"^Column 'age' .* it and 'old' tell each other"):
         check_release(registers_of(other), given)
     texts["age"][5:] = [""] * (ROWS - 5)  # of few rows nothing can be said
-    given = replace(release(other, drawn, "crp", "died", "clinic"), read=texts.get)
+    given = replace(release(other, drawn, "crp", "died", "clinic"), read=read_texts(texts))
     assert check_release(registers_of(other), given) == []
 
 

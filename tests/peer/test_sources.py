@@ -74,10 +74,18 @@ def write_parquet(path: Path, rows: np.ndarray) -> Path:
     return path
 
 
+def write_query(path: Path, rows: np.ndarray) -> Path:
+    pytest.importorskip("duckdb", reason="needs duckdb")
+    data = write_csv(path.with_suffix(".kept.csv"), rows)
+    path.write_text(f"SELECT score, died FROM read_csv('{data}')")
+    return path
+
+
 WRITERS: dict[str, Callable[[Path, np.ndarray], Path]] = {
     "rows.csv": write_csv,
     "rows.csv.gz": write_gzip,
     "rows.parquet": write_parquet,
+    "rows.sql": write_query,
 }
 
 

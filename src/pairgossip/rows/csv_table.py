@@ -130,6 +130,14 @@ class Table:
             raise _not_numbers(self.file, cells)
         return [self._floats(name) for name in names]
 
+    def floats(self, name: str) -> FloatArray | None:
+        """Return a column without anything but numbers and missing entries, which are NaN."""
+        return self._numbers(name)
+
+    def names(self, name: str) -> Names:
+        """Return a column as text: the number of every row's entry in a book."""
+        return self._names(name)
+
     def entries(self, name: str, *, as_text: bool) -> NDArray[Any] | Ordered:
         """Return numbers with NaN if all entries are that are not missing, else text with None.
 

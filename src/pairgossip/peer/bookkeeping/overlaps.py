@@ -18,15 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.entries import hash_names, normalize_id
 from pairgossip.peer.bookkeeping.registers import OUTCOMES, Neighbor, Reason, Register, Release
-from pairgossip.peer.bookkeeping.row_names import (
-    NamedColumn,
-    Names,
-    hash_names,
-    name_column,
-    name_lines,
-    normalize_id,
-)
+from pairgossip.peer.bookkeeping.row_names import NamedColumn, Names, name_column, name_lines
 from pairgossip.peer.bookkeeping.snapshots import (
     Combined,
     Snapshot,

@@ -91,7 +91,7 @@ class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The contents of a register."""
 
     format: str = "pairgossip-releases"
-    version: int = 1
+    version: int = 2
     secret: bytes
     """The key under which rows have their names."""
     releases: tuple[Release, ...] = ()
@@ -107,7 +107,9 @@ _FILES = SealedFiles(
     what="the register of releases",
     elsewhere=f"give --register, or {REGISTER_VARIABLE} for a user's own, with",
     format="pairgossip-releases",
-    version=1,
+    version=2,
+    outdated="{} is a register of releases of a version before this one was released, which named "
+    "rows otherwise: what it notes is not found again. Move it away if you know what it notes.",
     largest=1 << 30,
     foreign="{} is not a register of releases, or what is left of one, and is left as it is: put "
     "the latest copy of the register in its place, as another one does not know what was told.",

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.entries import hash_names
 from pairgossip.peer.bookkeeping.overlaps import Overlap, name_rows
 from pairgossip.peer.bookkeeping.places import make_folders
 from pairgossip.peer.bookkeeping.registers import (
@@ -31,7 +32,6 @@ from pairgossip.peer.bookkeeping.registers import (
     hold_registers,
     store_release,
 )
-from pairgossip.peer.bookkeeping.row_names import hash_names
 from pairgossip.peer.bookkeeping.snapshots import Snapshot
 from pairgossip.text import join_names
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -23,10 +22,15 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import as_kernel
 from pairgossip.kernels.exact import statistic
 from pairgossip.order_statistics.distribution import Distribution
-from pairgossip.tables import parse_number
+from pairgossip.peer.bookkeeping.entries import (
+    Entries,
+    Words,
+    name_digits,
+    name_rows,
+    split_digits,
+)
 
-Names = NDArray[np.uint64]
-_DIGITS = 10**6
+Names = Words
 _HEAP = 0.2
 """Times the root of the rows: a value that more of them have, and at least five, is left out, as it
 says little of a row."""
@@ -97,44 +101,39 @@ class NamedColumn:
 
 def name_column(secret: bytes, values: FloatArray) -> NamedColumn:
     """Name the values of a column."""
-    codes, counts = np.unique(_significant_digits(values), return_counts=True)
+    counts = np.bincount(split_digits(values)[0])
+    codes = np.flatnonzero(counts)
+    counts = counts[codes]
     whole = ""
     if len(codes) >= _VARIED:
-        content = np.stack([codes, counts]).astype("<i8").tobytes()
-        whole = hashlib.blake2b(content, key=secret, digest_size=16).hexdigest()
+        keyed = hashlib.blake2b(codes.astype("<i8").data, key=secret, digest_size=16)
+        keyed.update(counts.astype("<i8").data)
+        whole = keyed.hexdigest()
     is_heap = (counts > max(4.0, _HEAP * math.sqrt(len(values)))) | (codes == 0)
     codes, counts = codes[~is_heap], counts[~is_heap]
     rows, chance = int(counts.sum()), _chance_of_equal(codes, counts)
     if rows == 0 or rows * chance > _CROWD:
         return NamedColumn(ColumnNames(whole=whole), counts[:0], len(values))
-    names = hash_names(secret, (code.to_bytes(4, "little") for code in codes.tolist()))
+    names = name_digits(secret, codes)
     order = np.argsort(names)
     kept = ColumnNames(rows, chance, names[order].astype("<u8").tobytes(), whole)
     return NamedColumn(kept, counts[order], len(values))
 
 
-def name_lines(secret: bytes, lines: Sequence[bytes]) -> NamedColumn:
+def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
     """Name whole lines of a file, by which rows are found again if columns cannot tell them apart.
 
     How probable it is that lines of two people are equal is bounded by the pairs of equal lines,
     and three more: with none among all pairs, the bound holds with 95 %.
     """
-    names, counts = np.unique(hash_names(secret, lines), return_counts=True)
-    pairs = len(lines) * (len(lines) - 1) / 2
-    chance = min(1.0, (_equal_pairs(counts) + 3.0) / max(pairs, 1.0))
-    if len(lines) * chance > _CROWD:
-        return NamedColumn(ColumnNames(), counts[:0], len(lines))
-    kept = ColumnNames(len(lines), chance, names.astype("<u8").tobytes())
-    return NamedColumn(kept, counts, len(lines))
-
-
-def _significant_digits(values: FloatArray) -> NDArray[np.int64]:
-    """Return six significant digits of each value as a whole number; 0 for 0."""
-    size = np.where(np.isfinite(values), np.abs(values), 0.0)
-    size = np.where(size < 1e-290, 0.0, np.minimum(size, 1e290))
-    power = np.floor(np.log10(np.where(size == 0.0, 1.0, size)))
-    digits = np.rint(size / 10.0**power * (_DIGITS // 10)).astype(np.int64)
-    return np.where(digits == _DIGITS, _DIGITS // 10, digits)
+    if not columns:
+        return NamedColumn(ColumnNames(), np.empty(0, dtype=np.intp), 0)
+    names, counts = np.unique(name_rows(secret, columns), return_counts=True)
+    size = int(counts.sum())
+    chance = min(1.0, (_equal_pairs(counts) + 3.0) / max(size * (size - 1) / 2, 1.0))
+    if size * chance > _CROWD:
+        return NamedColumn(ColumnNames(), counts[:0], size)
+    return NamedColumn(ColumnNames(size, chance, names.astype("<u8").tobytes()), counts, size)
 
 
 def _chance_of_equal(codes: NDArray[np.int64], counts: NDArray[np.intp]) -> float:
@@ -155,29 +154,6 @@ def _chance_of_equal(codes: NDArray[np.int64], counts: NDArray[np.intp]) -> floa
 def _equal_pairs(counts: NDArray[np.intp] | FloatArray) -> float:
     numbers = counts.astype(np.float64)
     return float(numbers @ (numbers - 1.0)) / 2
-
-
-def normalize(entry: str) -> bytes:
-    """Write an entry as other programs would: numbers to six digits, whatever their form."""
-    number = parse_number(entry)
-    return (entry.strip() if number is None else f"{number:.6g}").encode()
-
-
-def normalize_id(entry: str) -> bytes:
-    """Write an id as other programs would: they give whole numbers a decimal point."""
-    return re.sub(r"^(\d+)\.0+$", r"\1", entry.strip()).encode()
-
-
-def hash_names(secret: bytes, contents: Iterable[bytes]) -> Names:
-    """Return a name of 64 bits for each content; without the secret it tells nothing of it."""
-    keyed = hashlib.blake2b(key=secret, digest_size=8)
-
-    def digest(content: bytes) -> bytes:
-        one = keyed.copy()
-        one.update(content)
-        return one.digest()
-
-    return np.frombuffer(b"".join(map(digest, contents)), "<u8").astype(np.uint64)
 
 
 def rank_correlation(one: FloatArray, other: FloatArray) -> float:

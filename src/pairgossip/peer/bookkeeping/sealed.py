@@ -42,6 +42,8 @@ class SealedFiles(Generic[_Book]):
     """What to do where it cannot stay, with a path to follow, such as give --ledger with."""
     format: str
     version: int
+    outdated: str = ""
+    """The refusal of a file of an earlier version; {} stands for the path. Empty if it is read."""
     largest: int
     """Bytes of a file; a longer one is refused as foreign."""
     foreign: str
@@ -96,6 +98,8 @@ class SealedFiles(Generic[_Book]):
                     f"{self.what[0].upper()}{self.what[1:]} {path} was written by a newer version "
                     "of pairgossip: update this one."
                 )
+            if head.version < self.version and self.outdated:
+                raise InputError(self.outdated.format(path))
             if seal != seal_of(body):
                 raise InputError(self.damaged.format(path))
             book: _Book = self.decode(body, type=self.kind)

@@ -13,8 +13,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.row_names import normalize, rank_correlation
-from pairgossip.tables import STANDARD_INPUT, Table, parse_number, read_columns
+from pairgossip.peer.bookkeeping.entries import Entries
+from pairgossip.peer.bookkeeping.row_names import rank_correlation
+from pairgossip.tables import STANDARD_INPUT, Table, read_columns
 
 if TYPE_CHECKING:
     from pairgossip.peer.bookkeeping.overlaps import NamedRows
@@ -50,12 +51,12 @@ class Snapshot:
     """Of people, if the operator names a column of them."""
     same: Sequence[Sequence[str]] = ()
     """Columns that are functions of one another and count as one."""
-    lines: Sequence[bytes] = ()
-    """Whole lines of the file, where there are no ids."""
+    lines: Sequence[Entries] = ()
+    """All columns of the file, where there are no ids."""
     least_cell: int = 3
     """Least number of rows that is counted."""
-    read: Callable[[str], Sequence[str] | None] = lambda _: None
-    """Gives any column of the file as text; None if there is no such column."""
+    read: Callable[[str], Entries | None] = lambda _: None
+    """Gives any column of the file; None if there is no such column."""
     named: dict[bytes, NamedRows] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -79,9 +80,9 @@ class Snapshot:
             column = self._code(name)
             if column is None or len(column.entries) > _MOST_COMBINATIONS:
                 return None
-            pairs, of_rows = np.unique(
-                of_rows * len(column.entries) + column.of_rows, return_inverse=True
-            )
+            both = of_rows * len(column.entries) + column.of_rows
+            used = np.bincount(both) > 0
+            pairs, of_rows = np.flatnonzero(used), (np.cumsum(used) - 1)[both]
             if len(pairs) > _MOST_COMBINATIONS:
                 return None
             entries = [
@@ -94,22 +95,16 @@ class Snapshot:
         """Return rows by the entries of a column, as the file has them if it can be read."""
         column = self.read(name)
         if column is None and name in self.classes:
-            column = [f"{code:g}" for code in self.classes[name].tolist()]
+            column = Entries(self.classes[name])
         if column is None:
             return None
-        written: dict[str, int] = {}
-        codes = np.array([written.setdefault(one, len(written)) for one in column], dtype=np.intp)
-        entries, places = np.unique([normalize(one) for one in written], return_inverse=True)
-        of_rows = places[codes]
-        return Combined(entries.tolist(), of_rows, np.bincount(of_rows, minlength=len(entries)))
+        entries, of_rows = column.code()
+        return Combined(entries, of_rows, np.bincount(of_rows, minlength=len(entries)))
 
     def read_numbers(self, name: str) -> FloatArray | None:
         """Return a column of the file, NaN where it holds no number; None if it is not there."""
         column = self.read(name)
-        if column is None:
-            return None
-        numbers = (parse_number(one) for one in column)
-        return np.array([np.nan if one is None else one for one in numbers], dtype=np.float64)
+        return None if column is None else column.numbers
 
     def follows(self, name: str, column: FloatArray) -> bool:
         """Return whether classes are intervals of a column, so that their totals are its law's."""
@@ -156,17 +151,19 @@ def read_beside(
         table = table.without(dropped)
     known = replace(known, read=partial(_read_column, table))
     if row_id is None:
-        lines = [b"\0".join(sorted(map(normalize, one))) for one in table.cells]
-        return replace(known, lines=lines)
+        table.load(table.header)
+        return replace(known, lines=[_read_entries(table, name) for name in table.header])
     table.refuse_unknown([row_id])
     return replace(known, ids=table.text(row_id))
 
 
-def _read_column(table: Table, name: str) -> list[str] | None:
-    if name not in table.header:
-        return None
-    place = table.header.index(name)
-    return [row[place] for row in table.cells]
+def _read_column(table: Table, name: str) -> Entries | None:
+    return _read_entries(table, name) if name in table.header else None
+
+
+def _read_entries(table: Table, name: str) -> Entries:
+    numbers = table.floats(name)
+    return Entries(None, *table.names(name)) if numbers is None else Entries(numbers)
 
 
 def are_functions(one: FloatArray, other: FloatArray) -> bool:

@@ -40,6 +40,7 @@ from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.spec.local_part import (
     least_sites,
+    most_rows,
     program_for,
     rounds_sizes,
     rule_for,
@@ -199,6 +200,11 @@ class PeerContext(Context):
     """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
     release: Callable[[], None] | None = None
     """Notes that something of the own rows is told, where tables of counts are released."""
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows a member may have."""
+        return most_rows(self.agreed, len(self.rows))
 
     @property
     def held(self) -> Held:

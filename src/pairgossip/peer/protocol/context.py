@@ -14,6 +14,7 @@ import msgspec
 from pairgossip.peer.protocol.held import Batch, Own
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
+    MOST_ROWS,
     Changes,
     Growth,
     Notice,
@@ -81,6 +82,11 @@ class Context(ABC):
     def own_digest(self) -> bytes:
         """Return the digest of the peer's rows, which nobody else is told."""
         return hashlib.sha256(msgspec.msgpack.encode(self.own)).digest()
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows a member may have."""
+        return MOST_ROWS
 
     @property
     def own_rows(self) -> Rows:

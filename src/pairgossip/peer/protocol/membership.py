@@ -219,7 +219,9 @@ class Membership(ABC, Generic[_S]):
         return []
 
     def _is_genuine_growth(self, growth: Growth) -> bool:
-        return growth in self.state.grown or self.context.is_genuine_growth(growth)
+        if growth in self.state.grown:
+            return True
+        return growth.rows <= self.context.most_rows and self.context.is_genuine_growth(growth)
 
     def _follow(self, notice: Notice) -> list[Any]:
         """Begin the notice's generation, or one that follows both it and mine, or neither."""

@@ -25,8 +25,10 @@ import msgspec
 VERSION = 5
 """Version of the form of frames, messages and records, and of the rules of an exchange, which
 neighbors must have in common. Count it up whenever any of that changes."""
-MOST_ROWS = 1_000_000
+MOST_ROWS = 1 << 40
 """Rows of one member; more are refused."""
+MOST_TRAVELING = 1_000_000
+"""The same where rows travel."""
 MOST_ROUNDS = 1 << 16
 """Rounds of one generation; more are refused."""
 _MOST_GENERATIONS = 1 << 30

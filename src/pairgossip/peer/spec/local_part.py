@@ -10,7 +10,7 @@ import numpy as np
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import adaptive, as_loss, inverse_sqrt
 from pairgossip.peer.protocol.held import Held, Own
-from pairgossip.peer.protocol.messages import FIRST_GENERATION
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, MOST_ROWS, MOST_TRAVELING
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.program import LEAST_SITES, round_size
 from pairgossip.peer.protocol.rules import (
@@ -80,6 +80,17 @@ def least_sites(spec: Spec) -> int:
 def rounds_sizes(spec: Spec) -> bool:
     """Return whether others are told rounded numbers of rows: where rows are counted once."""
     return spec.is_sums and spec.kernel is not None
+
+
+def most_rows(spec: Spec, members: int) -> int:
+    """Return how many rows a member may have; of models, so that all together have their place."""
+    if not spec.is_sums:
+        return MOST_TRAVELING
+    if spec.kernel is not None:
+        return MOST_ROWS
+    from pairgossip.peer.sums.programs import MOST_TOGETHER
+
+    return MOST_TOGETHER // members
 
 
 def tell_size(spec: Spec, rows: int) -> int:

@@ -33,7 +33,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, read_bytes, sync
 from pairgossip.peer.identity.identity import load_identity, write_new
 from pairgossip.peer.protocol.held import Batch, Held, Own
-from pairgossip.peer.protocol.messages import MOST_ROWS, Rows, digest_rows
+from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows, digest_rows
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.spec.spec import Spec
@@ -113,10 +113,10 @@ def request_growth(
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, noted_ledgers(home), approve)
         count = len(before) + len(more)
-        if not spec.is_sums and count > MOST_ROWS:
+        if not spec.is_sums and count > MOST_TRAVELING:
             raise InputError(
                 f"{data_path} has {format_count(len(more), 'row')} and the peer has "
-                f"{len(before)}: a peer holds at most {MOST_ROWS} that travel."
+                f"{len(before)}: a peer holds at most {MOST_TRAVELING} that travel."
             )
         if spec.privacy is not None:
             note_ledger(home, data_path, ledger)

@@ -20,7 +20,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
-from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
+from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count
@@ -94,9 +94,9 @@ def contributed_rows(
                     "none: leave it out."
                 )
     given = read_site_rows(data, spec)
-    if not spec.is_sums and len(given) > MOST_ROWS:
+    if not spec.is_sums and len(given) > MOST_TRAVELING:
         raise InputError(
-            f"{data} has {len(given):,} rows: a peer holds at most {MOST_ROWS:,} that travel."
+            f"{data} has {len(given):,} rows: a peer holds at most {MOST_TRAVELING:,} that travel."
         )
     approve(given)
     if not is_accounted:

@@ -20,7 +20,7 @@ from pairgossip.losses.margins import Margin
 from pairgossip.peer.protocol.program import Ask, Disagreement, Words
 from pairgossip.peer.sums.labels import check_labels, count_grades, label_values
 from pairgossip.peer.sums.plausibility import check_moments, check_scores
-from pairgossip.peer.sums.programs import Generation, SumsProgram, decode, encode
+from pairgossip.peer.sums.programs import Generation, SumsProgram, choose_bits, decode, encode
 from pairgossip.peer.sums.results import rounded_or_none
 from pairgossip.solvers.bins import LARGEST_BINS
 from pairgossip.solvers.scores import SPARING_ORDER, Agreement
@@ -93,6 +93,7 @@ class LearningProgram(SumsProgram):
             f"the loss {spec.loss}, over the rows of all members"
         )
         super().__init__(spec, generation, asked)
+        self._bits = choose_bits(generation.rows)
         check_labels(spec, rows[:, -1])
         assert spec.learning is not None
         self._phi, self._grades, self._count = margin_of(spec), count_grades(spec), len(rows)

@@ -28,6 +28,8 @@ _FEWEST_BITS, _MOST_BITS = 32, 52
 """Binary digits of a row's number; where rows leave room for fewer, they are refused."""
 _WORD = 63
 """Binary digits of a sum besides its sign."""
+MOST_TOGETHER = 2 ** (_WORD - _FEWEST_BITS) - 1
+"""Rows of all members of a model."""
 
 
 class Generation(NamedTuple):
@@ -49,7 +51,6 @@ class SumsProgram(ABC):
 
     def __init__(self, spec: Spec, generation: Generation, question: str) -> None:
         self._spec, self._generation, self._asked = spec, generation, question
-        self._bits = choose_bits(generation.rows)
         self._rounds = 0
         self.result: Result | None = None
         """Once it is known; all members state it."""
@@ -175,10 +176,9 @@ def choose_bits(rows: int) -> int:
     """Return how finely numbers are cut, so that the sum over all members' rows has its place."""
     bits = min(_MOST_BITS, _WORD - rows.bit_length())
     if bits < _FEWEST_BITS:
-        most = 2 ** (_WORD - _FEWEST_BITS) - 1
         raise InputError(
-            f"All members together have {rows:,} rows, but sums have room for {most:,}: split the "
-            "rows into several runs."
+            f"All members together have {rows:,} rows, but sums have room for {MOST_TOGETHER:,}: "
+            "split the rows into several runs."
         )
     return bits
 

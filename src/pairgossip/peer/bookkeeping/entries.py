@@ -1,0 +1,173 @@
+"""Entries of a column, as other programs may have written them: numbers to six digits, and text.
+
+An entry becomes a word of 64 bits, and words become names, which tell nothing without the secret.
+Names are AES-256 in place of a hash: the same for the same word, as unpredictable, and made of a
+million words in the time in which a hash makes those of thousands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
+from numpy.typing import NDArray
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.tables import parse_number
+
+Words = NDArray[np.uint64]
+_DIGITS = 10**6
+_EXPONENTS = 400
+"""Added to the power of ten of a number, which is then positive."""
+_LEAST, _MOST = 1e-290, 1e290
+"""Smaller values are 0, and larger ones are cut."""
+_GAP, _INFINITE, _TEXT = (np.uint64(1 << place) for place in (61, 62, 63))
+"""Marks of words that are no finite numbers."""
+_OF_ENTRIES, _OF_LINES, _OF_DIGITS = range(3)
+"""What names are of: equal words of two kinds have different names."""
+_BLOCKS = 1 << 16
+"""Words that are named at once."""
+
+
+class Entries:
+    """A column of a file: numbers with NaN for what is missing, or texts."""
+
+    def __init__(
+        self,
+        numbers: FloatArray | None = None,
+        codes: IntArray | None = None,
+        book: Sequence[str | None] = (),
+    ) -> None:
+        """Keep numbers; or the place of every row's text in a book, None for what is missing."""
+        self._numbers, self._codes = numbers, codes
+        self._book = ["" if text is None else text for text in book]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Entries:
+        """Return the entries of rows that are given as text."""
+        places: dict[str, int] = {}
+        codes = np.array([places.setdefault(one, len(places)) for one in texts], dtype=np.intp)
+        return cls(codes=codes, book=list(places))
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The entries as numbers, NaN where they are none."""
+        if self._numbers is not None:
+            return self._numbers
+        numbers = (parse_number(text) for text in self._book)
+        values = [np.nan if one is None else one for one in numbers]
+        return np.array(values, dtype=np.float64)[self._codes]
+
+    def code(self) -> tuple[list[bytes], IntArray]:
+        """Return the different entries, and which of them each row has."""
+        if self._numbers is not None:
+            values = np.unique(self._numbers)
+            places = np.searchsorted(values, self._numbers)
+            texts = ["" if math.isnan(one) else repr(one) for one in values.tolist()]
+        else:
+            assert self._codes is not None
+            texts, places = self._book, self._codes.astype(np.intp)
+        entries, merged = np.unique([normalize(one) for one in texts], return_inverse=True)
+        of_rows = merged[places]
+        used = np.bincount(of_rows, minlength=len(entries)) > 0
+        return entries[used].tolist(), (np.cumsum(used) - 1)[of_rows]
+
+    def words(self, secret: bytes) -> Words:
+        """Return a word for every row's entry; numbers have the same one whatever their form."""
+        if self._numbers is not None:
+            return _pack(self._numbers)
+        words = _pack(np.array([_number_of(text) for text in self._book], dtype=np.float64))
+        is_text = [place for place, text in enumerate(self._book) if _is_text(text)]
+        hashed = hash_names(secret, (self._book[place].strip().encode() for place in is_text))
+        words[is_text] = hashed | _TEXT
+        return np.asarray(words[self._codes])
+
+
+def _number_of(text: str) -> float:
+    number = parse_number(text)
+    return np.nan if number is None else number
+
+
+def _is_text(text: str) -> bool:
+    return bool(text.strip()) and parse_number(text) is None
+
+
+def normalize(entry: str) -> bytes:
+    """Write an entry as other programs would: numbers to six digits, whatever their form."""
+    number = parse_number(entry)
+    return (entry.strip() if number is None else f"{number:.6g}").encode()
+
+
+def normalize_id(entry: str) -> bytes:
+    """Write an id as other programs would: they give whole numbers a decimal point."""
+    return re.sub(r"^(\d+)\.0+$", r"\1", entry.strip()).encode()
+
+
+def split_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return six significant digits of each value as a whole number, 0 for 0, and its power."""
+    size = np.abs(values)
+    size[~(size >= _LEAST) | np.isinf(values)] = 0.0
+    np.minimum(size, _MOST, out=size)
+    power = np.floor(np.log10(np.maximum(size, _LEAST)))
+    size /= 10.0**power
+    digits = np.rint(size * (_DIGITS // 10)).astype(np.int64)
+    is_next = digits == _DIGITS
+    digits[is_next] = _DIGITS // 10
+    return digits, power.astype(np.int64) + is_next
+
+
+def _pack(values: FloatArray) -> Words:
+    """Return numbers to six digits, with sign and power, each as a word."""
+    digits, power = split_digits(values)
+    signs = np.signbit(values) & (digits > 0)
+    powers = np.where(digits > 0, power + _EXPONENTS, 0)
+    words = (digits | powers << 20 | signs.astype(np.int64) << 30).astype(np.uint64)
+    words[np.isinf(values)] = _INFINITE
+    words[np.isnan(values)] = _GAP
+    return words
+
+
+def hash_names(secret: bytes, contents: Iterable[bytes]) -> Words:
+    """Return a name of 64 bits for each content; without the secret it tells nothing of it."""
+    keyed = hashlib.blake2b(key=secret, digest_size=8)
+
+    def digest(content: bytes) -> bytes:
+        one = keyed.copy()
+        one.update(content)
+        return one.digest()
+
+    return np.frombuffer(b"".join(map(digest, contents)), "<u8").astype(np.uint64)
+
+
+def name_digits(secret: bytes, digits: IntArray) -> Words:
+    """Return a name for the digits of each number."""
+    return _encrypt(secret, digits.astype(np.uint64), _OF_DIGITS)
+
+
+def name_rows(secret: bytes, columns: Sequence[Entries]) -> Words:
+    """Return a name for each row's entries, in whatever order its columns are."""
+    total = _encrypt(secret, columns[0].words(secret), _OF_ENTRIES)
+    for one in columns[1:]:
+        total += _encrypt(secret, one.words(secret), _OF_ENTRIES)
+    # Named once more: else names of lines would tell which names of entries go together.
+    return _encrypt(secret, total, _OF_LINES)
+
+
+def _encrypt(secret: bytes, words: Words, kind: int) -> Words:
+    """Return the first half of each word's encrypted block, whose second half is the kind."""
+    key = hashlib.blake2b(b"names of rows", key=secret, digest_size=32).digest()
+    cipher = Cipher(AES(key), ECB()).encryptor()
+    names = np.empty(len(words), dtype=np.uint64)
+    for start in range(0, len(words), _BLOCKS):
+        part = words[start : start + _BLOCKS]
+        blocks = np.full((len(part), 2), kind, dtype="<u8")
+        blocks[:, 0] = part
+        names[start : start + _BLOCKS] = np.frombuffer(cipher.update(blocks.tobytes()), "<u8")[::2]
+    return names
