@@ -172,7 +172,7 @@ def test_every_kind_of_file_gives_the_same_counts_and_digest(
 ) -> None:
     asked = ("--kernel", "auc", "--column", "risk", "--label", "outcome", "--classes", "well,ill")
     factors = ("--by", "ward", "--weight", "often", *CELLS)
-    files = []
+    files: list[Any] = []
     for name in ("csv", door):
         (folder := tmp_path / f"from-{name}").mkdir(exist_ok=True)
         out = tmp_path / f"{len(files)}.summary"
@@ -181,6 +181,21 @@ def test_every_kind_of_file_gives_the_same_counts_and_digest(
         files.append(pg.load(out))
     assert files[0].summary == files[1].summary
     assert files[0].parts[0].digest == files[1].parts[0].digest
+
+
+def test_rows_of_an_exact_file_are_never_together_in_memory(
+    cli: CommandLine, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("all rows are read at once")
+
+    monkeypatch.setattr("pairgossip.rows.rows.choose_columns", refuse)
+    factors = ("--by", "sex", "--within", "ward", "--weight", "age")
+    data = write("a", age=AGE % 3 + 1)
+    asked = ("summarize", data, *AUC, *CELLS, *factors, "--out", tmp_path / "a.summary")
+    assert cli(*asked).code == 0
+    with pytest.raises(AssertionError, match="all rows are read at once"):
+        cli("summarize", data, *SHARED, "--out", tmp_path / "b.summary")
 
 
 def test_what_an_exact_file_shows_is_said(cli: CommandLine, write: Write, tmp_path: Path) -> None:
@@ -425,7 +440,7 @@ def test_groups_strata_and_weights(cli: CommandLine, write: Write, tmp_path: Pat
         ((*AUC, "--cells", "even(0, 0.2)"), "Even(0, 0.2, 256) leaves out values of"),
         ((*AUC, *CELLS, "--cells", "float"), "The data has 1 column beside labels, but --cells is"),
         (("--kernel", "auc", "--column", "rsk", "--label", "died"), "There is no column 'rsk' in"),
-        ((*AUC, *CELLS, "--classes", "0,2"), "labels hold 1.0 in rows"),
+        ((*AUC, *CELLS, "--classes", "0,2"), "Column 'died' of "),
         (("--kernel", "ginni", "--column", "risk"), "Unknown kernel 'ginni': did you mean 'gini'?"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import format_label
 from pairgossip.peer.bookkeeping.local_secret import keep_secret
@@ -20,6 +21,7 @@ from pairgossip.summaries.row_digest import RowDigest
 if TYPE_CHECKING:
     from pairgossip.arrays import BoolArray, FloatArray
     from pairgossip.cli.peer.init import RowsOptions
+    from pairgossip.summaries.counting.incoming import Incoming
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class CountedRows:
 
     @cached_property
     def columns(self) -> Mapping[str, Any]:
-        """All columns by name, as the file has them."""
+        """All columns by name, as the file has them, in memory."""
         from pairgossip.rows.rows import choose_columns
 
         given = {"data": self.file, **self.factors}
@@ -52,6 +54,11 @@ class CountedRows:
 
         return ~np.logical_or.reduce([find_gaps(one) for one in self.columns.values()])
 
+    @property
+    def digest(self) -> bytes:
+        """The digest by which this machine knows the rows again."""
+        return self._seen[0]
+
     def name_classes(self, declared: Sequence[Any] | None, positive: Any) -> list[str] | None:
         """Return the names of the classes, which parts need in one order; None if numbers say it.
 
@@ -59,26 +66,48 @@ class CountedRows:
         """
         from pairgossip.kernels.rows import order_classes
 
-        if (label := self.factors.get("labels")) is None:
-            return None
+        words = self._seen[1]
         if positive is not None:
-            declared = order_classes(positive, self._take(label))
+            declared = order_classes(positive, words)
         if declared is not None:
             return list(map(format_label, declared))
-        if self._take(label).dtype.kind not in "fiub":
+        if any(isinstance(word, str) for word in words):
             raise InputError(
-                f"Column '{label}' holds text, and other files may hold other classes: give "
-                "{argument}, all that there may be.",
+                f"Column '{self.factors['labels']}' holds text, and other files may hold other "
+                "classes: give {argument}, all that there may be.",
                 "classes",
             )
         return None
 
     @cached_property
-    def digest(self) -> bytes:
-        """The digest by which this machine knows the rows again."""
-        digest = RowDigest(keep_secret())
-        digest.add([self._take(name) for name in self.columns])
-        return digest.finish()
+    def _seen(self) -> tuple[bytes, list[Any]]:
+        """The digest of the rows, and their different labels: from another pass over them."""
+        from pairgossip.rows.batches import RereadNeeded
+        from pairgossip.summaries.counting.incoming import Incoming
+
+        incoming = Incoming({"data": self.file, **self.factors}, self.names, self.words)
+        while True:
+            digest, labels = RowDigest(keep_secret()), dict[Any, None]()
+            try:
+                for batch in self._read(incoming):
+                    digest.add(list(batch.values()))
+                    if (label := self.factors.get("labels")) is not None:
+                        found = np.asarray(batch[label])
+                        is_number = found.dtype.kind in "fiub"
+                        different = np.unique(found) if is_number else found
+                        labels |= dict.fromkeys(different.tolist())
+            except RereadNeeded:  # text was taken for numbers
+                continue
+            return digest.finish(), list(labels)
+
+    def _read(self, incoming: Incoming) -> Iterator[dict[str, Any]]:
+        """Yield the columns of complete rows by name, some rows at a time."""
+        for piece in incoming.pieces():
+            for part in piece():
+                rows, _ = part.read_with_care(DROP, None)
+                if rows.columns:
+                    named = {name: rows.roles[key] for key, name in self.factors.items()}
+                    yield dict(zip(self.names, rows.columns, strict=True)) | named
 
     def _take(self, name: str) -> Any:
         column = as_array(self.columns[name], name, objects=True)

@@ -224,15 +224,11 @@ def summarize_command(
 
 def _summarize(rows: CountedRows, arguments: dict[str, Any]) -> Summary:
     """Count the rows."""
-    import numpy as np
-
     from pairgossip.summaries.summarizing import summarize
 
-    columns = rows.columns
-    data = np.column_stack([columns[name] for name in rows.names])
-    factors = {key: columns[name] for key, name in rows.factors.items()}
+    given = {**arguments, **rows.factors, "columns": rows.names}
     with tell_warnings():
-        return summarize(data, **arguments, **factors)
+        return summarize(rows.file, **given)
 
 
 def _plan_release(
