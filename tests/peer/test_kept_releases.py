@@ -11,6 +11,7 @@ import pytest
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping import overlaps, row_names
+from pairgossip.peer.bookkeeping.entries import Entries
 from pairgossip.peer.bookkeeping.registers import Outcome, hold_registers
 from pairgossip.peer.bookkeeping.row_names import NamedColumn
 from pairgossip.peer.protocol.rounds import Rounds
@@ -195,7 +196,7 @@ def test_rows_are_read_and_named_once(tmp_path: Path, monkeypatch: pytest.Monkey
     calls: list[int] = []
     usual = row_names.name_column
 
-    def noting(secret: bytes, values: FloatArray) -> NamedColumn:
+    def noting(secret: bytes, values: Entries) -> NamedColumn:
         calls.append(len(values))
         return usual(secret, values)
 

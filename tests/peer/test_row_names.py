@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
 from pairgossip.peer.bookkeeping import row_names
-from pairgossip.peer.bookkeeping.entries import split_digits
+from pairgossip.peer.bookkeeping.entries import Entries, split_digits
 from pairgossip.peer.bookkeeping.row_names import name_column, rank_correlation
 
 KEY = bytes(range(32))
@@ -73,7 +73,10 @@ def test_the_chance_of_equal_values(decimals: int) -> None:
 def test_names_need_the_key_and_are_the_same_for_ever() -> None:
     values = np.array([0.5, 1.25, 3.0])
     mine, other = (
-        {f"{name:016x}" for name in np.frombuffer(name_column(key, values).kept.names, "<u8")}
+        {
+            f"{name:016x}"
+            for name in np.frombuffer(name_column(key, Entries(values)).kept.names, "<u8")
+        }
         for key in (KEY, KEY[::-1])
     )
     assert mine == set(NAMES)

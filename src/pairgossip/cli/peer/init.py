@@ -90,7 +90,7 @@ class LedgerOptions:
 def init_command(
     *,
     name: str | None = None,
-    data: Path,
+    data: Annotated[Path, Parameter(name=("--data", "--source"))],
     spec: Path,
     listen: str | None = None,
     yes: Flag = False,
@@ -106,9 +106,11 @@ def init_command(
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
     What will leave this machine is said in words, at a terminal before anything is made. The id,
-    which stands for the peer's key, is printed. The key never leaves the folder; a copy of the rows
-    lies there too, so nobody else should be able to read it. If rows are reported, by a table
-    [privacy], the copy is of randomized reports instead, each drawn once and for all.
+    which stands for the peer's key, is printed. The key never leaves the folder. Where sums are
+    computed, the rows stay where they are: peer.toml names their source, which must not change
+    while the peer has work to do. Where rows travel, the folder has a copy of them, so nobody else
+    should be able to read it; or of randomized reports, each drawn once and for all, if rows are
+    reported by a table [privacy].
 
     For example:
 

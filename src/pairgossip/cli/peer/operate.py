@@ -7,9 +7,10 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from cyclopts import Parameter
 
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
@@ -64,7 +65,7 @@ def run_command(*, home: HomeFolder = None) -> int:
 def add_command(
     home: HomeFolder = None,
     *,
-    data: Path,
+    data: Annotated[Path, Parameter(name=("--data", "--source"))],
     yes: Flag = False,
     register: RegisterOptions = RegisterOptions(),
     privacy: LedgerOptions = LedgerOptions(),

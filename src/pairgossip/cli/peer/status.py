@@ -17,7 +17,7 @@ from pairgossip.cli.console import (
 from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
-from pairgossip.text import format_count
+from pairgossip.text import clean_text, format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
@@ -84,6 +84,7 @@ def status_command(
             "running": is_running,
             "state": state,
             "rows_waiting": waiting,
+            "sources": place.read_settings().sources,
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
         return None
@@ -103,6 +104,7 @@ def status_command(
             for one in status.ended[-_MOST_ENDED_SHOWN:]
         ),
         *_kept(kept, seen.spec.hash),
+        *(("source", clean_text(one, 1000)) for one in place.read_settings().sources),
         *added,
         *_privacy(seen, status),
     ]

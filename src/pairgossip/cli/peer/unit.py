@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -36,14 +37,26 @@ def unit_command(*, home: HomeFolder = None) -> None:
         written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
     written += [one.parent for one in noted_registers(place)]
     written = list(dict.fromkeys(written))
+    sources = [Path(one) for one in place.read_settings().sources]
     template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
-    output().file.write(fill_in(template, _program(), written, *_owner(folder)))
+    output().file.write(fill_in(template, _program(), written, *_owner(folder), sources))
 
 
-def fill_in(template: str, program: Path, written: list[Path], user: str, group: str) -> str:
-    """Return the unit of a peer, given its folder and then others that it writes to."""
+def fill_in(
+    template: str,
+    program: Path,
+    written: list[Path],
+    user: str,
+    group: str,
+    sources: Sequence[Path] = (),
+) -> str:
+    """Return the unit of a peer, given its folder and then others that it writes to.
+
+    It only reads its ``sources``.
+    """
     folder = written[0]
-    is_at_home = any(one.is_relative_to(home) for one in written for home in _HOMES)
+    used = (*written, *sources)
+    is_at_home = any(one.is_relative_to(home) for one in used for home in _HOMES)
     values = {
         "Description": f"pairgossip peer {_quoted(folder.name)}",
         "User": user,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -32,8 +32,8 @@ _GAP, _INFINITE, _TEXT = (np.uint64(1 << place) for place in (61, 62, 63))
 """Marks of words that are no finite numbers."""
 _OF_ENTRIES, _OF_LINES, _OF_DIGITS = range(3)
 """What names are of: equal words of two kinds have different names."""
-_BLOCKS = 1 << 16
-"""Words that are named at once."""
+_BLOCKS = 1 << 14
+"""Rows that are worked on at once."""
 
 
 class Entries:
@@ -48,6 +48,13 @@ class Entries:
         """Keep numbers; or the place of every row's text in a book, None for what is missing."""
         self._numbers, self._codes = numbers, codes
         self._book = ["" if text is None else text for text in book]
+
+    def __len__(self) -> int:
+        return len(self._codes if self._numbers is None else self._numbers)  # type: ignore[arg-type]
+
+    def hold(self, values: FloatArray) -> bool:
+        """Return whether these are the entries, all of them numbers."""
+        return self._numbers is not None and np.array_equal(self._numbers, values)
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Entries:
@@ -64,6 +71,11 @@ class Entries:
         numbers = (parse_number(text) for text in self._book)
         values = [np.nan if one is None else one for one in numbers]
         return np.array(values, dtype=np.float64)[self._codes]
+
+    @cached_property
+    def digits(self) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+        """Six significant digits of every number as a whole number, 0 for 0, and its power."""
+        return split_digits(self.numbers)
 
     def code(self) -> tuple[list[bytes], IntArray]:
         """Return the different entries, and which of them each row has."""
@@ -82,8 +94,9 @@ class Entries:
     def words(self, secret: bytes) -> Words:
         """Return a word for every row's entry; numbers have the same one whatever their form."""
         if self._numbers is not None:
-            return _pack(self._numbers)
-        words = _pack(np.array([_number_of(text) for text in self._book], dtype=np.float64))
+            return _pack(self._numbers, *self.digits)
+        numbers = np.array([_number_of(text) for text in self._book], dtype=np.float64)
+        words = _pack(numbers, *split_digits(numbers))
         is_text = [place for place, text in enumerate(self._book) if _is_text(text)]
         hashed = hash_names(secret, (self._book[place].strip().encode() for place in is_text))
         words[is_text] = hashed | _TEXT
@@ -110,28 +123,36 @@ def normalize_id(entry: str) -> bytes:
     return re.sub(r"^(\d+)\.0+$", r"\1", entry.strip()).encode()
 
 
-def split_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
+def split_digits(values: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
     """Return six significant digits of each value as a whole number, 0 for 0, and its power."""
-    size = np.abs(values)
-    size[~(size >= _LEAST) | np.isinf(values)] = 0.0
-    np.minimum(size, _MOST, out=size)
-    power = np.floor(np.log10(np.maximum(size, _LEAST)))
-    size /= 10.0**power
-    digits = np.rint(size * (_DIGITS // 10)).astype(np.int64)
-    is_next = digits == _DIGITS
-    digits[is_next] = _DIGITS // 10
-    return digits, power.astype(np.int64) + is_next
+    digits, powers = np.empty(len(values), np.int32), np.empty(len(values), np.int16)
+    for part in _blocks(len(values)):
+        size = np.minimum(np.abs(values[part]), _MOST)
+        size = np.where((size >= _LEAST) & np.isfinite(values[part]), size, 0.0)
+        power = np.floor(np.log10(np.where(size == 0.0, 1.0, size)))
+        found = np.rint(size / 10.0**power * (_DIGITS // 10))
+        is_next = found == _DIGITS
+        digits[part] = np.where(is_next, _DIGITS // 10, found)
+        powers[part] = power + is_next
+    return digits, powers
 
 
-def _pack(values: FloatArray) -> Words:
+def _pack(values: FloatArray, digits: NDArray[np.int32], powers: NDArray[np.int16]) -> Words:
     """Return numbers to six digits, with sign and power, each as a word."""
-    digits, power = split_digits(values)
-    signs = np.signbit(values) & (digits > 0)
-    powers = np.where(digits > 0, power + _EXPONENTS, 0)
-    words = (digits | powers << 20 | signs.astype(np.int64) << 30).astype(np.uint64)
-    words[np.isinf(values)] = _INFINITE
-    words[np.isnan(values)] = _GAP
+    words = np.empty(len(values), dtype=np.uint64)
+    for part in _blocks(len(values)):
+        signs = np.signbit(values[part]).astype(np.int64)
+        places = powers[part] + _EXPONENTS | signs << 10
+        packed = np.where(digits[part] > 0, places << 20 | digits[part], 0).astype(np.uint64)
+        packed[np.isinf(values[part])] = _INFINITE
+        packed[np.isnan(values[part])] = _GAP
+        words[part] = packed
     return words
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    """Yield parts of rows that fit into a processor's memory."""
+    return (slice(start, start + _BLOCKS) for start in range(0, size, _BLOCKS))
 
 
 def hash_names(secret: bytes, contents: Iterable[bytes]) -> Words:
@@ -165,9 +186,8 @@ def _encrypt(secret: bytes, words: Words, kind: int) -> Words:
     key = hashlib.blake2b(b"names of rows", key=secret, digest_size=32).digest()
     cipher = Cipher(AES(key), ECB()).encryptor()
     names = np.empty(len(words), dtype=np.uint64)
-    for start in range(0, len(words), _BLOCKS):
-        part = words[start : start + _BLOCKS]
-        blocks = np.full((len(part), 2), kind, dtype="<u8")
-        blocks[:, 0] = part
-        names[start : start + _BLOCKS] = np.frombuffer(cipher.update(blocks.tobytes()), "<u8")[::2]
+    for part in _blocks(len(words)):
+        blocks = np.full((len(words[part]), 2), kind, dtype="<u8")
+        blocks[:, 0] = words[part]
+        names[part] = np.frombuffer(cipher.update(blocks.tobytes()), "<u8")[::2]
     return names

@@ -121,7 +121,7 @@ class NamedRows:
             snapshot,
             secret,
             snapshot.combine(list(snapshot.classes)) or snapshot.combine_all(),
-            {name: name_column(secret, values) for name, values in every.items()},
+            {name: name_column(secret, snapshot.find(name, one)) for name, one in every.items()},
             np.sort(hash_names(secret, ids)),
             name_lines(secret, snapshot.lines),
             source,

@@ -27,7 +27,6 @@ from pairgossip.peer.bookkeeping.entries import (
     Words,
     name_digits,
     name_rows,
-    split_digits,
 )
 
 Names = Words
@@ -65,8 +64,10 @@ class NamedColumn:
     """A column whose rows are to be looked for."""
 
     kept: ColumnNames
+    names: Words
+    """The same names in another order."""
     counts: NDArray[np.intp]
-    """How many rows have each name."""
+    """How many rows have each of them."""
     size: int
     """All rows."""
 
@@ -91,17 +92,17 @@ class NamedColumn:
         most = rows * alike + _DEVIATIONS * math.sqrt(drawn + estimated**2) + 1.0
         if rows <= most:
             return None
-        mine, others = (np.frombuffer(one.names, "<u8") for one in (self.kept, before))
-        places = np.minimum(np.searchsorted(others, mine), len(others) - 1)
-        found = int(self.counts[others[places] == mine].sum())
+        others = np.frombuffer(before.names, "<u8")
+        places = np.minimum(np.searchsorted(others, self.names), len(others) - 1)
+        found = int(self.counts[others[places] == self.names].sum())
         if found <= most:
             return 0
         return max(1, round((found / rows - alike) / (1.0 - alike) * rows))
 
 
-def name_column(secret: bytes, values: FloatArray) -> NamedColumn:
-    """Name the values of a column."""
-    counts = np.bincount(split_digits(values)[0])
+def name_column(secret: bytes, column: Entries) -> NamedColumn:
+    """Name the numbers of a column."""
+    size, counts = len(column), np.bincount(column.digits[0])
     codes = np.flatnonzero(counts)
     counts = counts[codes]
     whole = ""
@@ -109,15 +110,14 @@ def name_column(secret: bytes, values: FloatArray) -> NamedColumn:
         keyed = hashlib.blake2b(codes.astype("<i8").data, key=secret, digest_size=16)
         keyed.update(counts.astype("<i8").data)
         whole = keyed.hexdigest()
-    is_heap = (counts > max(4.0, _HEAP * math.sqrt(len(values)))) | (codes == 0)
+    is_heap = (counts > max(4.0, _HEAP * math.sqrt(size))) | (codes == 0)
     codes, counts = codes[~is_heap], counts[~is_heap]
     rows, chance = int(counts.sum()), _chance_of_equal(codes, counts)
     if rows == 0 or rows * chance > _CROWD:
-        return NamedColumn(ColumnNames(whole=whole), counts[:0], len(values))
+        return _unnamed(size, whole)
     names = name_digits(secret, codes)
-    order = np.argsort(names)
-    kept = ColumnNames(rows, chance, names[order].astype("<u8").tobytes(), whole)
-    return NamedColumn(kept, counts[order], len(values))
+    kept = ColumnNames(rows, chance, np.sort(names).astype("<u8").tobytes(), whole)
+    return NamedColumn(kept, names, counts, size)
 
 
 def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
@@ -126,14 +126,21 @@ def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
     How probable it is that lines of two people are equal is bounded by the pairs of equal lines,
     and three more: with none among all pairs, the bound holds with 95 %.
     """
-    if not columns:
-        return NamedColumn(ColumnNames(), np.empty(0, dtype=np.intp), 0)
+    size = len(columns[0]) if columns else 0
+    if not size:
+        return _unnamed(0)
     names, counts = np.unique(name_rows(secret, columns), return_counts=True)
-    size = int(counts.sum())
     chance = min(1.0, (_equal_pairs(counts) + 3.0) / max(size * (size - 1) / 2, 1.0))
     if size * chance > _CROWD:
-        return NamedColumn(ColumnNames(), counts[:0], size)
-    return NamedColumn(ColumnNames(size, chance, names.astype("<u8").tobytes()), counts, size)
+        return _unnamed(size)
+    kept = ColumnNames(size, chance, names.astype("<u8").tobytes())
+    return NamedColumn(kept, names, counts, size)
+
+
+def _unnamed(size: int, whole: str = "") -> NamedColumn:
+    """Return a column that cannot tell rows apart."""
+    none = np.empty(0, dtype=np.intp)
+    return NamedColumn(ColumnNames(whole=whole), none.astype(np.uint64), none, size)
 
 
 def _chance_of_equal(codes: NDArray[np.int64], counts: NDArray[np.intp]) -> float:

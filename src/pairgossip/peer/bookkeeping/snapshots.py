@@ -91,6 +91,11 @@ class Snapshot:
             ]
         return Combined(entries, of_rows, np.bincount(of_rows, minlength=len(entries)))
 
+    def find(self, name: str, values: FloatArray) -> Entries:
+        """Return a column as entries: those of the file, if they are these numbers."""
+        column = self.read(name)
+        return column if column is not None and column.hold(values) else Entries(values)
+
     def _code(self, name: str) -> Combined | None:
         """Return rows by the entries of a column, as the file has them if it can be read."""
         column = self.read(name)
@@ -152,7 +157,8 @@ def read_beside(
     known = replace(known, read=partial(_read_column, table))
     if row_id is None:
         table.load(table.header)
-        return replace(known, lines=[_read_entries(table, name) for name in table.header])
+        columns = {name: _read_entries(table, name) for name in table.header}
+        return replace(known, lines=list(columns.values()), read=columns.get)
     table.refuse_unknown([row_id])
     return replace(known, ids=table.text(row_id))
 
