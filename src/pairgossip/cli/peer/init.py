@@ -107,8 +107,8 @@ def init_command(
 
     What will leave this machine is said in words, at a terminal before anything is made. The id,
     which stands for the peer's key, is printed. The key never leaves the folder. Where sums are
-    computed, the rows stay where they are: peer.toml names their source, which must not change
-    while the peer has work to do. Where rows travel, the folder has a copy of them, so nobody else
+    computed, the rows are not copied: peer.toml names their source, which must not change while
+    the peer has work to do. Where rows travel, the folder has a copy of them, so nobody else
     should be able to read it; or of randomized reports, each drawn once and for all, if rows are
     reported by a table [privacy].
 
