@@ -6,10 +6,11 @@ from pairgossip.engine.loops import loop
 
 
 @loop
-def find_cells(values, edges, firsts, lasts, low, high, scale, is_even, is_exact, cells):  # type: ignore[no-untyped-def]
+def find_cells(values, edges, firsts, lasts, low, high, scale, mode, is_exact, cells):  # type: ignore[no-untyped-def]
     """Note the cell of every value; return whether all have one.
 
-    Even cells leave one edge to compare with, and no branch that depends on values.
+    Even cells leave one edge in a slot to compare with, or none, and no branch that depends on
+    values, which a processor would guess wrong.
     """
     for row in range(len(values)):
         value = values[row]
@@ -17,9 +18,9 @@ def find_cells(values, edges, firsts, lasts, low, high, scale, is_even, is_exact
             return False
         slot = int((value - low) * scale)
         first = firsts[slot]
-        if is_even:
+        if mode == 1:
             first += edges[first + 1] <= value
-        else:
+        elif mode == 2:
             last = lasts[slot]
             while first < last:
                 middle = (first + last + 1) >> 1

@@ -16,7 +16,7 @@ from pairgossip.rows.batches import Piece
 from pairgossip.rows.columns import Coded, Ordered, join_columns
 
 _EXTRA = "pairgossip[tables]"
-_BATCH = 1 << 16
+_BATCH = 1 << 17
 """Rows that are read at once; smaller batches of others are put together."""
 _PIECE = 1 << 20
 """The least number of rows of a piece of a file."""

@@ -26,6 +26,8 @@ from pairgossip.summaries.samples import RankTable, SampleCells
 
 _MOST_POINTS = 16
 """Places in a cell: of more rows, several share one."""
+_MOST_PLACED = 1 << 17
+"""Places in all cells together, but for one in each: in cells so fine they make no difference."""
 _PLACES = 6
 """Decimal places of estimated numbers of rows: machines differ in later ones."""
 _TURNS = ((0.6180339887498949,), (0.7548776662466927, 0.5698402909980532))
@@ -96,7 +98,7 @@ def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
     counts = np.diff(below, prepend=0.0).reshape(cells.shape)
     where = np.nonzero(counts)
     held = counts[where].astype(np.intp)
-    points = np.minimum(held, _MOST_POINTS)
+    points = np.minimum(held, max(1, min(_MOST_POINTS, _MOST_PLACED // counts.size)))
     of = np.repeat(np.arange(len(held)), points)
     number = np.arange(len(of)) - (np.cumsum(points) - points)[of]
     times = held[of] // points[of] + (number < held[of] % points[of])

@@ -382,8 +382,9 @@ class _SummarizeRequest(SummarizeArguments):
 
     def _check_classes(self, counter: Counter) -> None:
         """Raise `InputError` for classes that have come and cannot be read."""
-        if self.classes is None and not self._has_events:
-            self._order_classes(counter, counter.used(0))
+        used = counter.used(0)
+        if self.classes is None and not self._has_events and len(used) > 1:
+            self._order_classes(counter, used)
 
     def _check_cells(self, count: int) -> None:
         """Raise `InputError` unless there are cells for every column, or none."""

@@ -38,7 +38,8 @@ class Placing:
         every = np.arange(slots + 2)
         self.first = (np.searchsorted(before, every) - 1).clip(0).astype(np.int32)
         self.last = (np.searchsorted(at, every, side="right") - 1).astype(np.int32)
-        self.is_even = bool((self.last - self.first).max() <= 1)
+        self.mode = min(int((self.last - self.first).max()), 2)
+        """Most edges in a slot, 2 for more, as the compiled loop takes it."""
 
     def _scale(self, places: FloatArray, cells: int) -> tuple[float, int]:
         """Return the number of slots per unit, and the number of slots."""
@@ -63,7 +64,7 @@ class Placing:
             return self._find_plainly(values)
         cells = np.empty(len(values), dtype=np.int32)
         table = (self.edges, self.first, self.last)
-        how = (self.low, self.high, self.scale, self.is_even, self.is_exact)
+        how = (self.low, self.high, self.scale, self.mode, self.is_exact)
         is_placed = loops.find_cells(np.ascontiguousarray(values), *table, *how, cells)
         return cells if is_placed else None
 
