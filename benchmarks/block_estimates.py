@@ -24,7 +24,7 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.summaries.cells import Cells, Even, Log
+from pairgossip.counts.cells import Cells, Even, Log
 
 STATISTICS = ("auc", "gini", "variance", "median", "kendall")
 SIZES = ((5, 140), (5, 1000), (3, 100))

@@ -23,9 +23,9 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
+from pairgossip.counts.axes import Axis, Labels
 from pairgossip.errors import InputError, RowsDropped
-from pairgossip.summaries.axes import Axis, Labels
-from tests.summaries.drawing import CASES, Drawn, draw_judged, is_missed, judge
+from tests.counts.drawing import CASES, Drawn, draw_judged, is_missed, judge
 from tests.summaries.parts import KERNELS, Rows, compare
 
 LEAST = (1, 3, 5, 10)

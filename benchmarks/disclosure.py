@@ -74,8 +74,8 @@ from benchmarks.questions import (
 )
 from benchmarks.registers import DRAWS, print_passed
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.tree import lay_tree
 from pairgossip.progress import progress_bar
-from pairgossip.summaries.tree import lay_tree
 
 SIZES = {140: 4, 1_000: 2, 10_000: 1}
 """Rows of a site, and how often they are drawn."""

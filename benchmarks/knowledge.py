@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.counts.tree import lay_tree
 
 _ROUNDS = 30
 

@@ -35,6 +35,8 @@ import numpy as np
 import pairgossip as pg
 from benchmarks.blocks import add_options, do_all
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts import noisy
+from pairgossip.counts.tables import CountTable, Layout, Sums
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.batches import StatisticsProgram
@@ -46,8 +48,6 @@ from pairgossip.peer.sums.statistics import (
     explain_no_interval,
     noise_law,
 )
-from pairgossip.summaries import noisy
-from pairgossip.summaries.tables import CountTable, Layout, Sums
 
 MEMBERS, HONEST = 5, 4
 ROWS = (200, 600, 2_000, 10_000)

@@ -122,7 +122,7 @@ print(parse_spec(text).measure.name)
 unused = ("numpy.random", "numpy.polynomial", "difflib", "pairgossip.sketches", "pairgossip.graphs",
     "pairgossip.peer.sums", "pairgossip.peer.protocol.rounds", "pairgossip.inference.questions",
     "pairgossip.order_statistics.comparisons", "pairgossip.algorithms.methods",
-    "pairgossip.summaries")
+    "pairgossip.counts", "pairgossip.summaries")
 print([name for name in unused if name in sys.modules])
 import pairgossip.cli
 print("numpy.random" in sys.modules)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from pairgossip.cli import main
+from pairgossip.counts.cells import KINDS, Quantiles, parse_cells
 from pairgossip.peer.spec.promise import FILE_PROMISE, PROMISE
 from pairgossip.peer.spec.spec import parse_spec
-from pairgossip.summaries.cells import KINDS, Quantiles, parse_cells
 
 from .hosts import NAMES, typed_lines
 

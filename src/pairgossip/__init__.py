@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         sketches,
         theory,
     )
+    from pairgossip.counts import cells
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.faults import Churn, Faults
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
     from pairgossip.significance import test
-    from pairgossip.summaries import cells
     from pairgossip.summaries.summarizing import summarize
     from pairgossip.summaries.summary import Summary
 
@@ -90,7 +90,7 @@ _HOMES = {
     "summaries.summary": ("Summary",),
 }
 
-_MODULES = {"cells": "summaries.cells"}
+_MODULES = {"cells": "counts.cells"}
 """Public modules that are in another room."""
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
-from pairgossip.summaries.bounds import Ends
+from pairgossip.counts.bounds import Ends
 
 CELLS = pg.cells.Even(0, 1, 16)
 OF_CLASSES = ("auc", "within-cluster-scatter")

@@ -20,7 +20,7 @@ from benchmarks.knowledge import (
     report,
 )
 from benchmarks.questions import BATCH, FIRST, MORE, RECOMPUTED, Site, ask_register
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.counts.tree import lay_tree
 
 ONE = tuple(range(7))
 

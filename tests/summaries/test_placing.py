@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
+from pairgossip.counts.axes import Axis, Labels
 from pairgossip.engine import counting as loops
-from pairgossip.summaries.axes import Axis, Labels
 from pairgossip.summaries.counting.placing import Placing, add_rows
 
 c = pg.cells

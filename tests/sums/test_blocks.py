@@ -7,15 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 import pairgossip as pg
+from pairgossip.counts.axes import Grid
+from pairgossip.counts.bounds import Blocks
+from pairgossip.counts.readings import place_points
+from pairgossip.counts.tree import lay_tree
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.summaries.axes import Grid
-from pairgossip.summaries.bounds import Blocks
-from pairgossip.summaries.readings import place_points
-from pairgossip.summaries.tree import lay_tree
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pairgossip.counts.axes import Grid
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
 from pairgossip.peer.sums.learning import count_told
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.summaries.axes import Grid
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec, sums_text
 

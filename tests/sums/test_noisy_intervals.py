@@ -10,16 +10,16 @@ import pytest
 import pairgossip as pg
 from benchmarks.noisy_intervals import Setting, draw_noise, forms_kept, study
 from pairgossip.cli.sums import result_facts
-from pairgossip.kernels import as_kernel
-from pairgossip.peer.result_page import _facts
-from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law
-from pairgossip.summaries.noisy import (
+from pairgossip.counts.noisy import (
     find_forms,
     find_noisy,
     nearest_shares,
     rows_for_interval,
 )
-from pairgossip.summaries.tables import Layout
+from pairgossip.counts.tables import Layout
+from pairgossip.kernels import as_kernel
+from pairgossip.peer.result_page import _facts
+from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 

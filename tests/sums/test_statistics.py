@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.counts.axes import Grid
+from pairgossip.counts.intervals import interval_about
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer, Law
 from pairgossip.kernels import CATALOG, Combination, as_kernel
@@ -19,8 +21,6 @@ from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.summaries.axes import Grid
-from pairgossip.summaries.intervals import interval_about
 from tests.sums.running import deal, run_programs, start_and_take, start_programs
 from tests.sums.specs import kernel_spec, sums_text
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
+from pairgossip.counts.axes import Axis, Labels
+from pairgossip.counts.layouts import find_kind
 from pairgossip.kernels import CATALOG, as_kernel
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.summaries.axes import Axis, Labels
-from pairgossip.summaries.layouts import find_kind
 from tests.sums.specs import kernel_spec
 
 OF_CLASSES = ("label", "cluster")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pairgossip.counts.layouts import find_kind
 from pairgossip.errors import InputError
 from pairgossip.kernels import AnyKernel
 from pairgossip.sketches.bins import Bins
@@ -9,7 +10,6 @@ from pairgossip.sketches.moments import Moments
 from pairgossip.sketches.order import TwoWayBins
 from pairgossip.sketches.sketch import BracketingSketch, Recipe, Sketch
 from pairgossip.sketches.smooth import Chebyshev, Directions
-from pairgossip.summaries.layouts import find_kind
 
 __all__ = [
     "Bins",

@@ -8,13 +8,13 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
+from pairgossip.counts.axes import Axis, Labels
+from pairgossip.counts.layouts import OF_ONE_COLUMN, OF_SCORES, formulas
 from pairgossip.kernels import AnyKernel, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import GINI, MIDPOINT
 from pairgossip.sketches.laying import check_range, flooded_rows, lay_bins
 from pairgossip.sketches.scores import AucPair, AucTable, JointAucPair
 from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
-from pairgossip.summaries.axes import Axis, Labels
-from pairgossip.summaries.layouts import OF_ONE_COLUMN, OF_SCORES, formulas
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
 

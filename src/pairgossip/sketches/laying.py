@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, distinct
+from pairgossip.counts.axes import Axis, Grid, Labels, Range
 from pairgossip.errors import InputError
-from pairgossip.summaries.axes import Axis, Grid, Labels, Range
 from pairgossip.text import format_rows
 
 _SAMPLED_ROWS = 15

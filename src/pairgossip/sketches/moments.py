@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.layouts import formulas
 from pairgossip.errors import InputError
 from pairgossip.kernels import AnyKernel, Pairs
 from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
 from pairgossip.sketches.sketch import KernelSketch, Points, PointSketch, Sketch, check_kernel
-from pairgossip.summaries.layouts import formulas
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of powers rounding may take."""

@@ -14,6 +14,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
+from pairgossip.counts.axes import Range
+from pairgossip.counts.layouts import OF_ORDER, OF_SURVIVAL, formulas
+from pairgossip.counts.samples import Table
 from pairgossip.errors import InputError
 from pairgossip.kernels import AnyKernel, Formula, Kernel, Pairs
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
@@ -28,9 +31,6 @@ from pairgossip.kernels.builtin.ranks import (
 )
 from pairgossip.sketches.laying import check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import Points, PointSketch, Sketch, check_kernel
-from pairgossip.summaries.axes import Range
-from pairgossip.summaries.layouts import OF_ORDER, OF_SURVIVAL, formulas
-from pairgossip.summaries.samples import Table
 
 _SIGNS = ("signs", "signs")
 _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {

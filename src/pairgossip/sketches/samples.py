@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.axes import Range
+from pairgossip.counts.samples import RankTable, SampleCells
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Law
 from pairgossip.kernels.blocks import Progress
@@ -16,8 +18,6 @@ from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
 from pairgossip.sketches.laying import flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs
-from pairgossip.summaries.axes import Range
-from pairgossip.summaries.samples import RankTable, SampleCells
 
 
 @dataclass(frozen=True)

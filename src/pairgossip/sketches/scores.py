@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.counts.axes import Axis, Grid
+from pairgossip.counts.layouts import formulas
 from pairgossip.kernels import AnyKernel, Formula, Ratio
 from pairgossip.kernels.builtin.classes import AUC_COMPARED, AUC_ORDERED, SECOND_AUC_ORDERED
 from pairgossip.sketches.order import ROUNDING, OrderTable, flatten_points
 from pairgossip.sketches.sketch import KernelSketch, Points, PointSketch
-from pairgossip.summaries.axes import Axis, Grid
-from pairgossip.summaries.layouts import formulas
 
 
 class AucTable(OrderTable):

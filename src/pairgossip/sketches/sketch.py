@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.layouts import formulas
 from pairgossip.errors import InputError
 from pairgossip.kernels import CATALOG, AnyKernel, Formula, Pairs
-from pairgossip.summaries.layouts import formulas
 from pairgossip.text import join_names
 
 

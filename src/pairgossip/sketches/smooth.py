@@ -8,6 +8,8 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
+from pairgossip.counts.axes import Range
+from pairgossip.counts.layouts import distance_factor, spread_directions
 from pairgossip.errors import InputError
 from pairgossip.kernels import AnyKernel, Combination, Kernel, Pairs
 from pairgossip.kernels.builtin.spread import DISTANCE
@@ -15,8 +17,6 @@ from pairgossip.kernels.kernel import evaluate
 from pairgossip.sketches.bins import GiniBins
 from pairgossip.sketches.laying import check_inside, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import KernelSketch, Sketch, check_kernel, wrong_kernel
-from pairgossip.summaries.axes import Range
-from pairgossip.summaries.layouts import distance_factor, spread_directions
 
 _LARGEST_MISFIT = 0.01
 """How far a polynomial may be off, relative to the largest value of the kernel."""

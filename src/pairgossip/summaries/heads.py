@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pairgossip.checks import STATISTICS, choice, whole
+from pairgossip.counts.cells import MOST_CELLS, Cells
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import check_classes
-from pairgossip.summaries.cells import MOST_CELLS, Cells
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
 

@@ -17,16 +17,16 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import DROP, REFUSE
+from pairgossip.counts.cells import Quantiles, default_cells
+from pairgossip.counts.tables import MOST_COMBINATIONS
 from pairgossip.errors import InputError, needed_for, notify
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import find_gaps, order_classes, prepare_rows, rows_dropped
 from pairgossip.rows.columns import as_array, as_ordered, is_number
 from pairgossip.rows.frames import Frame
 from pairgossip.rows.rows import choose_columns
-from pairgossip.summaries.cells import Quantiles, default_cells
 from pairgossip.summaries.summary import Summary
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
-from pairgossip.summaries.tables import MOST_COMBINATIONS
 
 _AT_ONCE = 8
 """How many partial results one task adds up."""

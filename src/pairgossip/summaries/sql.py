@@ -20,8 +20,8 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
+from pairgossip.counts.axes import Axis
 from pairgossip.errors import InputError
-from pairgossip.summaries.axes import Axis
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:

@@ -14,6 +14,11 @@ from pairgossip.arguments.argument import check_declared
 from pairgossip.arguments.summarize import SummarizeArguments
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, check_jobs
+from pairgossip.counts.axes import Labels
+from pairgossip.counts.bounds import Ends
+from pairgossip.counts.cells import MOST_CELLS, Cells, Quantiles, default_cells
+from pairgossip.counts.layouts import OrderQuestion, lay_out
+from pairgossip.counts.tables import Columns, check_combinations
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel, check_data
 from pairgossip.kernels.data import as_array, check_columns, format_label, name_higher
@@ -21,18 +26,13 @@ from pairgossip.kernels.rows import check_classes, code_labels, name_positive, o
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.progress import Show
 from pairgossip.rows.columns import Ordered, read_numbers
-from pairgossip.summaries.axes import Labels
-from pairgossip.summaries.bounds import Ends
-from pairgossip.summaries.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.summaries.counting.counter import Counter
 from pairgossip.summaries.counting.factors import Factor
 from pairgossip.summaries.counting.incoming import Incoming, Rows
 from pairgossip.summaries.counting.tally import ROLES, Tally
-from pairgossip.summaries.layouts import OrderQuestion, lay_out
 from pairgossip.summaries.partitions import is_partitioned, summarize_partitions
 from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, check_least_cell
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
-from pairgossip.summaries.tables import Columns, check_combinations
 from pairgossip.text import format_count
 
 _MOST_CLASSES = 64
@@ -110,7 +110,7 @@ def summarize(
     >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
     >>> s = summarize(score, "auc", labels=ill, cells=pg.cells.Even(0, 1, 10))
     >>> s
-    <Summary for auc: 8 rows in Even(0, 1, 10), 2 classes; 301 bytes>
+    <Summary for auc: 8 rows in Even(0, 1, 10), 2 classes; 315 bytes>
     >>> print(s.answer(0.95))
     0.933 (95 %: 0.020 to 1.000; positive: 1); certain: 0.933 to 0.933
     """

@@ -14,18 +14,19 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, whole
+from pairgossip.counts.axes import Axis, Labels
+from pairgossip.counts.bounds import Blocks, Ends
+from pairgossip.counts.cells import KINDS, MOST_CELLS, Cells
+from pairgossip.counts.intervals import LEVEL
+from pairgossip.counts.layouts import OrderQuestion, lay_out
+from pairgossip.counts.readings import Estimate
+from pairgossip.counts.tables import Columns, Layout, Sums
 from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.data import format_label
-from pairgossip.summaries.axes import Axis, Labels
-from pairgossip.summaries.bounds import Blocks, Ends
-from pairgossip.summaries.cells import KINDS, MOST_CELLS, Cells
 from pairgossip.summaries.count_frames import read_counts
 from pairgossip.summaries.heads import list_names, list_weights, make_head
-from pairgossip.summaries.intervals import LEVEL
-from pairgossip.summaries.layouts import OrderQuestion, lay_out
-from pairgossip.summaries.readings import Estimate
 from pairgossip.summaries.sql import write_query
 from pairgossip.summaries.summary_reading import (
     EVENT,
@@ -35,7 +36,6 @@ from pairgossip.summaries.summary_reading import (
     find_measure,
     name_columns,
 )
-from pairgossip.summaries.tables import Columns, Layout, Sums
 from pairgossip.text import format_count
 
 MOST_WEIGHT = 16

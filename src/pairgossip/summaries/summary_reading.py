@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
+from pairgossip.counts.bounds import Ends
+from pairgossip.counts.layouts import OrderQuestion, check_name, find_kind, find_order_question
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer
 from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
-from pairgossip.summaries.bounds import Ends
-from pairgossip.summaries.layouts import OrderQuestion, check_name, find_kind, find_order_question
 from pairgossip.text import format_alike, join_names
 
 Measure = Kernel | Combination | OrderQuestion

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.counts.layouts import find_order_question
 from pairgossip.errors import InputError
 from pairgossip.files import unwritable, write_text
 from pairgossip.kernels import Pairs
@@ -34,7 +35,6 @@ from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.kept_releases import ReleaseOptions, releases_tables
 from pairgossip.peer.storage.rows import rows_text
-from pairgossip.summaries.layouts import find_order_question
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph

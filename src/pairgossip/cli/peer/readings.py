@@ -63,7 +63,7 @@ class TableReading:
 
     def _check(self, summary: Summary, columns: Sequence[str]) -> None:
         """Refuse what the table cannot be read by."""
-        from pairgossip.summaries.layouts import find_order_question
+        from pairgossip.counts.layouts import find_order_question
 
         if self.column is not None and self.column not in columns:
             raise unknown_name("column", self.column, columns)

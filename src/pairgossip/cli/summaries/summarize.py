@@ -101,7 +101,7 @@ class _CountedOptions:
 
     def arguments(self, options: RowOptions) -> dict[str, Any]:
         """Return the arguments of `summarize` beside the rows."""
-        from pairgossip.summaries.cells import parse_cells
+        from pairgossip.counts.cells import parse_cells
 
         cells = None if self.cells is None else [parse_cells(one) for one in self.cells]
         lists = {"groups": self.groups, "strata": self.strata}

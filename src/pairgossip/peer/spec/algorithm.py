@@ -51,7 +51,7 @@ def choose_algorithm(table: Mapping[str, Any]) -> str | None:
     if name is not None:
         return canonical(name) if isinstance(name, str) else None
     # Only here, so that a device whose rows travel loads nothing of sums.
-    from pairgossip.summaries.layouts import is_told_by_sums
+    from pairgossip.counts.layouts import is_told_by_sums
 
     kernel, loss = table.get("kernel"), table.get("loss")
     if isinstance(kernel, str):
@@ -74,7 +74,7 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
         as_kernel(kernel)
         return
     # Only here, so that a device whose rows travel loads nothing of sums.
-    from pairgossip.summaries.layouts import check_name
+    from pairgossip.counts.layouts import check_name
 
     check_name(kernel)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pairgossip.counts.axes import Labels
 from pairgossip.peer.spec.promise import PROMISE
-from pairgossip.summaries.axes import Labels
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
+    from pairgossip.counts.tables import Layout
     from pairgossip.peer.spec.spec import Spec
-    from pairgossip.summaries.tables import Layout
 
 
 def describe_disclosure(spec: Spec) -> list[str]:
@@ -62,8 +62,8 @@ _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work 
 
 
 def _describe_cells(spec: Spec) -> list[str]:
+    from pairgossip.counts.noisy import rows_for_interval
     from pairgossip.peer.sums.statistics import cells_of, noise_law
-    from pairgossip.summaries.noisy import rows_for_interval
 
     cells, least = cells_of(spec), spec.algorithm.least_cell or 1
     are, each = ("lie", "in each of") if least == 1 else ("are counted", "in each block of")

@@ -50,7 +50,7 @@ from pairgossip.peer.spec.differences import NOISE
 from pairgossip.peer.spec.differences import differences as differences
 
 if TYPE_CHECKING:
-    from pairgossip.summaries.layouts import OrderQuestion
+    from pairgossip.counts.layouts import OrderQuestion
 
 _DEFAULT_ROUNDS = 100
 """Sums of a run that learns, at most, if the file does not say."""
@@ -381,7 +381,7 @@ def _order_question(spec: Spec) -> OrderQuestion | None:
     """Return the statistic of order that sums are asked for; None for a kernel."""
     if not spec.is_sums:
         return None  # and nothing of sums is loaded into a small device
-    from pairgossip.summaries.layouts import find_order_question
+    from pairgossip.counts.layouts import find_order_question
 
     return find_order_question(str(spec.kernel))
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pairgossip.counts.axes import Labels
+from pairgossip.counts.layouts import check_kernel, find_order_question
+from pairgossip.counts.noisy import check_noisy
+from pairgossip.counts.tables import MOST_COLUMN_CELLS
 from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
@@ -12,16 +16,12 @@ from pairgossip.losses.learning import why_not_sketched
 from pairgossip.peer.spec.algorithm import FACTORS, OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
-from pairgossip.summaries.axes import Labels
-from pairgossip.summaries.layouts import check_kernel, find_order_question
-from pairgossip.summaries.noisy import check_noisy
 from pairgossip.summaries.summary import LEAST_BLOCK
-from pairgossip.summaries.tables import MOST_COLUMN_CELLS
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
+    from pairgossip.counts.tables import Layout
     from pairgossip.peer.spec.spec import Spec, SumsNoise
-    from pairgossip.summaries.tables import Layout
 
 _NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_COLUMN_CELLS.bit_length())]
 _LARGEST_BLOCK = 1000

@@ -28,6 +28,9 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.noisy import find_noisy
+from pairgossip.counts.readings import Estimate
+from pairgossip.counts.tables import Sums
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.held import Held
 from pairgossip.peer.protocol.program import (
@@ -53,10 +56,7 @@ from pairgossip.peer.sums.results import (
     rounded_or_none,
 )
 from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law, summary_of
-from pairgossip.summaries.noisy import find_noisy
-from pairgossip.summaries.readings import Estimate
 from pairgossip.summaries.summary import Summary
-from pairgossip.summaries.tables import Sums
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:

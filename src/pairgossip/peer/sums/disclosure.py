@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.layouts import find_order_question
+from pairgossip.counts.readings import find_fullest_cells
 from pairgossip.errors import InputError
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.results import name_crowded
 from pairgossip.peer.sums.statistics import cells_of, count_combinations
-from pairgossip.summaries.layouts import find_order_question
-from pairgossip.summaries.readings import find_fullest_cells
 from pairgossip.text import MOST_NAMED, format_count, join_first
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.bounds import Blocks
+from pairgossip.counts.intervals import POSSIBLE
+from pairgossip.counts.layouts import find_order_question
+from pairgossip.counts.readings import Estimate
+from pairgossip.counts.tables import Layout, Sums
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.noise import NoiseLaw
-from pairgossip.summaries.bounds import Blocks
-from pairgossip.summaries.intervals import POSSIBLE
-from pairgossip.summaries.layouts import find_order_question
-from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.tables import Layout, Sums
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec

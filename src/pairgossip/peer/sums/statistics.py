@@ -6,13 +6,13 @@ import itertools
 from typing import TYPE_CHECKING
 
 from pairgossip.arrays import IntArray
+from pairgossip.counts.cells import choose_cells
+from pairgossip.counts.noisy import rows_for_interval
+from pairgossip.counts.tables import MOST_COLUMN_CELLS, Layout
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.noise import NoiseLaw
-from pairgossip.summaries.cells import choose_cells
-from pairgossip.summaries.noisy import rows_for_interval
 from pairgossip.summaries.summary import Summary
 from pairgossip.summaries.summary_reading import EVENT
-from pairgossip.summaries.tables import MOST_COLUMN_CELLS, Layout
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.axes import Axis
+from pairgossip.counts.tables import check_combinations
 from pairgossip.kernels.calling import find_counters
-from pairgossip.summaries.axes import Axis
 from pairgossip.summaries.counting.factors import Factor
 from pairgossip.summaries.counting.placing import Placing, add_rows
-from pairgossip.summaries.tables import check_combinations
 
 _SAMPLE = 12
 """How many rows show what a kernel makes of them."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.summaries.axes import Axis, Labels
+from pairgossip.counts.axes import Axis, Labels
 
 _UNEVEN = 8
 """Slots per cell where cells are of different widths."""

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pairgossip.kernels import as_kernel
-from pairgossip.order_statistics.statistics import HodgesLehmann, Quantile, Shift, TrimmedMean
-from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.bounds import (
+from pairgossip.counts.axes import Axis, Grid, Labels
+from pairgossip.counts.bounds import (
     Blocks,
     bound_coefficient,
     bound_differences,
@@ -23,9 +21,11 @@ from pairgossip.summaries.bounds import (
     bound_variance,
     place_rows,
 )
-from pairgossip.summaries.rank_bounds import bound_class_test, bound_spearman
-from pairgossip.summaries.tree import lay_tree
-from tests.summaries.drawing import CASES, Case, bound_monotone, draw, judge, move, tabulate
+from pairgossip.counts.rank_bounds import bound_class_test, bound_spearman
+from pairgossip.counts.tree import lay_tree
+from pairgossip.kernels import as_kernel
+from pairgossip.order_statistics.statistics import HodgesLehmann, Quantile, Shift, TrimmedMean
+from tests.counts.drawing import CASES, Case, bound_monotone, draw, judge, move, tabulate
 
 CLASSES = Labels(np.array([0.0, 1.0]))
 OF_ORDER = [name for name, case in CASES.items() if case.axes == 2 and case.classes == 1]

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.summaries.tree import Tree
+from pairgossip.counts.tree import Tree
 
 _ROUNDS = 10
 """How often sites are drawn, each time from the law that the last ones gave."""

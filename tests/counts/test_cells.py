@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.summaries.cells import Cells, default_cells
+from pairgossip.counts.cells import Cells, default_cells
 
 c: Any = pg.cells
 

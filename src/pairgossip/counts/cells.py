@@ -18,9 +18,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, distinct
 from pairgossip.checks import real, whole
+from pairgossip.counts.axes import Axis, Grid, Labels, Range
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.rows.rows import Describe, count_from_zero
-from pairgossip.summaries.axes import Axis, Grid, Labels, Range
 from pairgossip.text import format_count
 
 MOST_CELLS = 1 << 20

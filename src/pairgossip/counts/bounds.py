@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.counts.axes import Axis, Grid
+from pairgossip.counts.spreading import spread_rows
+from pairgossip.counts.tree import AFTER, BEFORE, TIED, Relation, Tree, lay_tree
 from pairgossip.kernels import AnyKernel
 from pairgossip.order_statistics.distribution import Distribution
-from pairgossip.summaries.axes import Axis, Grid
-from pairgossip.summaries.spreading import spread_rows
-from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Relation, Tree, lay_tree
 
 Ends = tuple[float, float]
 UNKNOWN: Ends = (math.nan, math.nan)

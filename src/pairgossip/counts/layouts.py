@@ -14,6 +14,22 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
+from pairgossip.counts.axes import Axis
+from pairgossip.counts.bounds import (
+    UNKNOWN,
+    Blocks,
+    Ends,
+    bound_coefficient,
+    bound_differences,
+    bound_order,
+    bound_scatter,
+    bound_variance,
+)
+from pairgossip.counts.cells import choose_cells, rounding_step
+from pairgossip.counts.intervals import LEVEL, interval_about
+from pairgossip.counts.readings import Estimate, read_kernel, read_order
+from pairgossip.counts.samples import RankTable, SampleCells
+from pairgossip.counts.tables import Columns, CountTable, Layout, Sums
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Law
 from pairgossip.kernels import CATALOG, AnyKernel, Combination, Formula, Kernel, as_kernel
@@ -44,22 +60,6 @@ from pairgossip.order_statistics.statistics import (
     TrimmedMean,
     WinsorizedMean,
 )
-from pairgossip.summaries.axes import Axis
-from pairgossip.summaries.bounds import (
-    UNKNOWN,
-    Blocks,
-    Ends,
-    bound_coefficient,
-    bound_differences,
-    bound_order,
-    bound_scatter,
-    bound_variance,
-)
-from pairgossip.summaries.cells import choose_cells, rounding_step
-from pairgossip.summaries.intervals import LEVEL, interval_about
-from pairgossip.summaries.readings import Estimate, read_kernel, read_order
-from pairgossip.summaries.samples import RankTable, SampleCells
-from pairgossip.summaries.tables import Columns, CountTable, Layout, Sums
 
 OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
 OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})

@@ -10,17 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from pairgossip.kernels import as_kernel
-from pairgossip.kernels.builtin.classes import auc
-from pairgossip.order_statistics.statistics import (
-    HodgesLehmann,
-    Quantile,
-    Shift,
-    TrimmedMean,
-    WinsorizedMean,
-)
-from pairgossip.summaries.axes import Axis, Grid, Labels
-from pairgossip.summaries.bounds import (
+from pairgossip.counts.axes import Axis, Grid, Labels
+from pairgossip.counts.bounds import (
     UNKNOWN,
     Blocks,
     Ends,
@@ -32,8 +23,17 @@ from pairgossip.summaries.bounds import (
     place_rows,
     widen,
 )
-from pairgossip.summaries.rank_bounds import bound_class_test, bound_spearman
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.counts.rank_bounds import bound_class_test, bound_spearman
+from pairgossip.counts.tree import lay_tree
+from pairgossip.kernels import as_kernel
+from pairgossip.kernels.builtin.classes import auc
+from pairgossip.order_statistics.statistics import (
+    HodgesLehmann,
+    Quantile,
+    Shift,
+    TrimmedMean,
+    WinsorizedMean,
+)
 
 Array = np.ndarray
 

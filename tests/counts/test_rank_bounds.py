@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from pairgossip.summaries.axes import Grid, Labels
-from pairgossip.summaries.bounds import Blocks, bound_squares
-from pairgossip.summaries.rank_bounds import _freedom, _Sample, bound_class_test, bound_spearman
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.counts.axes import Grid, Labels
+from pairgossip.counts.bounds import Blocks, bound_squares
+from pairgossip.counts.rank_bounds import _freedom, _Sample, bound_class_test, bound_spearman
+from pairgossip.counts.tree import lay_tree
 
 CLASSES = Labels(np.array([0.0, 1.0]))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+from pairgossip.counts.bounds import UNKNOWN, Ends
 from pairgossip.inference.answer import Law, interval
 from pairgossip.kernels.kernel import Scale
-from pairgossip.summaries.bounds import UNKNOWN, Ends
 
 LEVEL = 0.95
 """Confidence level of all intervals unless another one is given."""

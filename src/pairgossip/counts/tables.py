@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.counts.axes import Axis, Labels
+from pairgossip.counts.bounds import Blocks
+from pairgossip.counts.intervals import LEVEL
+from pairgossip.counts.readings import Estimate
+from pairgossip.counts.tree import Tree, lay_tree
 from pairgossip.errors import InputError
-from pairgossip.summaries.axes import Axis, Labels
-from pairgossip.summaries.bounds import Blocks
-from pairgossip.summaries.intervals import LEVEL
-from pairgossip.summaries.readings import Estimate
-from pairgossip.summaries.tree import Tree, lay_tree
 
 MOST_COLUMN_CELLS = 1024
 """Largest number of cells of one column."""

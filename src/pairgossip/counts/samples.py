@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.counts.axes import Axis, Labels
 from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import Sampling, Statistic
-from pairgossip.summaries.axes import Axis, Labels
 
 
 @dataclass(frozen=True)

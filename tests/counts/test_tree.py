@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairgossip.summaries.tree import AFTER, BEFORE, TIED, Tree, lay_tree
+from pairgossip.counts.tree import AFTER, BEFORE, TIED, Tree, lay_tree
 
 SHAPES = [(1,), (2,), (5,), (16,), (37,), (1, 1), (3, 2), (4, 9), (8, 8), (2, 3, 4)]
 Box = tuple[tuple[int, int], ...]

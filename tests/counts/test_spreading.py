@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairgossip.summaries import spreading
-from pairgossip.summaries.spreading import spread_rows
-from pairgossip.summaries.tree import lay_tree
+from pairgossip.counts import spreading
+from pairgossip.counts.spreading import spread_rows
+from pairgossip.counts.tree import lay_tree
 
 Array = np.ndarray
 CELLS = 256

@@ -20,17 +20,17 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.counts.axes import Axis, Grid
+from pairgossip.counts.bounds import Blocks, Ends
+from pairgossip.counts.intervals import LEVEL, POSSIBLE, level_of_ends
+from pairgossip.counts.layouts import OrderLayout, PairLayout, bound_kernel
+from pairgossip.counts.readings import Estimate, read_kernel
+from pairgossip.counts.tables import CountTable, Layout, Sums
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.statistics import Quantile
-from pairgossip.summaries.axes import Axis, Grid
-from pairgossip.summaries.bounds import Blocks, Ends
-from pairgossip.summaries.intervals import LEVEL, POSSIBLE, level_of_ends
-from pairgossip.summaries.layouts import OrderLayout, PairLayout, bound_kernel
-from pairgossip.summaries.readings import Estimate, read_kernel
-from pairgossip.summaries.tables import CountTable, Layout, Sums
 
 MOST_NOISE, MOST_UNFOLLOWED = 0.125, 0.005
 """Standard deviation of the noise of all counts together, as a part of the rows, up to which there

@@ -9,20 +9,20 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
-from pairgossip.inference.projection import project
-from pairgossip.kernels import Combination, Kernel, Pairs
-from pairgossip.order_statistics.comparisons import ClassTest
-from pairgossip.order_statistics.statistics import Quantile, Statistic
-from pairgossip.summaries.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
-from pairgossip.summaries.intervals import LEVEL, POSSIBLE, interval_about
-from pairgossip.summaries.rank_bounds import (
+from pairgossip.counts.bounds import UNKNOWN, Blocks, Ends, place_rows, widen
+from pairgossip.counts.intervals import LEVEL, POSSIBLE, interval_about
+from pairgossip.counts.rank_bounds import (
     FEWEST_RANKS,
     TestBounds,
     bound_class_test,
     bound_spearman,
 )
-from pairgossip.summaries.samples import RankTable, SampleCells
+from pairgossip.counts.samples import RankTable, SampleCells
+from pairgossip.errors import InputError
+from pairgossip.inference.projection import project
+from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.order_statistics.comparisons import ClassTest
+from pairgossip.order_statistics.statistics import Quantile, Statistic
 
 _MOST_POINTS = 16
 """Places in a cell: of more rows, several share one."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_sided_by_t
-from pairgossip.summaries.bounds import (
+from pairgossip.counts.bounds import (
     UNKNOWN,
     Blocks,
     Ends,
@@ -19,7 +18,8 @@ from pairgossip.summaries.bounds import (
     bound_squares,
     widen,
 )
-from pairgossip.summaries.tree import Relation, Tree
+from pairgossip.counts.tree import Relation, Tree
+from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_sided_by_t
 
 _ROUNDING_OF_P = 1e-9
 """Largest relative rounding error of p."""
