@@ -26,7 +26,7 @@ from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.spec.spec import parse_spec
-from pairgossip.peer.storage import growth
+from pairgossip.peer.storage import growth, row_keeping
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import (
     finish_interrupted_growth,
@@ -105,7 +105,7 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
 
 def test_a_peer_holds_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [6.0])
-    monkeypatch.setattr(growth, "MOST_TRAVELING", 3)
+    monkeypatch.setattr(row_keeping, "MOST_TRAVELING", 3)
     request_growth(ann, more(tmp_path, 3.0))
     with pytest.raises(InputError, match="has 1 row and the peer has 3: a peer holds at most 3"):
         request_growth(ann, more(tmp_path, 4.0))

@@ -179,7 +179,7 @@ def test_what_was_killed_before_it_was_done_is_asked_for_again(
         def end(*_: object) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr("pairgossip.peer.storage.growth._rename", end)
+        patch.setattr("pairgossip.peer.storage.growth.rename", end)
         with pytest.raises(KeyboardInterrupt):
             request_growth(home, new)
     assert not home.next_sources.exists()

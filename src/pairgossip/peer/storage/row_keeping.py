@@ -1,0 +1,241 @@
+"""The rows that a folder keeps and is asked to keep: a copy where they travel, else their sources.
+
+Either is a file of all rows that the peer is to have, beside what it has; `growth` says when which
+of them counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+import numpy as np
+
+from pairgossip import files
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.files import LARGEST_TOML, read_bytes, sync
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.protocol.held import Batch, Held
+from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows, digest_rows
+from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.journal_file import read_about, read_saved_state
+from pairgossip.peer.storage.rows import SiteRows, copy_text, read_copy
+from pairgossip.text import format_count
+
+_LARGEST_REQUEST = 1 << 30
+"""Bytes of a request that names sources; a longer one is refused."""
+_Own = TypeVar("_Own", Rows, Held)
+
+
+class Keeping(ABC, Generic[_Own]):
+    """How the folder of one peer keeps its rows."""
+
+    def __init__(self, home: Home, spec: Spec, file: Path) -> None:
+        """Keep where a request for more rows is."""
+        self._home, self._spec, self.file = home, spec, file
+
+    @abstractmethod
+    def read(self, file: Path) -> _Own:
+        """Return all rows that the peer is to have by a request."""
+
+    @abstractmethod
+    def read_own(self) -> _Own:
+        """Return the rows that the peer has."""
+
+    def read_latest(self) -> _Own:
+        """Return the rows that the peer is to have, or else those that it has."""
+        return self.read(self.file) if self.file.exists() else self.read_own()
+
+    @abstractmethod
+    def read_rows(self) -> FloatArray:
+        """Read the latest rows."""
+
+    @abstractmethod
+    def check(self, data: Path, more: SiteRows) -> None:
+        """Raise `InputError` for a source that the peer cannot take more rows from."""
+
+    @abstractmethod
+    def extend(self, data: Path, more: SiteRows) -> tuple[_Own, bytes]:
+        """Return all rows with those of a source, and what a request for them holds."""
+
+    @abstractmethod
+    def continues(self, rows: _Own, before: _Own) -> bool:
+        """Return whether rows begin with those before."""
+
+    def complete(self, rows: _Own, before: _Own) -> _Own:
+        """Return the rows of a request as a peer with those before needs them."""
+        return rows
+
+    @abstractmethod
+    def is_taken_up(self, rows: _Own) -> bool:
+        """Return whether the peer's state has these rows."""
+
+    @abstractmethod
+    def put_in_place(self) -> None:
+        """Let the folder have the rows that the state has by now, and end the request."""
+
+
+def keeping_of(home: Home) -> Keeping[Rows] | Keeping[Held]:
+    """Return how a folder keeps its rows."""
+    spec = home.read_spec()
+    return SourcesKept(home, spec) if spec.is_sums else CopyKept(home, spec)
+
+
+class CopyKept(Keeping[Rows]):
+    """A copy of the rows that travel, or of the reports of them."""
+
+    def __init__(self, home: Home, spec: Spec) -> None:
+        super().__init__(home, spec, home.next_data)
+
+    def read(self, file: Path) -> Rows:
+        """Return all rows that the peer is to have by a request."""
+        return read_copy(file, self._spec)
+
+    def read_own(self) -> Rows:
+        """Return the rows that the peer has."""
+        return self._home.read_rows()
+
+    def read_rows(self) -> FloatArray:
+        """Read the latest rows."""
+        return np.array(self.read_latest(), dtype=np.float64)
+
+    def check(self, data: Path, more: SiteRows) -> None:
+        """Raise `InputError` for more rows than a peer may have."""
+        before = len(self.read_latest())
+        if before + len(more) > MOST_TRAVELING:
+            raise InputError(
+                f"{data} has {format_count(len(more), 'row')} and the peer has {before}: a peer "
+                f"holds at most {MOST_TRAVELING} that travel."
+            )
+
+    def extend(self, data: Path, more: SiteRows) -> tuple[Rows, bytes]:
+        """Return all rows with those of a source, and a copy of them."""
+        rows = (*self.read_latest(), *more.rows)
+        return rows, copy_text(rows, self._spec).encode()
+
+    def continues(self, rows: Rows, before: Rows) -> bool:
+        """Return whether rows begin with those before."""
+        return rows[: len(before)] == before
+
+    def is_taken_up(self, rows: Rows) -> bool:
+        """Return whether the peer's state has these rows."""
+        return digest_rows(rows) == read_about(self._home.state).get("data")
+
+    def put_in_place(self) -> None:
+        """Let the copy take the place of the one before."""
+        rename(self.file, self._home.data)
+
+
+class _Sources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The sources of all rows that a peer is to have."""
+
+    sources: tuple[str, ...]
+    batches: tuple[Batch, ...]
+
+
+class SourcesKept(Keeping[Held]):
+    """The sources of the rows, by the operator's settings; the state has their digests."""
+
+    def __init__(self, home: Home, spec: Spec) -> None:
+        super().__init__(home, spec, home.next_sources)
+
+    def read(self, file: Path) -> Held:
+        """Return all rows that the peer is to have by a request."""
+        return Held(_read_sources(file).batches)
+
+    def read_own(self) -> Held:
+        """Return the rows that the peer has."""
+        state, _ = read_saved_state(self._home.state)
+        assert isinstance(state, SumsState)
+        return Held(state.batches)
+
+    @property
+    def _latest(self) -> tuple[str, ...]:
+        """The sources that the peer is to have, or else those that it has."""
+        if self.file.exists():
+            return _read_sources(self.file).sources
+        return self._home.read_settings().sources
+
+    def check(self, data: Path, more: SiteRows) -> None:
+        """Raise `InputError` for a source that the peer has: it must stay as it is."""
+        if os.path.realpath(data) in map(os.path.realpath, self._latest):
+            raise InputError(
+                f"{data} is a source of this peer already, and must stay as it is: give rows that "
+                "came since in a file of their own."
+            )
+
+    def extend(self, data: Path, more: SiteRows) -> tuple[Held, bytes]:
+        """Return all rows with those of a source, and the names of all sources."""
+        from pairgossip.peer.storage.sources import absolute_source, make_batch
+
+        batch = make_batch(more, load_identity(self._home.folder))
+        batches = (*self.read_latest().batches, batch)
+        sources = (*self._latest, absolute_source(data))
+        return Held(batches), msgspec.msgpack.encode(_Sources(sources, batches))
+
+    def read_rows(self) -> FloatArray:
+        """Read the latest rows again."""
+        return self._read_from(0)
+
+    def _read_from(self, first: int) -> FloatArray:
+        """Read the latest rows from this batch on."""
+        from pairgossip.peer.storage.sources import read_batch
+
+        identity = load_identity(self._home.folder)
+        given = list(zip(self._latest, self.read_latest().batches, strict=True))[first:]
+        read = [read_batch(Path(one), self._spec, identity, batch) for one, batch in given]
+        return np.concatenate(read)
+
+    def continues(self, rows: Held, before: Held) -> bool:
+        """Return whether rows begin with those before."""
+        return rows.batches[: len(before.batches)] == before.batches
+
+    def complete(self, rows: Held, before: Held) -> Held:
+        """Return the rows of a request, read if the peer has read those before."""
+        if before.matrix is None:
+            return rows
+        added = self._read_from(len(before.batches))
+        return Held(rows.batches, np.concatenate([before.matrix, added]))
+
+    def is_taken_up(self, rows: Held) -> bool:
+        """Return whether the peer's state has these rows."""
+        return self.read_own() == rows
+
+    def put_in_place(self) -> None:
+        """Name the added sources in the settings, and remove the request."""
+        home = self._home
+        sources = list(enumerate(_read_sources(self.file).sources, 1))
+        if added := sources[len(home.read_settings().sources) :]:
+            text = read_bytes(home.peer, LARGEST_TOML).decode().rstrip("\n")
+            lines = (f"batch.{number} = {json.dumps(source)}\n" for number, source in added)
+            files.replace(home.peer, "".join([text, "\n", *lines]).encode())
+        try:
+            self.file.unlink()
+            sync(home.folder)
+        except OSError as problem:
+            raise files.unwritable(self.file, problem, "remove") from None
+
+
+def _read_sources(file: Path) -> _Sources:
+    try:
+        return msgspec.msgpack.decode(read_bytes(file, _LARGEST_REQUEST), type=_Sources)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise InputError(
+            f"{file} is not a request of peer add: remove it, and run peer add again."
+        ) from None
+
+
+def rename(file: Path, name: Path) -> None:
+    """Let a file take another's place, on the disk too."""
+    try:
+        os.replace(file, name)
+        sync(name.parent)
+    except OSError as problem:
+        raise files.unwritable(name, problem) from None
