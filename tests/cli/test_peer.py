@@ -385,6 +385,24 @@ def test_a_unit_lets_noise_be_written_to_the_ledger(cli: CommandLine, files: Pat
     assert fill_in("ProtectHome=true", Path("/p"), home, "a", "a") == "ProtectHome=false\n"
 
 
+def test_a_unit_lets_the_source_be_read(cli: CommandLine, files: Path) -> None:
+    for source, shown in (("/home/ann/rows.csv", "false"), ("/srv/rows.csv", "true")):
+        given = ("ProtectHome=true", Path("/p"), [Path("/srv/ann")], "a", "a", [Path(source)])
+        assert fill_in(*given) == f"ProtectHome={shown}\n"
+
+
+def test_status_names_the_source(cli: CommandLine, files: Path) -> None:
+    (files / "sums.toml").write_text(GINI.replace('algorithm.name = "exchange"', ""))
+    given = ("--name", "ann", "--source", "rows.csv", "--spec", "sums.toml", "--yes")
+    assert cli("peer", "init", *given).code == 0
+    source = str(files.resolve() / "rows.csv")
+    shown = cli("peer", "status", "--home", "ann")
+    assert f"source{source}" in "".join(shown.out.split())
+    assert cli("peer", "status", "--home", "ann", "--json").json()["sources"] == [source]
+    init(cli, "bob")
+    assert cli("peer", "status", "--home", "bob", "--json").json()["sources"] == []
+
+
 def test_a_mistyped_variable_is_named(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAIRGOSSIP_HOM", "somewhere")
     error = cli.error("peer", "status")
