@@ -397,7 +397,7 @@ def test_status_names_the_source(cli: CommandLine, files: Path) -> None:
     assert cli("peer", "init", *given).code == 0
     source = str(files.resolve() / "rows.csv")
     shown = cli("peer", "status", "--home", "ann")
-    assert f"source{source}" in "".join(shown.out.split())
+    assert f"Source: {source}" in shown.out.splitlines()
     assert cli("peer", "status", "--home", "ann", "--json").json()["sources"] == [source]
     init(cli, "bob")
     assert cli("peer", "status", "--home", "bob", "--json").json()["sources"] == []

@@ -104,11 +104,12 @@ def status_command(
             for one in status.ended[-_MOST_ENDED_SHOWN:]
         ),
         *_kept(kept, seen.spec.hash),
-        *(("source", clean_text(one, 1000)) for one in place.read_settings().sources),
         *added,
         *_privacy(seen, status),
     ]
     write_rows(("peer", status.name), rows, numbers=False)
+    for source in place.read_settings().sources:  # a table would cut a long path
+        write_line(f"Source: {clean_text(source, 1000)}")
     _write_neighbors(status)
     if status.counts:
         counts = [(name, format_value(count)) for name, count in sorted(status.counts.items())]
