@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 import pairgossip as pg
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
@@ -83,5 +84,9 @@ def compare(
             continue
         if not rows.data[chosen].any():  # amounts of 0 have no Gini coefficient
             continue
-        exact = pg.exact(kernel=kernel, kind=kind, **rows.take(chosen, *names))
-        yield float(exact), summary.bracket(group=group)
+        exact = float(pg.exact(kernel=kernel, kind=kind, **rows.take(chosen, *names)))
+        if np.isnan(exact):  # no stratum has both classes
+            with pytest.raises(pg.InputError, match="has no value"):
+                summary.bracket(group=group)
+            continue
+        yield exact, summary.bracket(group=group)

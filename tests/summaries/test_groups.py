@@ -21,10 +21,8 @@ def test_brackets_hold_groups_within_strata(kernel: str, least: int) -> None:
     for seed, kind in enumerate("uvuvu"):
         rows = Rows(seed, 30 + 10 * seed, kernel)
         for exact, (low, high) in compare(rows, kernel, least, kind):
-            assert np.isnan(exact) == np.isnan(low)
-            if not np.isnan(exact):
-                assert low - 1e-9 <= exact <= high + 1e-9
-                found += 1
+            assert low - 1e-9 <= exact <= high + 1e-9
+            found += 1
     assert found > 6
 
 

@@ -403,3 +403,40 @@ def test_amounts_are_those_of_the_column_that_is_read() -> None:
     for summary, column in ((both, 1), (turned, 0)):
         with pytest.raises(pg.InputError, match="for amounts that are not negative, but the cells"):
             summary.answer(0.95, "gini-coefficient", column=column)
+
+
+@pytest.mark.parametrize(
+    ("data", "kernel", "kind", "more"),
+    [
+        ([0.0, 0.0], "gini-coefficient", "v", {}),
+        ([1.0], "gini", "u", {}),
+        ([1, 2, 3], "auc", "v", {"labels": [1, 1, 1], "classes": [0, 1]}),
+        ([1, 2, 3], "mann-whitney", "v", {"labels": [1, 1, 1], "classes": [0, 1]}),
+        ([1, 2, 3], "gini", "v", {"within": [1, 2, 3]}),
+        (np.ones((3, 2)), "kendall-b", "v", {}),
+    ],
+)
+def test_what_has_no_value_is_refused(
+    data: Any, kernel: str, kind: str, more: dict[str, Any]
+) -> None:
+    summary = pg.summarize(data, kernel, kind, **more)
+    for read in (summary.answer, summary.bracket):
+        with pytest.raises(pg.InputError, match=rf"^'{kernel}' has no value for \d counted row"):
+            read()
+
+
+def test_the_kind_of_an_answer_is_checked() -> None:
+    summary = pg.summarize([1, 2, 3], "gini")
+    assert float(summary.answer(kind="U")) == pytest.approx(4 / 3)
+    wrong: Any
+    for wrong in ("q", "", 3):
+        with pytest.raises(pg.InputError, match=r"^Unknown kind of statistic"):
+            summary.answer(kind=wrong)
+
+
+@pytest.mark.parametrize("cells", [None, c.Even(0, 1, 4), c.Quantiles(4)])
+def test_no_rows(cells: Any) -> None:
+    with pytest.raises(pg.InputError, match=r"^Values are missing in data"):
+        pg.summarize(None, "gini", cells=cells)
+    with pytest.raises(pg.InputError, match=r"^data is empty"):
+        pg.summarize({"x": []}, "gini", cells=cells)

@@ -121,10 +121,11 @@ def read_groups(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list
     total = np.sum([cells.add_up(one) for one in rows.values()], axis=0)
     summary, found = summary_of(spec, total[1:]), []
     for group, count in summary.count_groups().items():
-        if not count:
+        try:
+            answer = summary.answer(0.95, group=group)
+        except InputError:  # too few rows of a class, or none
             figures = dict.fromkeys(("value", "sampling_error", "interval", "bracket", "p"))
         else:
-            answer = summary.answer(0.95, group=group)
             figures = {
                 "value": rounded_or_none(answer.value),
                 "sampling_error": rounded_or_none(answer.error),

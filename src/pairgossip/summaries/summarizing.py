@@ -35,6 +35,8 @@ from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, chec
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
 
+_ROLES = ("labels", "by", "within", "weights")
+"""Arguments that hold one entry of every row, or name its column."""
 _MOST_CLASSES = 64
 """Largest number of different labels; more are a column, which has cells."""
 _MOST_COLUMNS = 2
@@ -170,8 +172,8 @@ class _SummarizeRequest(SummarizeArguments):
 
     def summarize(self) -> Summary:
         """Return the rows, counted."""
-        arguments = ("data", "labels", "by", "within", "weights")
-        given = {name: one for name in arguments if (one := getattr(self, name)) is not None}
+        given = {name: one for name in _ROLES if (one := getattr(self, name)) is not None}
+        given = {"data": self.data, **given}
         words = self.classes if self.positive is None else [self.positive]
         self._incoming = incoming = Incoming(given, self.columns, words)
         names, has_labels = name_columns(self.measure), self.labels is not None

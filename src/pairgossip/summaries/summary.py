@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import REFUSE, whole
+from pairgossip.checks import REFUSE, STATISTICS, choice, whole
 from pairgossip.counts.axes import Axis, Labels
 from pairgossip.counts.bounds import Blocks, Ends
 from pairgossip.counts.cells import KINDS, MOST_CELLS, Cells
@@ -189,7 +189,8 @@ class Summary:
         if not (
             (least == 1 or least >= LEAST_BLOCK)
             and all(_are_different(getattr(self, name)) for name in _FACTORS)
-            and all(one.isprintable() for one in (*(self.groups or ()), *(self.strata or ())))
+            and all(map(str.isprintable, (*(self.groups or ()), *(self.strata or ()))))
+            and (self.positive or "").isprintable()
             and all(one < other for one, other in pairwise(self.classes or ()))
             and all(one < other for one, other in pairwise((0, *(self.weights or ()))))
             and max(self.weights or (1,)) <= MOST_WEIGHT
@@ -446,7 +447,10 @@ class Summary:
         part = self.select(group, within=within)
         if group is not None and not part.rows:
             raise InputError(f"Group '{format_label(group)}' has no rows: read another group.")
-        found, positive = part._read(measure, column, kind or self.kind, level)
+        kind = self.kind if kind is None else choice("kind of statistic", kind, STATISTICS)
+        found, positive = part._read(measure, column, kind, level)
+        if math.isnan(found.value):
+            raise self._refuse_empty(measure, part.rows)
         kernel = measure if isinstance(measure, Kernel | Combination) else None
         scale = "plain" if kernel is None else kernel.interval_scale
         ends = (found.bracket, found.p, found.p_bracket, self.least_cell)
@@ -538,6 +542,13 @@ class Summary:
         return InputError(
             f"'{measure.name}' takes {what}, which this summary does not have: read another "
             "statistic, or summarize the rows for this one."
+        )
+
+    def _refuse_empty(self, measure: Measure, rows: int) -> InputError:
+        return InputError(
+            f"'{measure.name}' has no value for {format_count(rows, 'counted row')}: a class is "
+            "empty, no two rows form a pair, or all values are equal; add summaries of other rows, "
+            "or read another statistic."
         )
 
     def _find_table(self, columns: tuple[int, ...], has_classes: bool) -> Blocks:

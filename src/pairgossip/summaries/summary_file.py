@@ -185,7 +185,7 @@ class SummaryFile:
         """Return the file that `to_bytes` wrote; raise `InputError` for other bytes."""
         try:
             head = msgspec.msgpack.decode(data, type=_Head)
-            if head.format != _FORMAT:
+            if head.format != _FORMAT or head.version < 1:
                 raise InputError("This is no file of pairgossip summarize: give one that is.")
             if head.version > _VERSION:
                 raise InputError(
@@ -195,7 +195,7 @@ class SummaryFile:
             if hashlib.sha256(whole.content).digest() != whole.checksum:
                 raise InputError("This file is damaged: get it once more from who made it.")
             content = msgspec.msgpack.decode(whole.content, type=_Content)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
             raise InputError(
                 "This is no file of pairgossip summarize, or it is damaged: get it once more from "
                 "who made it."

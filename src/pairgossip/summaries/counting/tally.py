@@ -109,7 +109,8 @@ class Tally:
                 rows = self._read_with_care(part)
             found, _ = self._split(rows)
             for extent, column in zip(state, found, strict=False):
-                extent.add(column)
+                if len(column):
+                    extent.add(column)
 
         (extents,) = self._visit(start, look, "finding the range of")
         self._check_rows(extents[0].rows)
