@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import polars
 import pyarrow
 import pytest
@@ -18,9 +19,12 @@ from pyarrow import parquet
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.rows import csv_blocks
+from pairgossip.rows.columns import read_numbers
 from pairgossip.tables import read_columns
 from tests.cli.running import main
 
+NAN = float("nan")
 SCORES = [0.2, 0.9, 0.4, 0.7, 0.1, 0.6]
 
 
@@ -245,6 +249,118 @@ def test_large_numerals_of_csv_are_names(tmp_path: Path) -> None:
     expected = pg.exact(SCORES, "gini", within=[0, 1] * 3)
     assert pg.exact(tmp_path / "a.csv", "gini", columns="one", within="c") == expected
     assert main(f"exact {tmp_path}/a.csv --column one --within c --kernel gini".split()) == 0
+
+
+LARGE = [f"{2**53 + k % 2}" for k in range(6)]
+"""Numerals of two different numbers, which floating point takes for one."""
+
+
+@pytest.mark.parametrize("sign", ["", "-", "+", "00"])
+@pytest.mark.parametrize("at", [0, 400])
+def test_numerals_that_would_be_rounded_are_no_numbers_of_csv(
+    at: int, sign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever in a file they are, and whichever argument asks for numbers; ids stay apart."""
+    monkeypatch.setattr(csv_blocks, "BLOCK", 256)
+    numerals = [*"12" * (at // 2), *(sign + one for one in LARGE)]
+    lines = [f"{SCORES[k % 6]},{one}" for k, one in enumerate(numerals)]
+    (file := tmp_path / "a.csv").write_text("\n".join(["one,c", *lines]))
+    sentence = f"Column 'c' of {file} holds integers beyond 2^53, which are not exact in floati"
+    asked: list[dict[str, Any]] = [
+        {"kernel": "gini", "columns": "c"},
+        {"kernel": "auc", "columns": "one", "labels": "c"},
+        {"kernel": "gini", "columns": "one", "weights": "c"},
+    ]
+    for how in asked:
+        for function in (pg.exact, pg.summarize):
+            assert _refusal(partial(function, file, **how)).startswith(sentence), how
+    for option in ("--column c", "--column one --label c", "--column one --weight c"):
+        assert main(f"exact {file} {option} --kernel gini".split()) == 2
+    summary = pg.summarize(file, "gini", columns="one", by="c")
+    assert sorted(summary.count_groups().values())[:2] == [3, 3]
+
+
+@pytest.mark.parametrize("numeral", ["9007199254740992", "9007199254740993.0", "1e16", "-1e300"])
+def test_large_numbers_that_are_meant_as_such(numeral: str, tmp_path: Path) -> None:
+    (file := tmp_path / "a.csv").write_text(f"c\n1\n{numeral}\n3\n")
+    assert read_columns(file, ["c"])["c"].tolist() == [1, float(numeral), 3]
+
+
+def test_long_ids_beside_text_are_classes(tmp_path: Path) -> None:
+    lines = [f"{score},{one}" for score, one in zip(SCORES, [*LARGE[:4], "ab", "ab"], strict=True)]
+    (file := tmp_path / "a.csv").write_text("\n".join(["one,c", *lines]))
+    expected = [0, 1, 0, 1, 2, 2]
+    how: dict[str, Any] = {"columns": "one", "classes": [*LARGE[:2], "ab"], "labels": "c"}
+    answer = pg.exact(SCORES, "concordance", labels=expected)
+    assert pg.exact(file, "concordance", **how) == answer
+
+
+@pytest.mark.parametrize("door", FILES)
+def test_labels_that_would_be_rounded(door: str, tmp_path: Path) -> None:
+    column = pyarrow.array([2**60, 5] * 3)
+    file = FILES[door](pyarrow.table({"one": SCORES, "c": column}), tmp_path)
+    for function in (pg.exact, pg.summarize):
+        said = _refusal(partial(function, file, "auc", columns="one", labels="c"))
+        assert "'c'" in said and "holds integers beyond 2^53" in said
+
+
+ODD_NUMBERS: list[Any] = [1, -0.0, True, Decimal("0.1"), np.float32(0.5), np.int8(3), None, NAN]
+
+
+@pytest.mark.parametrize("last", [None, pandas.NA, NAN, 7, 2**53, 1e300])
+def test_numbers_among_objects(last: Any) -> None:
+    """All at once, as Python's own float reads one by one."""
+    entries = [*ODD_NUMBERS, last]
+    is_gap = [one is None or one is pandas.NA for one in entries]
+    expected = [NAN if gap else float(one) for one, gap in zip(entries, is_gap, strict=True)]
+    read = read_numbers(np.array(entries, dtype=object), "c")
+    assert read.tobytes() == np.array(expected).tobytes()
+    with pytest.raises(InputError, match=r"^c holds integers beyond 2\^53"):
+        read_numbers(np.array([*entries, 2**53 + 1], dtype=object), "c")
+    with pytest.raises(InputError, match=r"^c must hold numbers, but row 9 holds 'x'"):
+        read_numbers(np.array([*entries, "x"], dtype=object), "c")
+
+
+def test_orders_that_differ_are_refused(tmp_path: Path) -> None:
+    """High above low in one file, and below it in another, is no order."""
+    codes = pyarrow.array([0, 1, 1], pyarrow.int8())
+    orders = (["low", "high"], ["low", "high", "top"], ["high", "low"])
+    parts = [
+        pyarrow.table({"one": SCORES[:3], "c": pyarrow.DictionaryArray.from_arrays(
+            codes, order, ordered=True
+        )})
+        for order in orders
+    ]  # fmt: skip
+    how: dict[str, Any] = {"kernel": "concordance", "columns": "one", "labels": "c"}
+    expected = pg.exact(SCORES[:3] * 2, "concordance", labels=[0, 1, 1] * 2)
+    for at, table in enumerate(parts):
+        parquet.write_table(table, tmp_path / f"{at}.parquet")
+        several = pyarrow.Table.from_batches(
+            [b for one in parts[: at + 1] for b in one.to_batches()]
+        )
+        for data in (tmp_path, several):
+            if at == 1:
+                assert pg.exact(data, **how) == expected
+            if at == 2:
+                for function in (pg.exact, pg.summarize):
+                    said = _refusal(partial(function, data, **how))
+                    assert "low < high < top in some rows and high < low in others" in said
+
+
+@pytest.mark.parametrize(
+    ("other", "kind"), [(REFUSED["timestamps"], "timestamp[us]"), (REFUSED["text"], "text")]
+)
+def test_files_of_a_folder_hold_the_same_kinds(other: Any, kind: str, tmp_path: Path) -> None:
+    """Whole numbers and others are alike, and a column that nobody asks for may be anything."""
+    parquet.write_table(pyarrow.table({"x": [1.5, 2], "y": [1, 2]}), tmp_path / "a.parquet")
+    parquet.write_table(pyarrow.table({"x": [3, 4, 5], "y": other}), tmp_path / "b.parquet")
+    assert pg.exact(tmp_path, "gini", columns="x") == pg.exact([1.5, 2, 3, 4, 5], "gini")
+    for function in (pg.exact, pg.summarize):
+        said = _refusal(partial(function, tmp_path, "gini", columns="y"))
+        assert said == (
+            f"Column 'y' holds numbers in {tmp_path / 'a.parquet'}, and {kind} in "
+            f"{tmp_path / 'b.parquet'}: write both alike, or give one of the files."
+        )
 
 
 def test_text_of_numbers(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError, RowsDropped
 from pairgossip.rows import arrow, batches, csv_blocks
+from pairgossip.summaries.counting.incoming import Incoming
 from tests.rows.test_doors import DOORS, TABLE
 
 pa = pytest.importorskip("pyarrow")
@@ -222,6 +223,27 @@ def test_a_source_that_changes_between_two_passes() -> None:
 
     with pytest.raises(InputError, match="had 3 rows, and 2 as it was read again: give cells="):
         pg.summarize(Changing(), "gini")
+
+
+@pytest.mark.parametrize("door", ["csv", "csv.gz", "parquet", "arrow file", "folder"])
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_a_file_that_changes_during_a_pass(
+    door: str, when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if all of it can be read: some rows may be old ones then, and others new."""
+    monkeypatch.setattr(arrow, "_BATCH", 7)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    path = Path(DOORS[door](tmp_path))
+    file = path / "part-1.parquet" if path.is_dir() else path
+    incoming = Incoming({"data": path}, ["risk"], None)
+    if when == "before":
+        file.write_bytes(file.read_bytes())
+    with pytest.raises(InputError) as refused:
+        for piece in incoming.pieces():
+            for part in piece():
+                part.read()
+                file.write_bytes(file.read_bytes())
+    assert str(refused.value) == f"{file} changed while it was being read: read it again."
 
 
 def test_files_of_a_folder_have_the_same_columns(tmp_path: Path) -> None:

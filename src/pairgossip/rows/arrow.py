@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,9 @@ import numpy as np
 from pairgossip.errors import InputError, needed_for
 from pairgossip.files import unreadable
 from pairgossip.rows.batches import Piece
-from pairgossip.rows.columns import Coded, Ordered, join_columns
+from pairgossip.rows.columns import Coded, Ordered, join_columns, join_orders
+from pairgossip.rows.csv_lines import column_name
+from pairgossip.rows.unchanged import Unchanged
 
 _EXTRA = "pairgossip[tables]"
 _BATCH = 1 << 17
@@ -81,46 +83,93 @@ def open_path(path: Path) -> ArrowTable:
             raise InputError(f"{path} is a folder without Parquet files: give a file.")
     with needed_for(f"Reading {path}", _EXTRA):
         import pyarrow  # noqa: F401
-    if not path.is_dir():
-        return _open_file(path)
-    names, starts, rows = [], [], 0
-    for file in files:
-        table = _open_file(file)
-        names.append(list(table.names))
-        starts.append(rows)
-        rows += table.rows or 0
-        if names[-1] != names[0]:
-            raise InputError(
-                f"Files of a folder have the same columns, but {files[0]} has "
-                f"{', '.join(names[0])}, and {file} has {', '.join(names[-1])}: give one of them."
-            )
-
-    def read(places: Sequence[int]) -> list[Piece]:
-        each = zip(files, starts, strict=True)
-        return [piece for file, start in each for piece in _cut_parquet(file, start, places)]
-
-    return ArrowTable(names[0], read, rows)
+    if path.is_dir() or path.suffix.lower() == ".parquet":
+        return _open_parquet([*map(Unchanged, files)])
+    return _open_arrow(Unchanged(path))
 
 
-def _open_file(file: Path) -> ArrowTable:
-    from pyarrow import OSFile, ipc, parquet
+def _open_arrow(file: Unchanged) -> ArrowTable:
+    from pyarrow import OSFile, ipc
 
-    with _explaining(file):
-        if file.suffix.lower() == ".parquet":
-            whole = parquet.ParquetFile(file, pre_buffer=False)
-            rows = whole.metadata.num_rows
-            return ArrowTable(whole.schema_arrow.names, partial(_cut_parquet, file, 0), rows)
-        with OSFile(str(file)) as stream:
-            names = ipc.open_file(stream).schema.names
+    with _reading(file) as path, OSFile(str(path)) as stream:
+        names = ipc.open_file(stream).schema.names
     return ArrowTable(names, lambda at: [Piece(0, partial(_read_arrow, file, at))])
 
 
-def _cut_parquet(file: Path, first: int, places: Sequence[int]) -> list[Piece]:
+def _open_parquet(files: Sequence[Unchanged]) -> ArrowTable:
+    """Open files of Parquet that have the same columns, one after the other."""
+    from pyarrow import parquet
+
+    schemas, starts, rows = [], [], 0
+    for file in files:
+        with _reading(file) as path:
+            whole = parquet.ParquetFile(path, pre_buffer=False)
+        schemas.append(whole.schema_arrow)
+        starts.append(rows)
+        rows += whole.metadata.num_rows
+        _check_same_names(files[0].file, schemas[0].names, file.file, schemas[-1].names)
+
+    def read(places: Sequence[int]) -> list[Piece]:
+        for file, schema in zip(files, schemas, strict=True):
+            _check_same_kinds(files[0].file, schemas[0], file.file, schema, places)
+        each = zip(files, starts, strict=True)
+        return [piece for file, start in each for piece in _cut_parquet(file, start, places)]
+
+    return ArrowTable(schemas[0].names, read, rows)
+
+
+def _check_same_names(one: Path, names: Sequence[str], other: Path, others: Sequence[str]) -> None:
+    if names != others:
+        raise InputError(
+            f"Files of a folder have the same columns, but {one} has {', '.join(names)}, and "
+            f"{other} has {', '.join(others)}: give one of them."
+        )
+
+
+def _check_same_kinds(
+    one: Path, schema: Any, other: Path, others: Any, places: Sequence[int]
+) -> None:
+    """Raise `InputError` unless columns hold numbers in both files, or text, or the like."""
+    for place in places:
+        kinds = _find_kind(schema.field(place).type), _find_kind(others.field(place).type)
+        if len({*kinds} - {"nothing"}) > 1:
+            raise InputError(
+                f"Column '{column_name(schema.names[place])}' holds {kinds[0]} in {one}, and "
+                f"{kinds[1]} in {other}: write both alike, or give one of the files."
+            )
+
+
+def _find_kind(kind: Any) -> str:
+    """Return what a type of Arrow's holds; numbers of all types are alike, and so is text."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _find_kind(kind.value_type)
+    if types.is_null(kind):
+        return "nothing"
+    if types.is_boolean(kind) or types.is_decimal(kind) or _is_plain_number(kind):
+        return "numbers"
+    return "text" if _is_text(kind) else str(kind)
+
+
+def _is_plain_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _cut_parquet(file: Unchanged, first: int, places: Sequence[int]) -> list[Piece]:
     """Return the pieces of a file of Parquet: groups of rows that can be read by themselves."""
     from pyarrow import parquet
 
-    with _explaining(file):
-        facts = parquet.ParquetFile(file, pre_buffer=False).metadata
+    with _reading(file) as path:
+        facts = parquet.ParquetFile(path, pre_buffer=False).metadata
     pieces, groups, rows = [], [], 0
     for group in range(facts.num_row_groups):
         groups.append(group)
@@ -132,21 +181,21 @@ def _cut_parquet(file: Path, first: int, places: Sequence[int]) -> list[Piece]:
 
 
 def _read_parquet(
-    file: Path, groups: Sequence[int], places: Sequence[int]
+    file: Unchanged, groups: Sequence[int], places: Sequence[int]
 ) -> Iterator[Sequence[Any]]:
     from pyarrow import parquet
 
-    with _explaining(file):
-        whole = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+    with _reading(file) as path:
+        whole = parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
         names = [whole.schema_arrow.names[k] for k in places]
         batches = whole.iter_batches(_BATCH, groups, names, use_threads=False)
         yield from _convert(batches, whole.schema_arrow, places, names)
 
 
-def _read_arrow(file: Path, places: Sequence[int]) -> Iterator[Sequence[Any]]:
+def _read_arrow(file: Unchanged, places: Sequence[int]) -> Iterator[Sequence[Any]]:
     from pyarrow import OSFile, ipc
 
-    with _explaining(file), OSFile(str(file)) as stream:
+    with _reading(file) as path, OSFile(str(path)) as stream:
         chosen = ipc.IpcReadOptions(included_fields=sorted(places))
         whole = ipc.open_file(stream, options=chosen)
         order = [sorted(places).index(place) for place in places]
@@ -155,16 +204,23 @@ def _read_arrow(file: Path, places: Sequence[int]) -> Iterator[Sequence[Any]]:
 
 
 @contextmanager
-def _explaining(file: Path) -> Iterator[None]:
-    """Turn failures to read a file into sentences."""
+def _reading(file: Unchanged) -> Iterator[Path]:
+    """Turn failures to read a file, and changes of it in the meantime, into sentences."""
     import pyarrow as pa
 
+    file.check()
     try:
-        yield
+        yield file.file
     except pa.ArrowException:
-        raise InputError(f"{file} is not a file of this kind: check how it was made.") from None
+        file.check()
+        raise _not_of_kind(file.file) from None
     except OSError as problem:
-        raise unreadable(file, problem) from None
+        raise unreadable(file.file, problem) from None
+    file.check()
+
+
+def _not_of_kind(file: Path) -> InputError:
+    return InputError(f"{file} is not a file of this kind: check how it was made.")
 
 
 def _convert(
@@ -200,7 +256,7 @@ def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, in
         table = parquet.ParquetFile(pa.BufferReader(content))
         size = sum(table.metadata.row_group(k).total_byte_size for k in range(table.num_row_groups))
     except pa.ArrowException:
-        raise InputError(f"{file} is not a file of this kind: check how it was made.") from None
+        raise _not_of_kind(file) from None
     if size > largest:
         raise InputError(
             f"{file} takes more than {largest / 2**20:.3g} MiB unpacked: leave columns out."
@@ -220,11 +276,14 @@ def _as_column(column: Any) -> Any:
     from pyarrow import compute
 
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if _is_text(kind):
         column = compute.cast(column, pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(column.type):
+        if column.type.ordered and column.num_chunks > 1:
+            orders = [one.dictionary.to_pylist() for one in column.chunks]
+            reduce(partial(join_orders, name="A column"), orders)
         whole = column.unify_dictionaries().combine_chunks()
-        codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         made = Ordered if column.type.ordered else Coded
         return made(codes, whole.dictionary.to_pylist())
     if pa.types.is_integer(kind) and column.null_count:

@@ -151,6 +151,11 @@ class ArrowFile:
             return problem
         return None
 
+    def refuse_rounded(self, name: str) -> None:
+        """Raise `InputError` for a column whose whole numbers floating point would round."""
+        if self.floats(name) is None and is_number(_first_entry(self._column(name))):
+            read_numbers(self._column(name), self._owner(name))
+
     def refuse_unnamed(self, name: str) -> None:
         """Raise `InputError` for a column whose entries name no class, site or stratum."""
         refuse_unnamed(self._column(name), self._owner(name))

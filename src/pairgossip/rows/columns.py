@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
@@ -16,10 +17,13 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.text import MOST_NAMED, join_first
 
-_LARGEST_EXACT_INTEGER = 2**53
+LARGEST_EXACT = 2**53
+"""Above it, a whole number of floating point stands for several."""
 _NESTED = (list, tuple, set, np.ndarray, Mapping)
 _KINDS = (*_NESTED, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
 """Entries that are neither numbers nor text."""
+_GAPS = ("NoneType", "NAType", "NaTType")
+"""Types of what is missing; those of pandas by name, as it may not be installed."""
 
 
 def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
@@ -72,6 +76,9 @@ def read_numbers(given: Any, name: str, first: int = 0) -> FloatArray:
 
 def _unwrap(array: NDArray[Any], name: str, first: int) -> FloatArray:
     """Read an array of Python objects: numbers, with None and NA for what is missing."""
+    read = _unwrap_plain(array)
+    if read is not None:
+        return read
     numbers, others = np.full(array.shape, np.nan), []
     for index, item in np.ndenumerate(array):
         if is_number(item):
@@ -89,6 +96,22 @@ def _unwrap(array: NDArray[Any], name: str, first: int) -> FloatArray:
             f"choose numeric columns, and pass classes as labels."
         )
     return numbers
+
+
+def _unwrap_plain(array: NDArray[Any]) -> FloatArray | None:
+    """Read an array of numbers and gaps at once; None if an entry needs a closer look."""
+    entries = array.ravel().tolist()
+    kinds = {*map(type, entries)}
+    gaps = {kind for kind in kinds if kind.__name__ in _GAPS}
+    if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds - gaps):
+        return None
+    if gaps:
+        entries = [math.nan if type(one) in gaps else one for one in entries]
+    try:
+        numbers = np.array(entries, dtype=np.float64)
+    except (OverflowError, ValueError, TypeError):
+        return None
+    return None if may_be_rounded(numbers) else numbers.reshape(array.shape)
 
 
 def _not_numbers(name: str, item: Any) -> InputError:
@@ -202,12 +225,7 @@ def join_columns(parts: Sequence[Any], name: str) -> Any:
         return parts[0]
     parts = [part if (coded := as_coded(part)) is None else coded for part in parts]
     if all(isinstance(part, Coded) for part in parts):
-        places: dict[Any, int] = {}
-        codes = []
-        for part in parts:
-            known = [places.setdefault(one, len(places)) for one in part.categories]
-            codes.append(np.array([*known, -1])[part.codes])
-        return replace(parts[0], codes=np.concatenate(codes), categories=list(places))
+        return _join_coded(parts, name)
     arrays = [as_array(part, name, objects=True) for part in parts]
     if len({one.dtype.kind for one in arrays}) > 1:  # whole numbers stay what they are
         arrays = [
@@ -215,6 +233,33 @@ def join_columns(parts: Sequence[Any], name: str) -> Any:
             for one in arrays
         ]
     return np.concatenate(arrays)
+
+
+def _join_coded(parts: Sequence[Coded], name: str) -> Coded:
+    places: dict[Any, int] = {}
+    codes = []
+    for part in parts:
+        known = [places.setdefault(one, len(places)) for one in part.categories]
+        codes.append(np.array([*known, -1])[part.codes])
+    is_ordered = all(isinstance(part, Ordered) for part in parts)
+    if is_ordered:
+        for part in parts:
+            join_orders(list(places), part.categories, name)
+    return (Ordered if is_ordered else Coded)(np.concatenate(codes), list(places))
+
+
+def join_orders(one: Sequence[Any], other: Sequence[Any], name: str) -> Sequence[Any]:
+    """Return the longer of two orders of classes; raise `InputError` unless it begins as the other.
+
+    Classes that some rows declare as low < high and others as high < low have no order.
+    """
+    shorter, longer = sorted([list(one), list(other)], key=len)
+    if longer[: len(shorter)] != shorter:
+        raise InputError(
+            f"{name} has ordered classes, but {' < '.join(map(str, one))} in some rows and "
+            f"{' < '.join(map(str, other))} in others: declare one order for all."
+        )
+    return longer
 
 
 def _to_numpy(column: Any) -> Any:
@@ -231,8 +276,7 @@ def is_number(item: Any) -> bool:
 
 def is_missing(item: Any) -> bool:
     """Tell whether an entry is None, NaN, NA or NaT."""
-    # pandas.NA and NaT are recognized by name because pandas may not be installed.
-    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+    if type(item).__name__ in _GAPS:
         return True
     return isinstance(item, float | np.generic) and bool(item != item)
 
@@ -242,12 +286,22 @@ def _is_large(array: NDArray[Any]) -> bool:
     if array.dtype.kind == "f" or array.size == 0:
         return False
     low, high = int(array.min()), int(array.max())
-    return high > _LARGEST_EXACT_INTEGER or low < -_LARGEST_EXACT_INTEGER
+    return high > LARGEST_EXACT or low < -LARGEST_EXACT
 
 
 def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
     if _is_large(array):
-        raise InputError(
-            f"{name} holds integers beyond 2^53, which are not exact in floating point: "
-            f"subtract an offset or rescale first."
-        )
+        raise rounded_integers(name)
+
+
+def may_be_rounded(numbers: FloatArray) -> bool:
+    """Tell whether some numbers are so large that they may stand for other whole ones."""
+    return bool((np.abs(numbers) >= LARGEST_EXACT).any())
+
+
+def rounded_integers(name: str) -> InputError:
+    """Build the error for a column whose whole numbers floating point would round."""
+    return InputError(
+        f"{name} holds integers beyond 2^53, which are not exact in floating point: subtract an "
+        "offset or rescale first."
+    )

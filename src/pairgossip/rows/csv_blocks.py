@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import IntArray
+from pairgossip.rows.columns import may_be_rounded
 from pairgossip.rows.csv_lines import (
     Head,
     Row,
+    is_rounded,
     not_text,
     parse_numbers,
     parse_rows,
@@ -81,6 +83,8 @@ class Blocks:
         self._stream, self._head, self._file = stream, head, file
         self.numbers = [name for name in head.header if name in numbers]
         self.books = {name: Book() for name in head.header if name in texts}
+        self.rounded: set[str] = set()
+        """Columns that left the numbers, as floating point would round whole ones."""
         self._fields = {name: f"c{place}" for place, name in enumerate(head.header)}
         self._width = _NARROW
 
@@ -137,10 +141,14 @@ class Blocks:
         columns: dict[str, NDArray[Any]] = {}
         for name, entries in self._pick(rows, tuple(self.numbers)):
             numbers = parse_numbers(entries)
-            if numbers is None:
-                self.numbers.remove(name)
-            else:
+            if numbers is not None and not (
+                may_be_rounded(numbers) and any(map(is_rounded, entries))
+            ):
                 columns[name] = numbers
+                continue
+            self.numbers.remove(name)
+            if numbers is not None:
+                self.rounded.add(name)
         for name, entries in self._pick(rows, tuple(self.books)):
             columns[name] = self.books[name].code(entries)
         return Batch(columns, np.array([row.line for row in rows], dtype=np.int64))
@@ -168,7 +176,7 @@ class Blocks:
         if is_text and not all(map(str.strip, table["c0"].tolist())):
             raise _UnusualError
         numbers = [table[self._fields[name]] for name in self.numbers]
-        if any(np.isinf(column).any() for column in numbers):
+        if any(map(may_be_rounded, numbers)):  # infinity is
             raise _UnusualError
         if any(np.isnan(column).any() for column in numbers) and _SIGNED_NAN.search(data):
             raise _UnusualError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
@@ -20,16 +19,19 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, unreadable
 from pairgossip.rows import csv_blocks
+from pairgossip.rows.columns import rounded_integers
 from pairgossip.rows.csv_lines import (
     MISSING,
     SNIFFED_LINES,
     Head,
+    column_name,
     not_text,
     parse_number,
     read_head,
 )
 from pairgossip.rows.names import Names
 from pairgossip.rows.places import LINES, Places
+from pairgossip.rows.unchanged import Unchanged
 
 STANDARD_INPUT = Path("-")
 _COMPRESSED = ".gz"
@@ -64,8 +66,10 @@ class CsvFile:
         """
         self.file = file
         self._content = content
-        self._stamp: tuple[int, ...] | None = None
+        self._unchanged = None if isinstance(content, bytes) else Unchanged(content)
         self._texts: dict[str, Names] = {}
+        self._rounded: set[str] = set()
+        """Columns that were asked for as numbers, and hold whole ones that would be rounded."""
         self.head, self._offset = self._read_head(delimiter)
 
     def read(self, columns: Collection[str] | None = None) -> Self:
@@ -121,6 +125,14 @@ class CsvFile:
     def explain(self, _: str) -> None:
         """Return None: entries say it one by one."""
 
+    def refuse_rounded(self, name: str) -> None:
+        """Raise `InputError` for a column whose whole numbers floating point would round."""
+        if name not in self._rounded:
+            return
+        entries = (one for one in self.texts([name])[name].book if not self.is_gap(one))
+        if None not in map(parse_number, entries):
+            raise rounded_integers(f"Column '{column_name(name)}' of {self.file}")
+
     def refuse_unnamed(self, _: str) -> None:
         """Do nothing: all entries are text."""
 
@@ -161,26 +173,23 @@ class CsvFile:
         """Open the rows, to be read once in batches of numbers and of text."""
         with self._open() as stream:
             stream.read(self._offset)
-            yield csv_blocks.Blocks(stream, self.head, self.file, numbers, texts)
+            blocks = csv_blocks.Blocks(stream, self.head, self.file, numbers, texts)
+            yield blocks
+            self._rounded |= blocks.rounded
 
     @contextmanager
     def _open(self) -> Iterator[BinaryIO]:
         if isinstance(self._content, bytes):
             yield io.BytesIO(self._content)
             return
+        assert self._unchanged is not None
+        self._unchanged.check()
         try:
-            with self._content.open("rb") as stream:
-                self._refuse_change(os.fstat(stream.fileno()))
-                with _decompress(stream, self._content) as plain:
-                    yield plain
+            with self._content.open("rb") as stream, _decompress(stream, self._content) as plain:
+                yield plain
         except OSError as problem:
             raise unreadable(self._content, problem) from None
-
-    def _refuse_change(self, status: os.stat_result) -> None:
-        stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
-        if self._stamp not in (None, stamp):
-            raise InputError(f"{self.file} changed while it was being read: read it again.")
-        self._stamp = stamp
+        self._unchanged.check()
 
     def _read_head(self, delimiter: str | None) -> tuple[Head, int]:
         """Return the header, and the number of bytes up to its end."""

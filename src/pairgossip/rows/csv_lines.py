@@ -17,6 +17,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.rows.columns import LARGEST_EXACT
 
 DELIMITERS = (",", ";", "\t")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
@@ -46,6 +47,13 @@ def parse_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def is_rounded(text: str) -> bool:
+    """Tell whether an entry is a whole number that floating point may round."""
+    digits = text.lstrip("+-").lstrip("0")
+    most = len(str(LARGEST_EXACT))
+    return digits.isdecimal() and (len(digits) > most or int(digits) > LARGEST_EXACT)
 
 
 def parse_numbers(entries: Sequence[str]) -> FloatArray | None:

@@ -18,14 +18,12 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import Ordered
-from pairgossip.rows.csv_lines import column_name, list_columns, parse_number
+from pairgossip.rows.csv_lines import column_name, is_rounded, list_columns, parse_number
 from pairgossip.rows.doors import open_table
 from pairgossip.rows.names import Names
 from pairgossip.rows.table_file import TableFile
 from pairgossip.text import MOST_NAMED, join_first
 
-_LARGEST_EXACT = 2**53
-"""Above it, a whole number of floating point stands for several."""
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
 
@@ -114,6 +112,7 @@ class Table:
 
     def numbers_and_gaps(self, names: Sequence[str]) -> list[FloatArray]:
         """Return columns as numbers, NaN where an entry is missing; other text is an error."""
+        self.refuse_rounded(names)
         cells = self._bad_cells(names)
         if cells:
             self._refuse_kinds(names)
@@ -145,8 +144,10 @@ class Table:
         """
         if (ordered := self.ordered(name)) is not None:
             return ordered
-        if not as_text and self.holds_numbers(name):
-            return self._floats(name)
+        if not as_text:
+            self.refuse_rounded([name])
+            if self.holds_numbers(name):
+                return self._floats(name)
         self.file.refuse_unnamed(name)
         texts, gaps = self._names(name).map(_or_empty, object), self._gaps(name)
         texts[gaps] = None
@@ -174,6 +175,11 @@ class Table:
         for name in names:
             if name not in self.header:
                 raise no_column(self.path, name, self.header)
+
+    def refuse_rounded(self, names: Sequence[str]) -> None:
+        """Raise `InputError` for columns whose whole numbers floating point would round."""
+        for name in names:
+            self.file.refuse_rounded(name)
 
     def refuse_gaps(self, names: Sequence[str], *, may_drop: bool = False) -> None:
         """Raise `InputError` for the missing entries of these columns, all of them at once.
@@ -239,6 +245,7 @@ class Table:
     def with_columns(self, names: Sequence[str]) -> Table:
         """Return the table with these columns read as numbers; anything else is an error."""
         columns = {name: self._floats(name) for name in self.load(names)}
+        self.refuse_rounded(names)
         if not all(np.isfinite(column).all() for column in columns.values()):
             self.refuse_gaps(names)
             self._refuse_kinds(names)
@@ -334,9 +341,8 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:
 
 def is_name(entry: str) -> bool:
     """Tell whether an entry is a numeral that only text keeps."""
-    if not (entry.isascii() and entry.isdigit()):
-        return False
-    return entry != "0" and (entry[0] == "0" or int(entry) > _LARGEST_EXACT)
+    has_zeros = entry[:1] == "0" != entry and entry.isascii() and entry.isdigit()
+    return has_zeros or is_rounded(entry)
 
 
 def _or_empty(entry: Any) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from pairgossip.errors import InputError
-from pairgossip.files import unreadable
 from pairgossip.rows.arrow_file import ArrowFile
 from pairgossip.rows.csv_file import CsvFile, open_csv
 from pairgossip.rows.table_file import TableFile
@@ -31,7 +28,7 @@ def open_table(path: str | PathLike[str], delimiter: str | None = None) -> Table
         from pairgossip.rows.arrow import open_path
 
         table = open_path(place)
-        return ArrowFile(place, table.names, _read_unchanged(place, table.load), table.rows, table)
+        return ArrowFile(place, table.names, table.load, table.rows, table)
     return open_csv(place, delimiter)
 
 
@@ -48,27 +45,3 @@ def open_content(content: bytes, file: Path, largest: int) -> TableFile:
     if kind in (*_ARROW, _QUERY):
         raise InputError(f"{file} is not taken here: save the table as CSV or Parquet.")
     return CsvFile(content, file)
-
-
-def _read_unchanged(
-    place: Path, load: Callable[[Sequence[int]], Sequence[Any]]
-) -> Callable[[Sequence[int]], Sequence[Any]]:
-    """Return a function that reads columns while a file, or those of a folder, stay the same."""
-    first = _stamp(place)
-
-    def read(places: Sequence[int]) -> Sequence[Any]:
-        columns = load(places)
-        if _stamp(place) != first:
-            raise InputError(f"{place} changed while it was being read: read it again.")
-        return columns
-
-    return read
-
-
-def _stamp(place: Path) -> list[tuple[int, int, int]]:
-    files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
-    try:
-        states = [file.stat() for file in files]
-    except OSError as problem:
-        raise unreadable(place, problem) from None
-    return [(state.st_size, state.st_mtime_ns, state.st_ino) for state in states]

@@ -169,6 +169,9 @@ class CsvSource(FileSource):
         """Raise `RereadNeeded` for labels that are text, `InputError` for text in the data."""
         read = {*blocks.numbers, *blocks.books}
         texts = [place for place in every if self.names[place] not in read]
+        if blocks.rounded:
+            self.load(texts)
+            self.table.refuse_rounded([self.names[k] for k in texts])
         if not named.keys() >= {*texts}:
             self.load(every)
             self.read_numbers([place for place in texts if place not in named])

@@ -61,6 +61,9 @@ class TableFile(Protocol):
     def explain(self, name: str) -> InputError | None:
         """Return why a column holds no numbers; None where its entries say it one by one."""
 
+    def refuse_rounded(self, name: str) -> None:
+        """Raise `InputError` for a column whose whole numbers floating point would round."""
+
     def refuse_unnamed(self, name: str) -> None:
         """Raise `InputError` for a column whose entries name no class, site or stratum."""
 

@@ -270,6 +270,7 @@ def _read_order(tables: Sequence[Table], name: str) -> list[str] | None:
 
 def _read_entries(tables: Sequence[Table], name: str) -> Any:
     """Return a column of all files: an array of numbers if all entries are, else a list of text."""
+    read_each(tables, lambda table: table.refuse_rounded([name]))
     if all(table.holds_numbers(name) for table in tables):
         return _read_numbers(tables, name)
     return [text for table in tables for text in table.text(name)]

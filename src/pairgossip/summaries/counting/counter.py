@@ -126,7 +126,7 @@ def join(counters: Sequence[Counter], empty: Callable[[], Counter]) -> Counter:
         places = []
         for name, factor in one.factors.items():
             mine = whole.factors[name]
-            mine.order = mine.order or factor.order
+            mine.add_order(factor.order)
             places.append([mine.find(item) for item in factor.items])
         whole._grow()
         for total, part in zip(whole.counts, one.counts, strict=True):

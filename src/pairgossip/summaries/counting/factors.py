@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import IntArray
-from pairgossip.rows.columns import Coded, Ordered, as_array, as_coded, is_missing
+from pairgossip.rows.columns import Coded, Ordered, as_array, as_coded, is_missing, join_orders
 
 _FEW = 1 << 16
 """Whole numbers in a range of this many are looked up in a table."""
@@ -92,13 +92,17 @@ class Factor:
 
     def _code_categories(self, column: Coded) -> IntArray:
         if isinstance(column, Ordered):
-            self.order = list(dict.fromkeys([*(self.order or ()), *column.categories]))
+            self.add_order(column.categories)
         codes = np.asarray(column.codes)
         numbers = np.full(len(column.categories) + 1, -1)
         used = np.bincount(codes.astype(np.intp) + 1, minlength=len(numbers))[1:]
         for at in np.flatnonzero(used).tolist():
             numbers[at] = self.find(column.categories[at])
         return numbers[codes]
+
+    def add_order(self, order: Sequence[Any] | None) -> None:
+        """Note the order of the categories of some rows; raise `InputError` for another one."""
+        self.order = list(join_orders(self.order or (), order or (), "A column")) or None
 
     def _code_offsets(self, offsets: IntArray, low: int) -> IntArray:
         """Number whole numbers in a small range from ``low`` on."""
