@@ -1,9 +1,10 @@
 """Columns of files, for commands, peers and the page."""
 
-from pairgossip.rows.csv_file import STANDARD_INPUT
-from pairgossip.rows.csv_lines import UNNAMED, column_name, list_columns, parse_number
-from pairgossip.rows.csv_table import Table, no_numbers, read_columns
+from pairgossip.rows.csv.file import STANDARD_INPUT
+from pairgossip.rows.csv.lines import parse_number
 from pairgossip.rows.doors import open_content
+from pairgossip.rows.places import UNNAMED, column_name, list_columns
+from pairgossip.rows.table import Table, no_numbers, read_columns
 
 __all__ = [
     "STANDARD_INPUT",

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.rows import csv_blocks
-from pairgossip.rows.csv_file import CsvFile, open_csv
+from pairgossip.rows.csv import blocks as csv_blocks
+from pairgossip.rows.csv.file import CsvFile, open_csv
 from pairgossip.tables import Table, read_columns
 
 _NUMBERS = ["0.5", "1", "-2", "1e5", " 3 ", "+4", "7.", "-0.0", ".5", "1E-3", "00012", '"0.25"']

@@ -19,8 +19,8 @@ from pyarrow import parquet
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.rows import csv_blocks
 from pairgossip.rows.columns import read_numbers
+from pairgossip.rows.csv import blocks as csv_blocks
 from pairgossip.tables import read_columns
 from tests.cli.running import main
 

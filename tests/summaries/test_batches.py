@@ -12,7 +12,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError, RowsDropped
-from pairgossip.rows import arrow, batches, csv_blocks
+from pairgossip.rows import arrow, batches
+from pairgossip.rows.csv import blocks as csv_blocks
 from pairgossip.summaries.counting.incoming import Incoming
 from tests.rows.test_doors import DOORS, TABLE
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import pairgossip as pg
-from pairgossip.rows.csv_file import CsvFile
+from pairgossip.rows.csv.file import CsvFile
 from pairgossip.watch.simulation import observations
 from pairgossip.watch.simulation.observations import _MOST_UPLOADS, LARGEST_UPLOAD, Uploads
 

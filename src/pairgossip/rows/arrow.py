@@ -14,7 +14,7 @@ from pairgossip.errors import InputError, needed_for
 from pairgossip.files import unreadable
 from pairgossip.rows.batches import Piece
 from pairgossip.rows.columns import Coded, Ordered, join_columns, join_orders
-from pairgossip.rows.csv_lines import column_name
+from pairgossip.rows.places import column_name
 from pairgossip.rows.unchanged import Unchanged
 
 _EXTRA = "pairgossip[tables]"

@@ -21,9 +21,8 @@ from pairgossip.rows.columns import (
     read_numbers,
     refuse_unnamed,
 )
-from pairgossip.rows.csv_lines import column_name
 from pairgossip.rows.names import Names
-from pairgossip.rows.places import ROWS
+from pairgossip.rows.places import ROWS, column_name
 
 if TYPE_CHECKING:
     from pairgossip.rows.arrow import ArrowTable

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pairgossip.errors import InputError
 from pairgossip.rows.arrow_file import ArrowFile
-from pairgossip.rows.csv_file import CsvFile, open_csv
+from pairgossip.rows.csv.file import CsvFile, open_csv
 from pairgossip.rows.table_file import TableFile
 
 _ARROW, _QUERY = (".parquet", ".arrow", ".feather"), ".sql"

@@ -14,11 +14,11 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.rows.arrow_file import ArrowFile
 from pairgossip.rows.batches import Piece, RereadNeeded
 from pairgossip.rows.columns import Coded
-from pairgossip.rows.csv_blocks import Batch, Blocks
-from pairgossip.rows.csv_file import CsvFile
-from pairgossip.rows.csv_lines import MISSING, parse_number
-from pairgossip.rows.csv_table import Table, is_name
+from pairgossip.rows.csv.blocks import Batch, Blocks
+from pairgossip.rows.csv.file import CsvFile
+from pairgossip.rows.csv.lines import MISSING, is_name, parse_number
 from pairgossip.rows.frames import Cut, Frame, Source
+from pairgossip.rows.table import Table
 from pairgossip.text import format_rows
 
 

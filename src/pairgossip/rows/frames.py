@@ -22,8 +22,7 @@ from pairgossip.rows.columns import (
     read_numbers,
     refuse_unnamed,
 )
-from pairgossip.rows.csv_lines import column_name
-from pairgossip.rows.csv_table import no_column
+from pairgossip.rows.places import column_name, no_column
 from pairgossip.text import MOST_NAMED, format_rows, join_first
 
 

@@ -1,14 +1,19 @@
-"""Where rows stand in a file, and how messages name them."""
+"""What messages call rows, which stand on lines or have numbers, and columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import IntArray
+from pairgossip.errors import InputError
 from pairgossip.text import format_rows
+
+UNNAMED = "(unnamed)"
+"""How messages call a column whose name is empty, such as an index that pandas wrote."""
 
 
 class Numbering(NamedTuple):
@@ -52,3 +57,22 @@ class Places:
         """Return the line of every row."""
         parts = [np.asarray(part, dtype=np.int64) for part in self._stretches]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def column_name(name: str) -> str:
+    """Return the name by which messages call a column."""
+    return name or UNNAMED
+
+
+def list_columns(names: Sequence[str]) -> str:
+    """List columns as messages call them."""
+    return ", ".join(map(column_name, names))
+
+
+def no_column(file: Path | str, name: str, names: Sequence[str]) -> InputError:
+    """Build the error for the name of a column that there is not."""
+    import difflib  # which a device at work does not need
+
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {list_columns(names)}."
+    return InputError(f"There is no column '{column_name(name)}' in {file}: {hint}")

@@ -18,19 +18,18 @@ from numpy.typing import NDArray
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, unreadable
-from pairgossip.rows import csv_blocks
 from pairgossip.rows.columns import rounded_integers
-from pairgossip.rows.csv_lines import (
+from pairgossip.rows.csv.blocks import Blocks
+from pairgossip.rows.csv.lines import (
     MISSING,
     SNIFFED_LINES,
     Head,
-    column_name,
     not_text,
     parse_number,
     read_head,
 )
 from pairgossip.rows.names import Names
-from pairgossip.rows.places import LINES, Places
+from pairgossip.rows.places import LINES, Places, column_name
 from pairgossip.rows.unchanged import Unchanged
 
 STANDARD_INPUT = Path("-")
@@ -161,19 +160,17 @@ class CsvFile:
             self._texts |= {name: Names(codes[name], blocks.books[name].entries) for name in unread}
         return {name: self._texts[name] for name in names}
 
-    def _note_places(self, blocks: csv_blocks.Blocks) -> Iterator[dict[str, NDArray[Any]]]:
+    def _note_places(self, blocks: Blocks) -> Iterator[dict[str, NDArray[Any]]]:
         for batch in blocks:
             self.places.add(batch.lines)
             yield batch.columns
 
     @contextmanager
-    def reading(
-        self, numbers: Collection[str], texts: Collection[str] = ()
-    ) -> Iterator[csv_blocks.Blocks]:
+    def reading(self, numbers: Collection[str], texts: Collection[str] = ()) -> Iterator[Blocks]:
         """Open the rows, to be read once in batches of numbers and of text."""
         with self._open() as stream:
             stream.read(self._offset)
-            blocks = csv_blocks.Blocks(stream, self.head, self.file, numbers, texts)
+            blocks = Blocks(stream, self.head, self.file, numbers, texts)
             yield blocks
             self._rounded |= blocks.rounded
 

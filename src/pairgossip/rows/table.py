@@ -18,9 +18,10 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import Ordered
-from pairgossip.rows.csv_lines import column_name, is_rounded, list_columns, parse_number
+from pairgossip.rows.csv.lines import is_name, parse_number
 from pairgossip.rows.doors import open_table
 from pairgossip.rows.names import Names
+from pairgossip.rows.places import column_name, list_columns, no_column
 from pairgossip.rows.table_file import TableFile
 from pairgossip.text import MOST_NAMED, join_first
 
@@ -339,12 +340,6 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> Table:
     return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
-def is_name(entry: str) -> bool:
-    """Tell whether an entry is a numeral that only text keeps."""
-    has_zeros = entry[:1] == "0" != entry and entry.isascii() and entry.isdigit()
-    return has_zeros or is_rounded(entry)
-
-
 def _or_empty(entry: Any) -> str:
     return entry or ""
 
@@ -408,12 +403,3 @@ def _missing(file: TableFile, gaps: Mapping[str, Sequence[int]], *, may_drop: bo
         f"{remedy.replace('{what}', 'the rows')}.",
         *argument,
     )
-
-
-def no_column(file: Path | str, name: str, names: Sequence[str]) -> InputError:
-    """Build the error for the name of a column that there is not."""
-    import difflib  # which a device at work does not need
-
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {list_columns(names)}."
-    return InputError(f"There is no column '{column_name(name)}' in {file}: {hint}")

@@ -24,18 +24,6 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """The entries that count as missing, in lower case."""
 SNIFFED_LINES = 20
 """How many lines choose the delimiter."""
-UNNAMED = "(unnamed)"
-"""How messages call a column whose name is empty, such as an index that pandas wrote."""
-
-
-def column_name(name: str) -> str:
-    """Return the name by which messages call a column."""
-    return name or UNNAMED
-
-
-def list_columns(names: Sequence[str]) -> str:
-    """List columns as messages call them."""
-    return ", ".join(map(column_name, names))
 
 
 def parse_number(text: str) -> float | None:
@@ -54,6 +42,12 @@ def is_rounded(text: str) -> bool:
     digits = text.lstrip("+-").lstrip("0")
     most = len(str(LARGEST_EXACT))
     return digits.isdecimal() and (len(digits) > most or int(digits) > LARGEST_EXACT)
+
+
+def is_name(entry: str) -> bool:
+    """Tell whether an entry is a numeral that only text keeps."""
+    has_zeros = entry[:1] == "0" != entry and entry.isascii() and entry.isdigit()
+    return has_zeros or is_rounded(entry)
 
 
 def parse_numbers(entries: Sequence[str]) -> FloatArray | None:

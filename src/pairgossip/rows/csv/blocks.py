@@ -3,7 +3,7 @@
 A block is cut at its last line end and looked at: quotes may stand around whole fields of one
 line, and lines end as usual. NumPy then reads all columns, since with some of them it would take
 rows of any length. What it refuses is read again with missing entries as NaN, and then by the
-careful reader (`csv_lines`). Where lines cannot be told apart, the careful reader reads on from
+careful reader (`lines`). Where lines cannot be told apart, the careful reader reads on from
 there to the end of the file, row by row and in batches too.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import IntArray
 from pairgossip.rows.columns import may_be_rounded
-from pairgossip.rows.csv_lines import (
+from pairgossip.rows.csv.lines import (
     Head,
     Row,
     is_rounded,

@@ -1,0 +1,1 @@
+"""Files of text: blocks of lines by NumPy, or row by row where they are odd."""
