@@ -172,6 +172,11 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise InputError(f"This is not valid TOML: {problem}.") from None
 
 
+def quote_toml(value: Any) -> str:
+    """Write text, a truth value, a number or a list as TOML; it differs from JSON in escapes."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _check_nesting(text: str) -> None:
     dots = depth = 0
     for token in _TOML_TOKEN.finditer(text):

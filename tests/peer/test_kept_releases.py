@@ -165,7 +165,7 @@ def test_rows_that_a_peer_has_are_not_added_again(tmp_path: Path) -> None:
     new = RNG.random(20)
     request_growth(home, write(tmp_path / "new.csv", new))
     with pytest.raises(InputError, match="of 19 of these rows will be told by this peer already"):
-        request_growth(home, write(tmp_path / "new.csv", new[1:]))
+        request_growth(home, write(tmp_path / "newer.csv", new[1:]))
     tell_releases(home)  # and its two tables do not refuse each other
 
 
@@ -189,7 +189,7 @@ def test_what_was_killed_before_it_was_done_is_asked_for_again(
     assert len(noted_registers(home)) == 4
     tell_releases(home)
     with pytest.raises(InputError, match="Column 'risk' of 20 of these rows went out"):
-        request_growth(home, new)
+        request_growth(home, new.rename(tmp_path / "renamed.csv"))
 
 
 def test_rows_are_read_and_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

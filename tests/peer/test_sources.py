@@ -8,20 +8,29 @@ import os
 import re
 import sqlite3
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.protocol.held import Batch
+from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.storage import journal_file
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth, rows_waiting
+from pairgossip.peer.storage.growth import (
+    finish_interrupted_growth,
+    request_growth,
+    rows_waiting,
+    take_up_rows,
+)
 from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.kept_releases import ReleaseOptions
 from pairgossip.peer.storage.kept_results import list_kept
@@ -173,7 +182,6 @@ def test_the_kind_of_source_changes_no_bit(tmp_path: Path, spec: str) -> None:
 
 CHANGES: dict[str, tuple[Callable[[np.ndarray], np.ndarray | None], str]] = {
     "value": (lambda rows: np.where(rows == rows[3, 0], 0.25, rows), "its rows hold other values"),
-    "order": (lambda rows: rows[::-1], "or stand in another order"),
     "added": (lambda rows: np.vstack([rows, rows[:1]]), "it has 41 rows now, and had 40"),
     "removed": (lambda rows: rows[:-1], "it has 39 rows now, and had 40"),
     "outside": (lambda rows: np.vstack([rows[:-1], [7.0, 1.0]]), "it cannot be read as it was ("),
@@ -201,6 +209,37 @@ def test_a_source_that_has_changed_is_refused(tmp_path: Path, how: str, spec: st
     source.write_bytes(before)  # as the sentence says
     with contextlib.closing(assemble(home)) as parts:
         assert len(parts.context.own) == 40 and not parts.problems
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_order_of_rows_is_nothing_to_go_by(tmp_path: Path, spec: str) -> None:
+    """A database answers in any order; what is added up and drawn is the same to the bit."""
+    rows = draw(40)
+    rows[5] = rows[9]
+    home, *_ = make_peers(tmp_path, [rows, draw(40), draw(40)], SPECS[spec])
+    held = []
+    for order in (np.arange(40), np.arange(40)[::-1], RNG.permutation(40)):
+        write_csv(tmp_path / "0.csv", rows[order])
+        with contextlib.closing(assemble(home)) as parts:
+            assert not parts.problems
+            held.append(parts.context.held)
+    if spec == "auc":
+        assert all(one.matrix is None for one in held)
+    else:
+        assert sorted(held[0].rows.tolist()) == sorted(rows.tolist())
+        assert all(np.array_equal(one.rows, held[0].rows) for one in held)
+
+
+@pytest.mark.parametrize("entry", ["Mueller", "0.7,", "nan"])
+def test_what_is_said_of_a_changed_source_quotes_no_entry(tmp_path: Path, entry: str) -> None:
+    home, *_ = make_peers(tmp_path, [draw(40) for _ in range(3)])
+    source = tmp_path / "0.csv"
+    text = source.read_text()
+    for changed in (f"{text}{entry},1\n", f"{entry},0.7331\n{text}"):
+        source.write_text(changed)
+        with pytest.raises(InputError, match="it cannot be read as it was") as caught:
+            assemble(home)
+        assert "Mueller" not in str(caught.value) and "0.7331" not in str(caught.value)
 
 
 def test_a_peer_that_has_contributed_finishes_without_its_source(tmp_path: Path) -> None:
@@ -306,9 +345,95 @@ def test_sources_are_named_by_whole_paths(tmp_path: Path, monkeypatch: pytest.Mo
             home.read_settings()
 
 
-def test_standard_input_is_no_source(tmp_path: Path) -> None:
+def test_standard_input_and_pipes_are_no_sources(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="reads its rows again whenever it starts"):
         make(tmp_path, "ann", Path("-"))
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is a pipe or device, which cannot be read again"):
+        make(tmp_path, "ann", pipe)
+    home, *_ = make_peers(tmp_path, [draw(40) for _ in range(3)])
+    (tmp_path / "0.csv").unlink()
+    pipe.rename(tmp_path / "0.csv")
+    with pytest.raises(InputError, match=r"is not what it was .* a pipe or device"):
+        assemble(home)
+
+
+@pytest.mark.parametrize("name", ["größe 😀.csv", 'a"b\\c.csv', "tab\t\x7f.csv"])
+def test_settings_take_the_names_that_files_have(tmp_path: Path, name: str) -> None:
+    home = make(tmp_path, "ann", write_csv(tmp_path / name, draw(40)), MODEL)
+    more = write_csv(tmp_path / f"more {name}", draw(30))
+    take_up(home, more)
+    assert home.read_settings().sources == (str(tmp_path / name), str(more))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / os.fsdecode(b"rows\xff.csv"), draw(40))
+    with pytest.raises(InputError, match="is not UTF-8 text, as settings are: rename it"):
+        make(tmp_path, "ann", source)
+
+
+def take_up(home: Home, more: Path) -> None:
+    """Add a source to a peer, and let it be named in the settings."""
+    request_growth(home, more)
+    state, asked = state_of(home), msgspec.msgpack.decode(home.next_sources.read_bytes())
+    batches = tuple(Batch(*one) for one in asked["batches"])
+    rows = sum(one.rows for one in batches)
+    journal = SqliteJournal(home.state, create=False)
+    with contextlib.closing(journal):
+        journal.load()
+        grown = msgspec.structs.replace(state, rows=rows, batches=batches)
+        journal.save(SaveSums(grown, sync=True, everything=True, has_more_rows=True))
+    finish_interrupted_growth(home)
+    assert not home.next_sources.exists()
+
+
+def test_sources_are_added_to_settings_that_were_edited(tmp_path: Path) -> None:
+    home = make(tmp_path, "ann", write_csv(tmp_path / "rows.csv", draw(40)), MODEL)
+    more = [write_csv(tmp_path / f"more-{k}.csv", draw(30)) for k in range(3)]
+    take_up(home, more[0])
+    *first, last = home.peer.read_text().splitlines()
+    assert last == f'batch.2 = "{more[0]}"'
+    home.peer.write_text("\n".join([*first, "# mine", "[batch]", f'2 = "{more[0]}"']))
+    take_up(home, more[1])
+    assert home.read_settings().sources[1:] == tuple(map(str, more[:2]))
+    assert "# mine" in home.peer.read_text()
+    home.peer.write_text(
+        "\n".join([*first, f'batch = {{2 = "{more[0]}", 3 = "{more[1]}"}}']) + "\n"
+    )
+    before = home.peer.read_text()
+    with pytest.raises(InputError, match=r"does not let sources be added: name .* as batch\.4 = "):
+        request_growth(home, more[2])
+    assert home.peer.read_text() == before and not home.next_sources.exists()
+
+
+def test_a_request_whose_source_has_changed_can_be_withdrawn(tmp_path: Path) -> None:
+    home, *_ = make_peers(tmp_path, [draw(40) for _ in range(3)], MODEL)
+    more = write_csv(tmp_path / "more.csv", draw(30))
+    request_growth(home, more)
+    more.unlink()
+    with contextlib.closing(assemble(home)) as parts:
+        own = parts.context.own
+    with (
+        pytest.raises(InputError, match=rf"Or remove {re.escape(str(home.next_sources))}, which"),
+        take_up_rows(home, own),
+    ):
+        pass
+    home.next_sources.unlink()
+    with take_up_rows(home, own) as rows:
+        assert rows is None
+
+
+def test_a_file_within_a_source_is_not_added(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    write_parquet(folder / "1.parquet", draw(40))
+    home = make(tmp_path, "ann", folder, MODEL)
+    more = write_parquet(folder / "2.parquet", draw(30))
+    with pytest.raises(InputError, match=r"2\.parquet is in .*rows, a source of this peer that"):
+        request_growth(home, more)
+    assert request_growth(home, more.rename(tmp_path / "rows-2.parquet")).rows == 70
 
 
 def test_a_million_rows_and_one_more_are_counted(tmp_path: Path) -> None:

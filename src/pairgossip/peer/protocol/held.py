@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
     rows: int
     digest: bytes
-    """Keyed, and of the rows as they are used, in their order."""
+    """Keyed, and of the rows as they are used, in whatever order."""
     counts: bytes = b""
     """Signed 64-bit numbers: how many rows lie in each cell; empty where rows are needed."""
 

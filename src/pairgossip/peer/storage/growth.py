@@ -83,6 +83,7 @@ def request_growth(
             refuse_other_ledger(home, data, ledger)
 
         def approve(more: SiteRows) -> None:
+            keeping.check(data, more)
             _refuse_few_added(home, spec, before + len(more))
             # The sums before and after tell those over the added rows, by difference.
             said = check_contribution(more, settings, "This batch")
@@ -90,7 +91,6 @@ def request_growth(
                 rows = np.concatenate([keeping.read_rows(), more.matrix])
                 check_contribution(SiteRows(spec, more.table, rows), settings)
             said += planned.check(more, home, before)
-            keeping.check(data, more)
             confirm(said)
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.

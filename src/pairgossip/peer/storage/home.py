@@ -13,7 +13,6 @@ as the own observation and as the one that circulates.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import shutil
@@ -28,7 +27,7 @@ from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import LARGEST_TOML, read_bytes, sync
+from pairgossip.files import LARGEST_TOML, quote_toml, read_bytes, sync
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import digest_rows
@@ -174,10 +173,10 @@ def _scaffold(target: Path) -> Iterator[Path]:
 
 
 def _settings_text(settings: OperatorSettings) -> str:
-    """Write settings as TOML, whose text and truth values are spelled as in JSON."""
+    """Write settings as TOML."""
     entries = msgspec.to_builtins(settings).items()
     return "".join(
-        f"{key} = {json.dumps(value)}\n" for key, value in entries if value not in (None, (), {})
+        f"{key} = {quote_toml(value)}\n" for key, value in entries if value not in (None, (), {})
     )
 
 

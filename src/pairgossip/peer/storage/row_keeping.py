@@ -6,9 +6,10 @@ of them counts.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -18,7 +19,7 @@ import numpy as np
 from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.files import LARGEST_TOML, read_bytes, sync
+from pairgossip.files import LARGEST_TOML, parse_toml, quote_toml, read_bytes, sync
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.held import Batch, Held
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows, digest_rows
@@ -165,10 +166,16 @@ class SourcesKept(Keeping[Held]):
 
     def check(self, data: Path, more: SiteRows) -> None:
         """Raise `InputError` for a source that the peer has: it must stay as it is."""
-        if os.path.realpath(data) in map(os.path.realpath, self._latest):
+        place, taken = Path(os.path.realpath(data)), [*map(os.path.realpath, self._latest)]
+        if str(place) in taken:
             raise InputError(
                 f"{data} is a source of this peer already, and must stay as it is: give rows that "
                 "came since in a file of their own."
+            )
+        for folder in filter(place.is_relative_to, taken):
+            raise InputError(
+                f"{data} is in {folder}, a source of this peer that must stay as it is: put it "
+                "into another folder."
             )
 
     def extend(self, data: Path, more: SiteRows) -> tuple[Held, bytes]:
@@ -178,6 +185,7 @@ class SourcesKept(Keeping[Held]):
         batch = make_batch(more, load_identity(self._home.folder))
         batches = (*self.read_latest().batches, batch)
         sources = (*self._latest, absolute_source(data))
+        self._settings_with(sources)
         return Held(batches), msgspec.msgpack.encode(_Sources(sources, batches))
 
     def read_rows(self) -> FloatArray:
@@ -201,7 +209,12 @@ class SourcesKept(Keeping[Held]):
         """Return the rows of a request, read if the peer has read those before."""
         if before.matrix is None:
             return rows
-        added = self._read_from(len(before.batches))
+        try:
+            added = self._read_from(len(before.batches))
+        except InputError as problem:
+            raise InputError(
+                f"{problem} Or remove {self.file}, which asks for these rows: then none are added."
+            ) from None
         return Held(rows.batches, np.concatenate([before.matrix, added]))
 
     def is_taken_up(self, rows: Held) -> bool:
@@ -211,16 +224,31 @@ class SourcesKept(Keeping[Held]):
     def put_in_place(self) -> None:
         """Name the added sources in the settings, and remove the request."""
         home = self._home
-        sources = list(enumerate(_read_sources(self.file).sources, 1))
-        if added := sources[len(home.read_settings().sources) :]:
-            text = read_bytes(home.peer, LARGEST_TOML).decode().rstrip("\n")
-            lines = (f"batch.{number} = {json.dumps(source)}\n" for number, source in added)
-            files.replace(home.peer, "".join([text, "\n", *lines]).encode())
+        text = self._settings_with(_read_sources(self.file).sources)
+        if text != read_bytes(home.peer, LARGEST_TOML):
+            files.replace(home.peer, text)
         try:
             self.file.unlink()
             sync(home.folder)
         except OSError as problem:
             raise files.unwritable(self.file, problem, "remove") from None
+
+    def _settings_with(self, sources: Sequence[str]) -> bytes:
+        """Return the text of the settings when all these sources are named in it."""
+        home, text = self._home, read_bytes(self._home.peer, LARGEST_TOML)
+        settings = home.read_settings()
+        added = list(enumerate(sources, 1))[len(settings.sources) :]
+        if not added:
+            return text
+        batches = {**settings.batch, **{str(number): source for number, source in added}}
+        for form in ("batch.{} = {}\n", "{} = {}\n"):  # the operator may have begun a table
+            lines = [form.format(number, quote_toml(source)) for number, source in added]
+            more = "".join([text.decode().rstrip("\n"), "\n", *lines])
+            with contextlib.suppress(InputError):
+                if parse_toml(more).get("batch") == batches:
+                    return more.encode()
+        named = " ".join(f"batch.{number} = {quote_toml(source)}" for number, source in added)
+        raise InputError(f"{home.peer} does not let sources be added: name them there, as {named}.")
 
 
 def _read_sources(file: Path) -> _Sources:

@@ -151,11 +151,22 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
     return read_site_rows(path, spec, delimiter).rows
 
 
-def read_site_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> SiteRows:
-    """Read the specification's columns; refuse, and never correct, what may not be contributed."""
-    table = _read_table(Path(path), spec, delimiter)
+def read_site_rows(
+    path: str | PathLike[str],
+    spec: Spec,
+    delimiter: str | None = None,
+    *,
+    is_private: bool = False,
+) -> SiteRows:
+    """Read the specification's columns; refuse, and never correct, what may not be contributed.
+
+    Errors name lines and do not quote entries under privacy, or if they are said to be private:
+    messages end up in terminals, logs and mails.
+    """
+    is_private = is_private or spec.privacy is not None
+    table = _read_table(Path(path), spec, delimiter, is_private=is_private)
     for name, words in spec.words.items():
-        table = _with_codes(table, spec, name, words)
+        table = _with_codes(table, spec, name, words, is_private=is_private)
     for name in spec.measured:
         low, high = spec.ranges[name]
         is_inside = (low <= table[name]) & (table[name] <= high)
@@ -187,15 +198,12 @@ def read_site_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None 
     return SiteRows(spec, table, matrix)
 
 
-def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
-    """Read the columns; under privacy, errors name the line and do not quote the entry.
-
-    Messages end up in terminals, logs and mails, where private values have no place.
-    """
+def _read_table(path: Path, spec: Spec, delimiter: str | None, *, is_private: bool) -> Table:
+    """Read the columns, and find what is missing or no number."""
     table = read_columns(path, (), delimiter)
     table = replace(table, words=spec.words)
     numbers = [name for name in spec.observed if name not in spec.words]
-    if spec.privacy is not None:
+    if is_private:
         _refuse_unshown(table, spec.observed, numbers)
     table.refuse_unknown(spec.observed)
     table.refuse_gaps(spec.observed)
@@ -219,14 +227,16 @@ def _refuse_unshown(table: Table, names: Sequence[str], numbers: Sequence[str]) 
             )
 
 
-def _with_codes(table: Table, spec: Spec, name: str, words: Sequence[str]) -> Table:
+def _with_codes(
+    table: Table, spec: Spec, name: str, words: Sequence[str], *, is_private: bool
+) -> Table:
     """Return the table with a column of words as 0, 1, ... in their agreed order."""
     codes = code_labels(
         table.text(name),
         words,
         f"Column '{name}' of {table.path} holds",
         table.describe,
-        is_private=spec.privacy is not None,
+        is_private=is_private,
         what={spec.by: "groups", spec.within: "strata"}.get(name, "classes"),
     )
     return replace(table, columns={**table.columns, name: codes})

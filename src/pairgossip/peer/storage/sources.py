@@ -2,14 +2,13 @@
 
 The settings name a source for each batch of rows. The state knows each batch by a digest under the
 peer's key, so that a source that has changed is noticed, and nobody without the key can try values.
+The order of rows is nothing to go by: a database answers a query in whatever order it likes.
 Where a statistic is read from counts, these are in the state too: a peer that has contributed them
 to the present generation finishes it, whatever has become of its source. Others need their rows.
 """
 
 from __future__ import annotations
 
-import hashlib
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +22,9 @@ from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.rows import SiteRows, read_site_rows
+from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.tables import STANDARD_INPUT
 from pairgossip.text import format_count
-
-_PERSON = b"pairgossip rows"
 
 
 def absolute_source(data: Path) -> str:
@@ -36,7 +34,22 @@ def absolute_source(data: Path) -> str:
             "A peer that computes sums reads its rows again whenever it starts, which standard "
             "input cannot: name a file."
         )
+    _refuse_pipe(data)
+    try:
+        str(data).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The name of {str(data)!r} is not UTF-8 text, as settings are: rename it."
+        ) from None
     return str(data.absolute())
+
+
+def _refuse_pipe(data: Path) -> None:
+    if data.exists() and not (data.is_file() or data.is_dir()):
+        raise InputError(
+            f"{data} is a pipe or device, which cannot be read again whenever a peer starts: name "
+            "a file."
+        )
 
 
 def make_batch(given: SiteRows, identity: Identity) -> Batch:
@@ -75,7 +88,8 @@ def read_held(home: Home, spec: Spec, identity: Identity, state: SumsState) -> t
 def read_batch(source: Path, spec: Spec, identity: Identity, batch: Batch) -> FloatArray:
     """Read a source again; refuse rows that are not those of the batch."""
     try:
-        matrix = read_site_rows(source, spec).matrix
+        _refuse_pipe(source)
+        matrix = read_site_rows(source, spec, is_private=True).matrix
     except InputError as problem:
         how = f"it cannot be read as it was ({str(problem).rstrip('.')})"
         raise _changed(source, how) from None
@@ -83,8 +97,8 @@ def read_batch(source: Path, spec: Spec, identity: Identity, batch: Batch) -> Fl
         now, then = format_count(len(matrix), "row"), f"{batch.rows:,}"
         raise _changed(source, f"it has {now} now, and had {then}")
     if _digest(matrix, identity) != batch.digest:
-        raise _changed(source, "its rows hold other values, or stand in another order")
-    return matrix
+        raise _changed(source, "its rows hold other values")
+    return _in_order(matrix) if needs_rows(spec) else matrix
 
 
 def _changed(source: Path, how: str) -> InputError:
@@ -96,15 +110,18 @@ def _changed(source: Path, how: str) -> InputError:
 
 
 def _digest(matrix: FloatArray, identity: Identity) -> bytes:
-    secret = identity.agree(sealing_key_of(identity.certificate))
-    shape = struct.pack("<qq", *matrix.shape)
-    keyed = hashlib.blake2b(shape, digest_size=32, key=secret, person=_PERSON)
-    keyed.update(np.ascontiguousarray(matrix, dtype="<f8").data)
-    return keyed.digest()
+    digest = RowDigest(identity.agree(sealing_key_of(identity.certificate)))
+    digest.add(list(matrix.T))
+    return digest.finish()
+
+
+def _in_order(matrix: FloatArray) -> FloatArray:
+    """Return rows in an order of their own, so that sums of floats and noise are the same again."""
+    return matrix[np.lexsort(matrix.T)]
 
 
 def hold_anew(home: Home, spec: Spec, identity: Identity) -> Held:
     """Read all rows of a peer, whatever its sources hold by now."""
     given = [read_site_rows(one, spec) for one in home.read_settings().sources]
     batches = tuple(make_batch(one, identity) for one in given)
-    return Held(batches, np.concatenate([one.matrix for one in given]))
+    return Held(batches, np.concatenate([_in_order(one.matrix) for one in given]))
