@@ -8,10 +8,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError, MissingExtra
+from pairgossip.rows.sources import open_source
+from pairgossip.tables import read_columns
 
 SCORES = "VALUES (0.1, 0), (0.9, 1), (0.4, 1), (0.5, 0)"
 EXPECTED = pg.exact([0.1, 0.9, 0.4, 0.5], "auc", labels=[0, 1, 1, 0])
@@ -43,8 +46,30 @@ def test_a_database_of_its_own(tmp_path: Path, duckdb: Any) -> None:
         connection.sql(f"CREATE TABLE patients AS SELECT * FROM ({SCORES}) t(risk, died)")
     query = f"ATTACH '{database}' AS h (READ_ONLY); SELECT * FROM h.patients;"
     assert _ask(tmp_path, query) == EXPECTED
+    table = read_columns(tmp_path / "a.sql", ["risk"])
     with duckdb.connect(str(database)) as connection:  # which nothing holds any longer
         connection.sql("DROP TABLE patients")
+    assert table.numbers("died").tolist() == [0, 1, 1, 0]
+
+
+def test_a_query_is_streamed_and_what_stands_before_it_runs_once(tmp_path: Path) -> None:
+    """The answer, of more rows than fit in one batch, is never in memory as a whole."""
+    rows, file = 1 << 20, tmp_path / "a.sql"
+    file.write_text(
+        f"CREATE SEQUENCE runs; CREATE TABLE run AS SELECT nextval('runs') AS number;"
+        f"SELECT (range % 4) / 4 + number AS risk FROM range({rows}), run"
+    )
+    source = open_source(file, "data")
+    assert source is not None
+    passes: list[list[int]] = []
+    for _ in range(2):
+        (piece,) = source.pieces([0], {}, None)
+        parts = [part.read_numbers([0])[0] for part in piece()]
+        passes.append(list(map(len, parts)))
+        values, counts = np.unique(np.concatenate(parts), return_counts=True)
+        assert values.tolist() == [1, 1.25, 1.5, 1.75]
+        assert counts.tolist() == [rows // 4] * 4
+    assert max(passes[0]) < rows / 4 and passes[0] == passes[1]
 
 
 def test_a_query_does_not_see_variables_of_python(tmp_path: Path, duckdb: Any) -> None:

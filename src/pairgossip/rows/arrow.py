@@ -67,13 +67,6 @@ def open_stream(data: Any) -> ArrowTable:
     return ArrowTable(names, lambda at: [Piece(0, partial(read, at))], rows, is_once)
 
 
-def read_stream(data: Any) -> Columns:
-    """Read a stream to its end, after which it may be closed."""
-    table = open_stream(data)
-    columns = table.load(range(len(table.names)))
-    return table.names, lambda places: [columns[k] for k in places]
-
-
 def open_path(path: Path) -> ArrowTable:
     """Open a file of Parquet or Arrow, or a folder of Parquet files in the order of their names."""
     files = [path]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from pairgossip.rows.columns import (
 from pairgossip.rows.names import Names
 from pairgossip.rows.places import ROWS, column_name
 
-if TYPE_CHECKING:
-    from pairgossip.rows.arrow import ArrowTable
-
 
 class ArrowFile:
     """The rows of a file of Parquet or Arrow, of a folder of them, or of a query's answer.
@@ -42,7 +39,7 @@ class ArrowFile:
         names: Sequence[str],
         load: Callable[[Sequence[int]], Sequence[Any]],
         count: int | None = None,
-        opened: ArrowTable | None = None,
+        read: Callable[[Sequence[int]], Sequence[Piece]] | None = None,
     ) -> None:
         """Keep how columns are read.
 
@@ -54,11 +51,11 @@ class ArrowFile:
             The names of all columns, and a function that returns those at given places.
         count
             The number of rows; None if the columns say it.
-        opened
-            What reads the file in batches; None if it was read at once.
+        read
+            What returns the pieces of columns; None if the file was read at once.
         """
-        self.file, self.header, self.opened = file, tuple(names), opened
-        self._read_columns, self._count = load, count
+        self.file, self.header, self.count = file, tuple(names), count
+        self._read_columns, self._read_pieces = load, read
         self._columns: dict[str, Any] = {}
         self._floats: dict[str, FloatArray | None] = {}
         self._texts: dict[str, Names] = {}
@@ -76,9 +73,9 @@ class ArrowFile:
         return self
 
     def __len__(self) -> int:
-        if self._count is None:
-            self._count = len(self._column(self.header[0]))
-        return self._count
+        if self.count is None:
+            self.count = len(self._column(self.header[0]))
+        return self.count
 
     def has_more(self, rows: int) -> bool:
         """Tell whether there are more rows than this number."""
@@ -86,8 +83,8 @@ class ArrowFile:
 
     def pieces(self, places: Sequence[int]) -> Sequence[Piece]:
         """Return pieces of columns, to be read in batches."""
-        if self.opened is not None:
-            return self.opened.read(places)
+        if self._read_pieces is not None:
+            return self._read_pieces(places)
         return [Piece(0, lambda: [self._read_columns(places)])]
 
     def floats(self, name: str) -> FloatArray | None:

@@ -21,14 +21,15 @@ def open_table(path: str | PathLike[str], delimiter: str | None = None) -> Table
     """
     place = Path(path)
     if place.suffix.lower() == _QUERY:
-        from pairgossip.rows.sql import read_query
+        from pairgossip.rows.sql import open_query
 
-        return ArrowFile(place, *read_query(place))
+        query = open_query(place)
+        return ArrowFile(place, query.names, query.load, None, query.read)
     if place.is_dir() or place.suffix.lower() in _ARROW:
         from pairgossip.rows.arrow import open_path
 
         table = open_path(place)
-        return ArrowFile(place, table.names, table.load, table.rows, table)
+        return ArrowFile(place, table.names, table.load, table.rows, table.read)
     return open_csv(place, delimiter)
 
 

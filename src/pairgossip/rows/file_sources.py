@@ -102,7 +102,7 @@ class ArrowSource(FileSource):
         super().__init__(table)
         assert isinstance(table.file, ArrowFile)
         self._file = table.file
-        self.total = None if self._file.opened is None else self._file.opened.rows
+        self.total = self._file.count
 
     def pieces(
         self, places: Sequence[int], roles: Mapping[str, int], words: Sequence[Any] | None

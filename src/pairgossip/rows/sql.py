@@ -6,11 +6,16 @@ command runs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pairgossip.errors import InputError, needed_for
 from pairgossip.files import read_bytes
-from pairgossip.rows.arrow import Columns, read_stream
+from pairgossip.rows.arrow import open_stream
+from pairgossip.rows.batches import Piece
 
 _LARGEST = 1 << 20
 """Bytes of a query; a longer file is refused."""
@@ -18,23 +23,63 @@ _ABOUT_QUERIES = ("Parser Error", "Binder Error", "Catalog Error", "IO Error")
 """Kinds of DuckDB's errors that quote queries and paths; others may quote entries of tables."""
 
 
-def read_query(file: Path) -> Columns:
-    """Run the query in a file, and read its answer."""
+class Query:
+    """A query that is run for each pass over its answer, until the answer is kept as a whole."""
+
+    def __init__(self, file: Path, connection: Any, answer: Any) -> None:
+        """Keep the database open."""
+        self._file, self._connection = file, connection
+        with _explaining(file):
+            self._table = open_stream(answer)
+        self._columns: list[Any] | None = None
+        self.names = self._table.names
+
+    def load(self, places: Sequence[int]) -> list[Any]:
+        """Return columns of one run, as another may have other rows; then close the database."""
+        if self._columns is None:
+            with _explaining(self._file):
+                self._columns = self._table.load(range(len(self.names)))
+            self._connection.close()
+        return [self._columns[place] for place in places]
+
+    def read(self, places: Sequence[int]) -> list[Piece]:
+        """Return the only piece of columns."""
+        return [Piece(0, partial(self._read, places))]
+
+    def _read(self, places: Sequence[int]) -> Iterator[Sequence[Any]]:
+        if self._columns is not None:
+            yield self.load(places)
+            return
+        with _explaining(self._file):
+            for piece in self._table.read(places):
+                yield from piece.read()
+
+
+def open_query(file: Path) -> Query:
+    """Run what a file says before its last query, and open that."""
     try:
         text = read_bytes(file, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{file} is not UTF-8 text: save it as SQL in UTF-8.") from None
     with needed_for(f"The query in {file}", "pairgossip[sql]"):
         import duckdb
-    try:
+    with _explaining(file):
         # Names in a query are those of tables, not of variables of this program.
-        with duckdb.connect(config={"python_enable_replacements": "false"}) as connection:
-            answer = connection.sql(text)
-            if answer is not None:
-                return read_stream(answer)
+        connection = duckdb.connect(config={"python_enable_replacements": "false"})
+        answer = connection.sql(text)
+    if answer is None:
+        raise InputError(f"{file} has no query: write one, such as SELECT * FROM 'rows.parquet'.")
+    return Query(file, connection, answer)
+
+
+@contextmanager
+def _explaining(file: Path) -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
     except (duckdb.Error, OSError) as problem:  # in the midst of a stream it is an OSError
         raise _not_run(file, str(problem)) from None
-    raise InputError(f"{file} has no query: write one, such as SELECT * FROM 'rows.parquet'.")
 
 
 def _not_run(file: Path, problem: str) -> InputError:
