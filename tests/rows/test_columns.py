@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,17 @@ def test_tables_that_are_none() -> None:
         "the data has two columns named 'x': rename one of them."
     )
     assert refusal(lambda: pg.exact(SCORES, "auc", labels=object())).startswith("labels ")
+
+
+def test_columns_of_a_dict_are_not_paired_across_indexes() -> None:
+    """In a frame, pandas would put the rows together by their index."""
+    series = pandas.Series([1.0, 2.0, 3.0, 5.0])
+    table = {"a": series, "b": series.sort_values(ascending=False)}
+    for function in (pg.exact, pg.summarize):
+        said = refusal(partial(function, table, "kendall"))
+        assert said.startswith("data['a'] and data['b'] are pandas objects with different indexes")
+    same: dict[str, Any] = {"a": series, "b": table["b"].to_numpy()}
+    assert pg.exact(same, "kendall") == pg.exact(np.array([*same.values()]).T, "kendall")
 
 
 def _write(folder: Path, text: str) -> Path:

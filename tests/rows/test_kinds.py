@@ -386,6 +386,30 @@ def test_text_of_numbers(tmp_path: Path) -> None:
     assert table.lines.tolist() == [0, 1, 2]
 
 
+def test_text_of_numbers_that_python_would_round_or_sign(tmp_path: Path) -> None:
+    columns = {
+        "a": pyarrow.array([-0.0, 1.0]),
+        "b": pyarrow.array([Decimal(10**37), Decimal(10**37 + 1)]),
+    }
+    table = read_columns(_write_parquet(pyarrow.table(columns), tmp_path), ())
+    assert table.text("a") == ["0", "1"]
+    assert table.text("b") == [f"{10**37}", f"{10**37 + 1}"]
+
+
+def test_drafts_in_a_folder_are_no_rows(tmp_path: Path) -> None:
+    table = pyarrow.table({"c": [1.0, 2.0, 5.0]})
+    for name in (
+        "a.parquet",
+        "b.PARQUET",
+        "_temporary/0/c.parquet",
+        ".old/d.parquet",
+        "x=1/e.parquet",
+    ):
+        (file := tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, file)
+    assert len(read_columns(tmp_path, ["c"])) == 9
+
+
 def test_a_file_that_changes_between_two_readings(tmp_path: Path) -> None:
     table = pyarrow.table({"one": SCORES, "c": SCORES})
     for write in (_write_parquet, _write_folder):

@@ -105,9 +105,13 @@ def refuse_other_indexes(columns: Mapping[str, Any]) -> None:
 
     Rows go together by their places here, which is a mistake where pandas would align them.
     """
+    every: dict[str, Any] = {}
+    for name, column in columns.items():
+        is_table = isinstance(column, Mapping)
+        every |= {f"{name}[{k!r}]": v for k, v in column.items()} if is_table else {name: column}
     indexed = [
         (name, column.index)
-        for name, column in columns.items()
+        for name, column in every.items()
         if type(column).__module__.partition(".")[0] == "pandas" and hasattr(column, "iloc")
     ]
     for name, index in indexed[1:]:

@@ -71,7 +71,7 @@ def open_path(path: Path) -> ArrowTable:
     """Open a file of Parquet or Arrow, or a folder of Parquet files in the order of their names."""
     files = [path]
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*.parquet") if file.name[0] not in "._")
+        files = sorted(filter(partial(_is_part, path), path.rglob("*")))
         if not files:
             raise InputError(f"{path} is a folder without Parquet files: give a file.")
     with needed_for(f"Reading {path}", _EXTRA):
@@ -79,6 +79,12 @@ def open_path(path: Path) -> ArrowTable:
     if path.is_dir() or path.suffix.lower() == ".parquet":
         return _open_parquet([*map(Unchanged, files)])
     return _open_arrow(Unchanged(path))
+
+
+def _is_part(folder: Path, file: Path) -> bool:
+    """Tell whether a file belongs to a table; names like _temporary are those of drafts."""
+    is_draft = any(part[0] in "._" for part in file.relative_to(folder).parts)
+    return file.suffix.lower() == ".parquet" and file.is_file() and not is_draft
 
 
 def _open_arrow(file: Unchanged) -> ArrowTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +23,9 @@ from pairgossip.rows.columns import (
 )
 from pairgossip.rows.names import Names
 from pairgossip.rows.places import ROWS, column_name
+
+_EXACT = Context(prec=100)
+"""Decimals of Arrow have up to 76 digits, of which Python would keep 28."""
 
 
 class ArrowFile:
@@ -189,8 +192,8 @@ def _code_entries(column: Any) -> Names:
 
 
 def _write(entry: Any) -> str:
-    """Write an entry; numbers in full, 1.0 as 1."""
+    """Write an entry; numbers in full, 1.0 as 1, and minus zero as 0."""
     if not is_number(entry):
         return str(entry)
-    number = Decimal(str(+entry))
-    return f"{number.normalize():f}" if number.is_finite() else str(entry)
+    number = _EXACT.create_decimal(str(entry if isinstance(entry, Decimal) else +entry))
+    return f"{_EXACT.plus(number).normalize(_EXACT):f}" if number.is_finite() else str(entry)
