@@ -14,6 +14,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError, MissingExtra
 from pairgossip.rows.sources import open_source
+from pairgossip.rows.sql import _not_run
 from pairgossip.tables import read_columns
 
 SCORES = "VALUES (0.1, 0), (0.9, 1), (0.4, 1), (0.5, 0)"
@@ -136,3 +137,21 @@ def test_csv_needs_neither_duckdb_nor_arrow(tmp_path: Path) -> None:
     )
     run = [sys.executable, "-c", program]
     assert subprocess.check_output(run, cwd=tmp_path, text=True) == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "ATTACH '/nowhere/host=h password=hunter2.db' AS p; SELECT * FROM p.t",
+        "SELECT * FROM 'postgres://ann:hunter2@h/rows'",
+    ],
+)
+def test_an_error_quotes_no_password(tmp_path: Path, query: str) -> None:
+    with pytest.raises(InputError, match="what it says may quote a password") as caught:
+        _ask(tmp_path, query)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_what_databases_say_of_a_login_is_not_shown() -> None:
+    said = 'IO Error: Unable to connect to Postgres at "host=h password=hunter2": timeout'
+    assert "hunter2" not in str(_not_run(Path("a.sql"), said))

@@ -6,6 +6,7 @@ command runs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +22,8 @@ _LARGEST = 1 << 20
 """Bytes of a query; a longer file is refused."""
 _ABOUT_QUERIES = ("Parser Error", "Binder Error", "Catalog Error", "IO Error")
 """Kinds of DuckDB's errors that quote queries and paths; others may quote entries of tables."""
+_ABOUT_LOGINS = re.compile(r"connect|attach|passw|secret|://\S*@", re.IGNORECASE)
+"""In errors that may quote how a query logs in to a database: messages end up in logs."""
 
 
 class Query:
@@ -84,9 +87,11 @@ def _explaining(file: Path) -> Iterator[None]:
 
 def _not_run(file: Path, problem: str) -> InputError:
     kind, _, detail = problem.partition("\n")[0].partition(": ")
-    if kind not in _ABOUT_QUERIES:
+    is_login = _ABOUT_LOGINS.search(detail) is not None
+    if kind not in _ABOUT_QUERIES or is_login:
+        what = "a password" if is_login else "an entry"
         return InputError(
-            f"DuckDB cannot answer the query in {file} ({kind}; what it says may quote an entry, "
+            f"DuckDB cannot answer the query in {file} ({kind}; what it says may quote {what}, "
             "so it is not shown): try the query in DuckDB itself."
         )
     return InputError(
