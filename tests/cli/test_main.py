@@ -182,6 +182,17 @@ def test_ctrl_c_before_anything_leaves_with_130(
     assert answer.err == "Warning: Interrupted before there was anything to keep.\n"
 
 
+def test_ctrl_c_says_how_far_the_work_was(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt("Stopped counting a.csv after 6 rows.")
+
+    monkeypatch.setattr("pairgossip.kernels.describe", stopped)
+    answer = cli("kernels")
+    assert (answer.code, answer.err) == (130, "Warning: Stopped counting a.csv after 6 rows.\n")
+
+
 def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     def greedy() -> None:
         raise MemoryError

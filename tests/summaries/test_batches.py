@@ -142,7 +142,7 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"y": [0, 1, 5]}, {"classes": [0, 1]}, r"Column 'y' holds 5 in row 5 \(counting from 0\)"),
     ({"y": [0, 1, 5]}, {}, "needs two classes, but the labels hold 3"),
     ({"g": ["a", "b", "c"]}, {"groups": ["a", "b"]}, "holds 'c' in row 5 .counting from 0."),
-    ({"w": [1, 1, 17]}, {}, r"rows 1 to 16 times: .* in row 5 \(counting from 0\)"),
+    ({"w": [1, 1, 17]}, {}, r"a row 1 to 16 times: .* in row 5 \(counting from 0\)"),
 ]
 
 

@@ -204,11 +204,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"within": list("aabb"), "strata": ["a", "a"]}, "The strata name a label twice"),
     ({"by": list("ffff"), "groups": ["f"]}, "at least two groups, but one group is declared"),
     ({"kernel": "mann-whitney", "labels": [0, 1, 0, 1], "weights": [1] * 4}, "is of rows that cou"),
-    ({"weights": [1, 2, 3, 17]}, "counts rows 1 to 16 times"),
-    ({"weights": [1, 2, 3, 1.5]}, "counts rows 1 to 16 times"),
+    ({"weights": [1, 2, 3, 17]}, "counts a row 1 to 16 times"),
+    ({"weights": [1, 2, 3, 1.5]}, "counts a row 1 to 16 times"),
     ({"by": list("ffmm"), "least_cell": 3}, "The groups of the rows tell about them"),
     ({"within": list("aabb"), "least_cell": 3}, "The strata of the rows tell about them"),
-    ({"kernel": "median", "within": list("aabb")}, "'median' compares no pairs of rows"),
+    ({"kernel": "median", "within": list("aabb")}, "'median' is of all rows, not of pairs"),
     (
         {"by": list("ffmm"), "groups": list("abcdefghijklm"), "within": list("abcd")}
         | {"strata": list("abcdef")},
@@ -229,7 +229,9 @@ def test_readings_that_groups_and_strata_do_not_have() -> None:
     summary = pg.summarize(x, "gini", cells=CELLS, by=two, within=two)
     with pytest.raises(InputError, match="Unknown group 'x'"):
         summary.answer(0.9, group="x")
-    with pytest.raises(InputError, match=r"'median' compares no pairs.* with within=False"):
+    with pytest.raises(
+        InputError, match=r"'median' is of all rows, not of pairs.* with within=False"
+    ):
         summary.answer(0.9, "median")
     assert summary.answer(0.9, "median", within=False).value == pytest.approx(0.5, abs=0.1)
     assert summary.answer(0.9, group=1).value == summary.answer(0.9, group="1").value

@@ -11,6 +11,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.disclosure import describe_disclosure
+from pairgossip.peer.spec.local_part import tell_size
 from pairgossip.peer.spec.spec import differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import Result
@@ -106,6 +107,19 @@ def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: st
     rows = np.column_stack([AGES, LABELS])[:40, : 1 if label is None else 2]
     low, high = run_programs(start_programs(spec, deal(rows, 3))).bracket or (0.0, 1.0)
     assert high == pytest.approx(low, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (text_for("gini", ["a"], None), "how many rows you have, rounded down to tens;"),
+        (sums_text('loss = "auc-logistic"', ["a"], "l"), "how many rows you have;"),
+    ],
+)
+def test_members_are_told_how_exactly_others_learn_their_size(text: str, said: str) -> None:
+    spec = parse_spec(text)
+    assert said in " ".join(describe_disclosure(spec))
+    assert ("rounded" in said) == (tell_size(spec, 1234) == 1230)
 
 
 @pytest.mark.parametrize(("rows", "high"), [(BOTH, 10.0), (OLD, 120.0)])

@@ -161,8 +161,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     except MemoryError:
         tell("Error: The memory is not enough: use fewer nodes, trials or checkpoints.")
         return EXIT_FAILED
-    except KeyboardInterrupt:
-        tell("Warning: Interrupted before there was anything to keep.")
+    except KeyboardInterrupt as stop:
+        tell(f"Warning: {str(stop) or 'Interrupted before there was anything to keep.'}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         silence_output()

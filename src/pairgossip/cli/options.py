@@ -95,8 +95,8 @@ Classes = Annotated[
     str | None,
     Parameter(
         help="The labels from the lowest to the highest, such as no,yes or none,mild,severe: they "
-        "count as 0, 1, ... in this order, and others are refused. With --epsilon all that are "
-        "possible."
+        "count as 0, 1, ... in this order, and others are refused. For reports and shared "
+        "counts name all that there may be."
     ),
 ]
 Positive = Annotated[

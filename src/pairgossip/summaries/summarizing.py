@@ -154,7 +154,9 @@ class _SummarizeRequest(SummarizeArguments):
         order = self.measure if isinstance(self.measure, OrderQuestion) else None
         if self.within is not None and order is not None:
             raise InputError(
-                f"'{order.name}' compares no pairs of rows: leave {{argument}} out.", "within"
+                f"'{order.name}' is of all rows, not of pairs within strata: leave {{argument}} "
+                "out.",
+                "within",
             )
         if self.weights is not None and order is not None and order.is_test:
             raise InputError(
@@ -278,8 +280,8 @@ class _SummarizeRequest(SummarizeArguments):
             if name == "weights":
                 check_weights(read_numbers(column, "weights"), count)
                 raise InputError(
-                    f"A summary counts rows 1 to {MOST_WEIGHT} times: give {{argument}} that are "
-                    f"such whole numbers, also in {where}.",
+                    f"A summary counts a row 1 to {MOST_WEIGHT} times: give {{argument}} as "
+                    f"whole numbers from 1 to {MOST_WEIGHT}, also in {where}.",
                     "weights",
                 )
             role = ROLES[name]

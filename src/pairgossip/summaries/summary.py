@@ -524,8 +524,8 @@ class Summary:
     def _check(self, measure: Measure, classes: Labels | None) -> None:
         if self.strata is not None and isinstance(measure, OrderQuestion):
             raise InputError(
-                f"'{measure.name}' compares no pairs of rows, so that strata mean nothing to it: "
-                "read it of all rows with {argument}.",
+                f"'{measure.name}' is of all rows, not of pairs within strata: "
+                "read it with {argument}.",
                 "within",
                 False,
             )

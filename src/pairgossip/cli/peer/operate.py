@@ -72,15 +72,17 @@ def add_command(
 ) -> int:
     """Add rows to a peer; all members start again, with these rows among theirs.
 
-    The others hear of it by themselves, and know from then on how many rows this peer has. Every
-    peer puts its own rows back, and counting begins again; what was found until then is kept and
-    shown by `peer status`. Rows can be added as often as needed; they cannot be taken back. What
-    was added twice by mistake counts twice.
+    The others hear of it by themselves, and know from then on how many rows this peer has; of
+    statistics on sums, rounded down to tens. What was found until then is kept and shown by `peer
+    status`. Rows can be added as often as needed; they cannot be taken back.
 
-    Where sums are computed and this peer has contributed to one, the sums before and after differ
-    by these rows alone, and all members can tell the difference: it says so and asks first. That
-    is this operator's agreement; there is a new result once those of all others have run `peer
-    agree`.
+    Counts of a statistic on sums go on: the new rows are a table of their own, which is added to
+    those before. Everything else begins again, with the rows of every peer, and what was added
+    twice by mistake counts twice.
+
+    Where sums are computed and this peer has contributed to one, members learn the sum of what was
+    added since: it says so and asks first. That is this operator's agreement; there is a new result
+    once those of all others have run `peer agree`.
 
     A running peer takes them up within a second or so, another as soon as it is started.
 
@@ -108,12 +110,12 @@ def add_command(
     )
     what = format_count(asked.added, "row")
     if not place.is_running():
-        tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")
+        tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows:,}.")
         return 0
     if _is_waiting(asked.file):
-        tell(f"{what} will be added when the peer comes to it: it then has {asked.rows}.")
+        tell(f"{what} will be added when the peer comes to it: it then has {asked.rows:,}.")
     else:
-        tell(f"Added {what}: the peer has {asked.rows}, and has begun a new generation.")
+        tell(f"Added {what}: the peer has {asked.rows:,}, and has begun a new generation.")
         tell("What the one before has found is kept: see peer status.")
     if shown:
         tell(f"There is a new result {_ONCE_AGREED}.")

@@ -72,8 +72,8 @@ class TableReading:
         is_of_pairs = find_order_question(self.reading or summary.reading) is None
         if summary.strata is not None and not self.pooled and not is_of_pairs:
             raise InputError(
-                f"'{self.reading}' compares no pairs of rows, so that strata mean nothing to it: "
-                "give --pooled to read it of all rows."
+                f"'{self.reading}' is of all rows, not of pairs within strata: give --pooled to "
+                "read it."
             )
 
 

@@ -50,15 +50,22 @@ def _describe_report_interval(spec: Spec) -> list[str]:
     ]
 
 
-_MASKED = (
-    "Each of your contributions is masked: others learn their sum over all members, and how many "
-    "rows you have; only all other members together could work out yours."
-)
 _ASSUMED_MEMBERS = 10
 """Honest members if the specification names no number; noise hardly depends on it."""
 _FEW_ROWS = 10
 """Rows of the smallest run; a limit up to this is not worth a sentence."""
 _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work out yours."
+
+
+def _describe_mask(spec: Spec) -> str:
+    """Say what others learn from a member's contributions, and how exactly its number of rows."""
+    from pairgossip.peer.spec.local_part import rounds_sizes
+
+    rows = "how many rows you have" + (", rounded down to tens" if rounds_sizes(spec) else "")
+    return (
+        f"Each of your contributions is masked: others learn their sum over all members, and "
+        f"{rows}; only all other members together could work out yours."
+    )
 
 
 def _describe_cells(spec: Spec) -> list[str]:
@@ -71,7 +78,7 @@ def _describe_cells(spec: Spec) -> list[str]:
         f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
         f"value that is read from it: how many rows of all members {are} "
         f"{each} {f'; {each} '.join(_describe_tables(cells, spec.observed))}.",
-        _MASKED,
+        _describe_mask(spec),
     ]
     if least > 1:
         sentences.insert(
@@ -135,6 +142,6 @@ def _describe_learning(spec: Spec) -> list[str]:
         f"{format_count(most_words(spec), 'number')}: for each value of '{spec.label}' how many "
         f"rows have it, and the sums over them of every column and of products of two columns; "
         f"then, at one model after the other, {sketch} of each, and the gradient over all rows.",
-        _MASKED,
+        _describe_mask(spec),
         _TWO_RUNS,
     ]
