@@ -127,6 +127,7 @@ def test_ordered_classes_keep_their_order() -> None:
         ({"labels": "dyed"}, "There is no column 'dyed' in the data: did you mean 'died'?"),
         ({"columns": "risks"}, "There is no column 'risks' in the data: did you mean 'risk'?"),
         ({"columns": ["risk", "risk"]}, "Column 'risk' is named twice: name it once."),
+        ({"columns": 3}, "There is no column '3'"),
         ({"columns": []}, "columns= is empty: give the name of a column."),
         ({"labels": "died", "groups": "risk"}, "the data has no column besides the labels 'died'"),
         ({}, "Column 'word' "),

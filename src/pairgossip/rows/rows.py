@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -153,7 +153,8 @@ def _find_columns(
             besides = f" besides {join_names(listed)}" if listed else ""
             raise InputError(f"{source.title} has no column{besides}: add the data.")
         return places
-    wanted = [columns] if isinstance(columns, str) else list(columns)
+    is_list = isinstance(columns, Iterable) and not isinstance(columns, str)
+    wanted = list(columns) if is_list else [columns]
     if not wanted:
         raise InputError("{argument} is empty: give the name of a column.", "columns")
     repeated = next((name for name in wanted if wanted.count(name) > 1), None)
