@@ -12,10 +12,10 @@ import numpy as np
 
 from pairgossip.errors import InputError
 from pairgossip.rows.batches import LARGEST_BATCH, Piece
-from pairgossip.rows.doors import open_table
 from pairgossip.rows.file_sources import ArrowSource, CsvSource
 from pairgossip.rows.frames import Frame, Source
 from pairgossip.rows.table import Table
+from pairgossip.rows.table_file import open_table
 
 if TYPE_CHECKING:
     from pairgossip.rows.arrow import ArrowTable

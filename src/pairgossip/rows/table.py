@@ -19,10 +19,9 @@ from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import Ordered
 from pairgossip.rows.csv.lines import is_name, parse_number
-from pairgossip.rows.doors import open_table
 from pairgossip.rows.names import Names
 from pairgossip.rows.places import column_name, list_columns, no_column
-from pairgossip.rows.table_file import TableFile
+from pairgossip.rows.table_file import TableFile, open_table
 from pairgossip.text import MOST_NAMED, join_first
 
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
