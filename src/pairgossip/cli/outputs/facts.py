@@ -185,7 +185,7 @@ def format_site_error(error: float | Answer) -> str:
 def format_interval(answer: Answer) -> str:
     """Format the level and the ends of an interval, if there is one."""
     if not math.isfinite(answer.low + answer.high):
-        return "no interval: there is none of it, or the value is unknown, or at the end of its range"
+        return "no interval: there is none of it, or the value is unknown or at an end of its range"
     _, *ends = format_alike((answer, answer.low, answer.high), answer.error)
     return "{:g} %: {} to {}".format(100 * answer.level, *ends)
 
