@@ -101,6 +101,37 @@ def test_categories() -> None:
     assert pg.summarize(part(rows), "auc", **told) == pg.summarize(ROWS, "auc", **told)
 
 
+LABELS: dict[str, tuple[Any, str]] = {
+    "other numbers": (DIED + 1, "auc"),
+    "signs": (2 * DIED - 1, "mann-whitney"),
+    "grades": (DIED + RNG.integers(0, 2, N), "kendall"),
+    "no order": (ROWS["outcome"], "within-cluster-scatter"),
+    "two of no order": (DIED, "within-cluster-scatter"),
+    "ordered": (
+        pd.Categorical(ROWS["outcome"], categories=["well", "ill"], ordered=True),
+        "auc",
+    ),
+    "few": (np.where(np.arange(N) < 100, 5, 3), "auc"),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("cells", [None, SCORES])
+def test_labels_are_known_as_in_memory(labels: str, cells: Any) -> None:
+    label, kernel = LABELS[labels]
+    rows = ROWS.assign(label=label)
+    told: dict[str, Any] = {"columns": "risk", "labels": "label", "cells": cells}
+    found = pg.summarize(part(rows), kernel, **told)
+    assert found == pg.summarize(rows, kernel, **told)
+
+
+def test_the_last_column_may_be_the_label() -> None:
+    columns = ["risk", "died"]
+    assert pg.summarize(part(ROWS), "auc", columns=columns) == pg.summarize(
+        ROWS, "auc", columns=columns
+    )
+
+
 def test_missing_values_are_told_once() -> None:
     rows = ROWS.copy()
     rows.loc[:99, "risk"] = np.nan  # the whole first partition
@@ -140,11 +171,12 @@ def test_what_is_wrong_is_said_in_one_sentence() -> None:
         ({"columns": "riks"}, "There is no column 'riks' in the data: did you mean 'risk'?"),
         ({"labels": "dead"}, "There is no column 'dead' in the data"),
         ({"labels": DIED}, "Rows that are on workers go together by the names of their columns"),
-        ({"labels": None}, "Rows on workers have labels by name: give labels="),
-        ({"labels": "outcome"}, "The labels are text, whose order is not known: give classes="),
+        ({"labels": None}, "Kernel 'auc' takes 2 columns (score, label), but the data has 1"),
+        ({"labels": "outcome"}, "partition 0 (counting from 0): Kernel 'auc' depends on which"),
+        ({"labels": "ward"}, "Kernel 'auc' needs two classes, but the labels hold 4"),
         ({"cells": c.Quantiles(8)}, "Quantiles are not known of rows on workers"),
-        ({"by": "risk"}, "partition 0 (counting from 0): risk holds 100 different values"),
-        ({"least_cell": 3}, "What follows from rows tells about them: give cells="),
+        ({"by": "risk"}, "partition 0 (counting from 0): Classes, groups, strata and weights have"),
+        ({"least_cell": 3}, "Classes that follow from the labels tell about them: give classes="),
     ]
     for wrong, sentence in cases:
         assert refusal(data, **{**right, **wrong}).startswith(sentence)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -19,18 +19,18 @@ from pairgossip.counts.bounds import Ends
 from pairgossip.counts.cells import MOST_CELLS, Cells, Quantiles, default_cells
 from pairgossip.counts.layouts import OrderQuestion, lay_out
 from pairgossip.counts.tables import Columns, check_combinations
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, notify
 from pairgossip.kernels import Combination, Kernel, check_data
 from pairgossip.kernels.data import as_array, check_columns, format_label, name_higher
 from pairgossip.kernels.rows import check_classes, code_labels, name_positive, order_classes
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.progress import Show
 from pairgossip.rows.columns import Ordered, read_numbers
-from pairgossip.summaries.counting.counter import Counter
+from pairgossip.summaries.counting.counter import Counter, join
 from pairgossip.summaries.counting.factors import Factor
 from pairgossip.summaries.counting.incoming import Incoming, Rows
-from pairgossip.summaries.counting.tally import ROLES, Tally
-from pairgossip.summaries.partitions import is_partitioned, summarize_partitions
+from pairgossip.summaries.counting.tally import ROLES, Extent, Tally
+from pairgossip.summaries.partitions import Partitions, is_partitioned
 from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, check_least_cell
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
@@ -135,13 +135,7 @@ def summarize(
         n_jobs=n_jobs,
         progress=progress,
     )
-    if is_partitioned(data):
-        given = {
-            name: one for name, one in vars(request).items() if name not in ("data", "measure")
-        }
-        given |= {"n_jobs": 1, "progress": False}  # the workers are the threads
-        return summarize_partitions(data, summarize, given)
-    return request.summarize()
+    return request.summarize_partitions() if is_partitioned(data) else request.summarize()
 
 
 @dataclass(kw_only=True)
@@ -174,6 +168,55 @@ class _SummarizeRequest(SummarizeArguments):
 
     def summarize(self) -> Summary:
         """Return the rows, counted."""
+        tally = self.open()
+
+        def find_extents() -> list[Extent]:
+            extents = tally.find_extents(self._columns)
+            tally.check()
+            return extents
+
+        seen = self._lay_cells(find_extents)
+        counter = self.count(tally)
+        dropped = tally.check()
+        if seen not in (None, counter.rows):
+            raise InputError(
+                f"{self._incoming.title} had {seen:,} rows, and {counter.rows:,} as it was "
+                "read again: give {argument}, so that it is read once.",
+                "cells",
+            )
+        if dropped is not None:
+            notify(dropped)
+        return self._finish(counter).hide(self.least_cell)
+
+    def summarize_partitions(self) -> Summary:
+        """Return the rows of all partitions, counted on their workers."""
+        partitions = Partitions(self.data, {name: getattr(self, name) for name in _ROLES})
+        self.data = partitions.example
+        self.open()
+        if any(isinstance(one, Quantiles) for one in self._list_cells() or ()):
+            raise InputError(
+                "Quantiles are not known of rows on workers: give other {argument}, such as "
+                "pg.cells.Even or pg.cells.Float.",
+                "cells",
+            )
+        partitions.choose(self._incoming.asked)
+        # The workers are the threads, and counts are hidden once all rows are counted.
+        changed = {"data": None, "n_jobs": 1, "progress": False, "least_cell": 1}
+        given = {one.name: getattr(self, one.name) for one in fields(self)} | changed
+        self._lay_cells(lambda: partitions.run(_look, _join_extents, given).found)
+        part = partitions.run(_count, join, given | {"cells": self._cells})
+        counter = self._start_counter(self._make_factors())
+        counter.merge(part.found)
+        if part.dropped:
+            notify(part.warn())
+        return self._finish(counter).hide(self.least_cell)
+
+    def count(self, tally: Tally) -> Counter:
+        """Return the counts of one pass over the rows."""
+        return tally.count(self._start_counter, self._check_classes if self._has_classes else _pass)
+
+    def open(self) -> Tally:
+        """Return what reads the rows; raise `InputError` for what is wrong before any is read."""
         given = {name: one for name in _ROLES if (one := getattr(self, name)) is not None}
         given = {"data": self.data, **given}
         words = self.classes if self.positive is None else [self.positive]
@@ -183,9 +226,10 @@ class _SummarizeRequest(SummarizeArguments):
         self._has_events = names[-1] == EVENT and incoming.columns + has_labels == len(names)
         self._has_classes = self._has_events or names[-1] in OF_CLASSES or has_labels
         has_label_column = self._has_classes and not has_labels
+        self._columns = incoming.columns - has_label_column
         self._list_factors()
-        self._check_cells(incoming.columns - has_label_column)
-        tally = Tally(
+        self._check_cells(self._columns)
+        return Tally(
             incoming,
             self._make_factors,
             self._refuse,
@@ -195,17 +239,6 @@ class _SummarizeRequest(SummarizeArguments):
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
-        self._cells = self._lay_cells(tally, incoming.columns - has_label_column)
-        check = self._check_classes if self._has_classes else _pass
-        counter = tally.count(self._start_counter, check)
-        if self._rows_seen not in (None, counter.rows):
-            raise InputError(
-                f"{incoming.title} had {self._rows_seen:,} rows, and {counter.rows:,} as it was "
-                "read again: give {argument}, so that it is read once.",
-                "cells",
-            )
-        tally.notify()
-        return self._finish(counter).hide(self.least_cell)
 
     def _check_columns(self, count: int) -> None:
         """Raise `InputError` unless there are as many columns, with the label, as are read."""
@@ -397,7 +430,7 @@ class _SummarizeRequest(SummarizeArguments):
                 f"The data has {count} columns beside labels, but a summary counts one or two "
                 "together: choose them."
             )
-        cells = self._list_cells(count)
+        cells = self._list_cells()
         if cells is None:
             follows = True
         elif len(cells) != count or not all(isinstance(one, Cells) for one in cells):
@@ -422,18 +455,18 @@ class _SummarizeRequest(SummarizeArguments):
                 "cells",
             )
 
-    def _list_cells(self, count: int) -> tuple[Cells, ...] | None:
+    def _list_cells(self) -> tuple[Cells, ...] | None:
         if self.cells is None:
             return None
         is_list = isinstance(self.cells, list | tuple)
-        return tuple(self.cells) if is_list else (self.cells,) * count
+        return tuple(self.cells) if is_list else (self.cells,) * self._columns
 
-    def _lay_cells(self, tally: Tally, count: int) -> tuple[Cells, ...]:
-        """Return the cells of every column, if need be those that follow from a first pass."""
-        cells, self._rows_seen = self._list_cells(count), None
+    def _lay_cells(self, find_extents: Callable[[], list[Extent]]) -> int | None:
+        """Lay the cells of every column; return how many rows a first pass has seen, if any."""
+        cells, seen = self._list_cells(), None
         if cells is None or any(isinstance(one, Quantiles) for one in cells):
-            extents = tally.find_extents(count)
-            self._rows_seen = extents[0].rows
+            extents = find_extents()
+            seen = extents[0].rows
             if cells is None:
                 ranges = [_pad(one.low, one.high) for one in extents]
                 cells = default_cells(ranges, [one.is_whole for one in extents], is_own=True)
@@ -441,7 +474,8 @@ class _SummarizeRequest(SummarizeArguments):
             cells = tuple(one.fit(some) for one, some in zip(cells, values, strict=True))
         if math.prod(one.lay().bins for one in cells) > MOST_CELLS:
             raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
-        return cells
+        self._cells = cells
+        return seen
 
     def _follows(self, *, has_labels: bool) -> bool:
         """Return whether cells, classes, groups or strata follow from the rows."""
@@ -456,6 +490,29 @@ class _SummarizeRequest(SummarizeArguments):
 def _pad(low: float, high: float) -> Ends:
     """Return the range of values; of one value alone, a range about it."""
     return (low, high) if low < high else (low, low + max(abs(low), 1.0))
+
+
+def _look(rows: Any, given: dict[str, Any]) -> tuple[list[Extent], int]:
+    """Return where the numbers of a partition are, and how many rows lack some, on a worker."""
+    request = _SummarizeRequest(**given | {"data": rows})
+    tally = request.open()
+    return _join_extents([tally.find_extents(request._columns)]), tally.dropped
+
+
+def _join_extents(parts: Sequence[list[Extent]]) -> list[Extent]:
+    whole = [Extent() for _ in parts[0]]
+    for part in parts:
+        for total, one in zip(whole, part, strict=True):
+            total.merge(one)
+    return whole
+
+
+def _count(rows: Any, given: dict[str, Any]) -> tuple[Counter, int]:
+    """Return the counts of a partition, and how many rows it lacks, on a worker."""
+    request = _SummarizeRequest(**given | {"data": rows})
+    tally = request.open()
+    request._cells = given["cells"]
+    return request.count(tally), tally.dropped
 
 
 def _pass(_: Counter) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,8 @@ _SAMPLE = 12
 class Counter:
     """Rows by the entries of factors and by cells, which is all that is kept of them.
 
-    Several of them, such as one per thread, are joined by `join`.
+    Several of them, such as one per thread, are joined by `join`. Pickled, they can be joined but
+    not added to: where cells are is known at both ends.
 
     Parameters
     ----------
@@ -85,6 +88,32 @@ class Counter:
             counts[tuple(map(slice, before.shape))] = before
         self.counts = grown
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_placings": None}
+
+    def restart(self) -> Counter:
+        """Return a counter of the same cells and factors that has seen no rows."""
+        empty = copy(self)
+        empty._placings = self._placings
+        empty.factors = {name: factor.restart() for name, factor in self.factors.items()}
+        leading = tuple(map(len, empty.factors.values()))
+        empty.counts = [np.zeros((*leading, size), dtype=np.int64) for size in self._sizes]
+        empty.rows = 0
+        return empty
+
+    def merge(self, other: Counter) -> None:
+        """Add the rows of a counter that has numbered entries by itself."""
+        places = []
+        for name, factor in other.factors.items():
+            own = self.factors[name]
+            own.add_order(factor.order)
+            places.append([own.find(item) for item in factor.items])
+        self._grow()
+        for total, part in zip(self.counts, other.counts, strict=True):
+            at = np.ix_(*map(np.array, places), np.arange(total.shape[-1]))
+            total[at] += part[tuple(slice(len(each)) for each in places)]
+        self.rows += other.rows
+
     def take(self, orders: Sequence[Sequence[int]]) -> IntArray:
         """Return the counts of all tables, flat, with the entries of factors in these orders."""
         parts = []
@@ -116,21 +145,12 @@ class Counter:
         return np.flatnonzero(counts.sum(axis=others)).tolist()
 
 
-def join(counters: Sequence[Counter], empty: Callable[[], Counter]) -> Counter:
-    """Return the sum of counters that have numbered entries by themselves."""
+def join(counters: Sequence[Counter]) -> Counter:
+    """Return the sum of counters of the same cells and factors."""
     filled = [one for one in counters if one.rows]
     if len(filled) < 2:
         return [*filled, *counters][0]
-    whole = empty()
+    whole = filled[0].restart()
     for one in filled:
-        places = []
-        for name, factor in one.factors.items():
-            mine = whole.factors[name]
-            mine.add_order(factor.order)
-            places.append([mine.find(item) for item in factor.items])
-        whole._grow()
-        for total, part in zip(whole.counts, one.counts, strict=True):
-            at = np.ix_(*map(np.array, places), np.arange(total.shape[-1]))
-            total[at] += part[tuple(slice(len(each)) for each in places)]
-        whole.rows += one.rows
+        whole.merge(one)
     return whole

@@ -38,13 +38,17 @@ class Factor:
         self.order: list[Any] | None = None
         """The categories of a column that has an order."""
         self._numbers: dict[Any, int] = {}
-        self._spell, self._check = spell, check
+        self._listed, self._spell, self._check = listed, spell, check
         self._known: tuple[NDArray[Any], IntArray] | None = None
         """Numbers among the entries that were looked up, rising, and what they are numbered as."""
         self._is_open = True
         for one in listed or ():
             self.find(one)
         self._is_open = listed is None
+
+    def restart(self) -> Factor:
+        """Return the same factor before any entry has come."""
+        return Factor(self._listed, self._spell, self._check)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -102,7 +106,8 @@ class Factor:
 
     def add_order(self, order: Sequence[Any] | None) -> None:
         """Note the order of the categories of some rows; raise `InputError` for another one."""
-        self.order = list(join_orders(self.order or (), order or (), "A column")) or None
+        if order is not None:
+            self.order = list(join_orders(self.order or (), order, "A column"))
 
     def _code_offsets(self, offsets: IntArray, low: int) -> IntArray:
         """Number whole numbers in a small range from ``low`` on."""

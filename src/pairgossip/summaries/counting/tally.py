@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.errors import InputError, RowsDropped, notify
+from pairgossip.errors import InputError, RowsDropped
 from pairgossip.kernels.rows import rows_dropped
 from pairgossip.progress import Advance, LateBar, Show, progress_bar
 from pairgossip.rows.batches import RereadNeeded, count_threads, visit
@@ -45,10 +45,16 @@ class Extent:
             self._sample = [np.concatenate(self._sample)[::2]]
             self._stride *= 2
 
+    def merge(self, other: Extent) -> None:
+        """Look at what others have seen; of theirs and of these no values are kept."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.is_whole, self.rows = self.is_whole and other.is_whole, self.rows + other.rows
+        self._sample.clear()
+
     @property
     def values(self) -> FloatArray:
         """All numbers; of many, the extremes and evenly spaced ones."""
-        ends = [] if self._stride == 1 else [[self.low, self.high]]
+        ends = [] if self._sample and self._stride == 1 else [[self.low, self.high]]
         return np.concatenate([*self._sample, *ends])
 
 
@@ -113,7 +119,6 @@ class Tally:
                     extent.add(column)
 
         (extents,) = self._visit(start, look, "finding the range of")
-        self._check_rows(extents[0].rows)
         return extents
 
     def count(
@@ -143,10 +148,7 @@ class Tally:
             if 1 < len(counter.factors.get("classes", ())) > before:
                 check(counter)
 
-        counters = self._visit(start, add, "counting")
-        counter = join(counters, lambda: empty(self._make_factors()))
-        self._check_rows(counter.rows)
-        return counter
+        return join(self._visit(start, add, "counting"))
 
     def _put(self, counter: Counter, rows: Rows) -> bool:
         columns, entries = self._split(rows)
@@ -174,25 +176,21 @@ class Tally:
                 self._lost.append((part.first, lost))
         return rows
 
-    def _check_rows(self, kept: int) -> None:
-        """Raise `InputError` if there are no rows, and warn of those that were left out."""
+    @property
+    def dropped(self) -> int:
+        """How many rows were left out in the last pass."""
+        return sum(lost.rows for _, lost in self._lost)
+
+    def check(self) -> RowsDropped | None:
+        """Raise `InputError` if no rows were kept; return a warning of those left out."""
         self._incoming.check_length(self._rows)
         if not self._rows:
             raise InputError("data is empty: give at least one observation.")
-        if self._lost:
-            self._lost.sort(key=lambda one: one[0])
-            count = sum(lost.rows for _, lost in self._lost)
-            more = ", and others after them" if len(self._lost) > 1 else ""
-            self.dropped: RowsDropped | None = rows_dropped(
-                count, count + kept, self._lost[0][1].places + more
-            )
-        else:
-            self.dropped = None
-
-    def notify(self) -> None:
-        """Warn of rows that were left out."""
-        if self.dropped is not None:
-            notify(self.dropped)
+        if not self._lost:
+            return None
+        places = min(self._lost, key=lambda one: one[0])[1].places
+        more = ", and others after them" if len(self._lost) > 1 else ""
+        return rows_dropped(self.dropped, self._rows, places + more)
 
     def _visit(
         self,
