@@ -26,6 +26,9 @@ from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.tables import STANDARD_INPUT
 from pairgossip.text import format_count
 
+_BLOCK = 1 << 14
+"""Rows that are worked on at once, as many as fit into a processor's memory."""
+
 
 def absolute_source(data: Path) -> str:
     """Return how settings name a source; refuse one that cannot be read again."""
@@ -72,11 +75,11 @@ def read_held(home: Home, spec: Spec, identity: Identity, state: SumsState) -> t
             f"from {len(state.batches):,}: name what it began with as source, and what peer add "
             "was given as batch.2, batch.3, ..."
         )
+    read = []
     try:
-        read = [
-            read_batch(Path(source), spec, identity, batch)
-            for source, batch in zip(sources, state.batches, strict=True)
-        ]
+        for source, batch in zip(sources, state.batches, strict=True):
+            rows = read_batch(Path(source), spec, identity, batch)
+            read += [rows] if needs_rows(spec) else []  # else they are read one after the other
     except InputError as problem:
         if not needs_rows(spec) and state.summed_in == state.generation:
             until = "Until then this peer finishes what it has begun."
@@ -111,7 +114,8 @@ def _changed(source: Path, how: str) -> InputError:
 
 def _digest(matrix: FloatArray, identity: Identity) -> bytes:
     digest = RowDigest(identity.agree(sealing_key_of(identity.certificate)))
-    digest.add(list(matrix.T))
+    for start in range(0, len(matrix), _BLOCK):
+        digest.add(list(matrix[start : start + _BLOCK].T))
     return digest.finish()
 
 
