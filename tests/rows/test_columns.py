@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError, MissingExtra, RowsDropped
+from pairgossip.rows.columns import read_numbers
 
 NAN = float("nan")
 FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -152,6 +154,36 @@ def test_tables_that_are_none() -> None:
         "the data has two columns named 'x': rename one of them."
     )
     assert refusal(lambda: pg.exact(SCORES, "auc", labels=object())).startswith("labels ")
+
+
+SERIES: dict[str, Callable[[list[Any]], Any]] = {
+    "pandas": lambda entries: pandas.Series(entries, dtype="Int64"),
+    "pandas of arrow": lambda entries: pandas.Series(entries, dtype="int64[pyarrow]"),
+    "polars": polars.Series,
+    "arrow": lambda entries: pyarrow.chunked_array([entries]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
+@pytest.mark.parametrize("library", SERIES)
+def test_whole_numbers_beside_gaps_are_not_rounded(library: str) -> None:
+    """All these libraries return them as floating point, 2^53 + 1 as 2^53."""
+    entries = [2**53 + 1, 2**53, None, 2**53 + 1, 2**53]
+    series = SERIES[library](entries)
+    scores = [1.0, 2.0, 3.0, 5.0, 9.0]
+    asked: list[dict[str, Any]] = [
+        {"data": series, "kernel": "gini"},
+        {"data": scores, "kernel": "auc", "labels": series},
+    ]
+    for how in asked:
+        for function in (pg.exact, pg.summarize):
+            said = refusal(partial(function, missing="drop", **how))
+            assert "holds integers beyond 2^53" in said
+    expected = pg.exact([1.0, 2.0, 5.0, 9.0], "gini", within=[0, 1, 0, 1])
+    assert pg.exact(scores, "gini", within=series, missing="drop") == expected
+    small = SERIES[library]([7, 8, None, 7, 8])
+    assert pg.exact(scores, "gini", within=small, missing="drop") == expected
+    assert np.isnan(read_numbers(small, "c")).tolist() == [False, False, True, False, False]
 
 
 def test_columns_of_a_dict_are_not_paired_across_indexes() -> None:

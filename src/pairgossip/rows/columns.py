@@ -263,10 +263,15 @@ def join_orders(one: Sequence[Any], other: Sequence[Any], name: str) -> Sequence
 
 
 def _to_numpy(column: Any) -> Any:
-    """Return a series as an array; decimals as such, since some libraries round them otherwise."""
-    if type(getattr(column, "dtype", None)).__name__ == "Decimal":
-        return np.array(column.to_list(), dtype=object)
-    return column.to_numpy()
+    """Return a series as an array of what it holds; some libraries would round it otherwise."""
+    kind = getattr(column, "dtype", None) or getattr(column, "type", None)
+    array = None if type(kind).__name__ == "Decimal" else column.to_numpy()
+    # Whole numbers beside gaps come as floating point.
+    is_whole = str(kind).lower().startswith(("int", "uint"))
+    if array is None or (is_whole and array.dtype.kind == "f" and may_be_rounded(array)):
+        entries = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+        return np.array(entries, dtype=object)
+    return array
 
 
 def is_number(item: Any) -> bool:
