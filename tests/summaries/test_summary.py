@@ -440,3 +440,25 @@ def test_no_rows(cells: Any) -> None:
         pg.summarize(None, "gini", cells=cells)
     with pytest.raises(pg.InputError, match=r"^data is empty"):
         pg.summarize({"x": []}, "gini", cells=cells)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "more", "sentence"),
+    [
+        ("gini", {"groups": ["a\n", "b"]}, "The groups hold text that cannot be printed"),
+        ("gini", {"groups": [1, "1"]}, "The groups name a label twice"),
+        ("gini", {"weights": []}, "No weights are listed: give weights="),
+        (
+            "median",
+            {"strata": ["a", "b"]},
+            "'median' is of all rows, not of pairs within strata: leave strata=",
+        ),
+        ("mann-whitney", {"classes": [0, 1], "weights": [1, 2]}, "Test 'mann-whitney' is of rows"),
+    ],
+)
+def test_what_a_summary_of_no_rows_cannot_have(
+    kernel: str, more: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(pg.InputError) as refused:
+        pg.Summary.of(kernel, cells=c.Even(0, 1, 16), **more)
+    assert str(refused.value).startswith(sentence)

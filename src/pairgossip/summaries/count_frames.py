@@ -16,6 +16,7 @@ from pairgossip.rows.columns import as_array
 from pairgossip.rows.frames import Source
 from pairgossip.rows.sources import open_source
 from pairgossip.summaries.sql import CELLS, COUNT, FACTORS, OUTSIDE, PART
+from pairgossip.summaries.summary_bytes import MOST_ROWS
 from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def read_counts(
     cells = CELLS[: len(tables[0].axes)]
     are_several = len(tables) > 1
     source = _open(frame, [*[PART] * are_several, *cells, *known, COUNT])
-    counts = _read_numbers(source, COUNT, 0.0, 2.0**53)
+    counts = _read_numbers(source, COUNT, 0.0, MOST_ROWS - 1.0)
     parts = np.zeros(len(counts))
     if are_several:
         parts = _read_numbers(source, PART, 0.0, len(tables) - 1.0)

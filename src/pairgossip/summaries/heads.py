@@ -8,11 +8,24 @@ from typing import Any
 
 from pairgossip.checks import STATISTICS, choice, whole
 from pairgossip.counts.cells import MOST_CELLS, Cells
+from pairgossip.counts.layouts import OrderQuestion
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import check_classes
-from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
+from pairgossip.summaries.summary_reading import (
+    EVENT,
+    OF_CLASSES,
+    Measure,
+    find_measure,
+    name_columns,
+)
 from pairgossip.text import format_count
+
+MOST_WEIGHT = 16
+"""Largest number of times that a row may count."""
+ALL_WEIGHTS = tuple(range(1, MOST_WEIGHT + 1))
+LEAST_BLOCK = 3
+"""The least number of rows in a block that hides any: 2 would tell each of two about the other."""
 
 
 def make_head(kernel: Any, kind: str, cells: Any, classes: Sequence[Any] | None) -> dict[str, Any]:
@@ -44,6 +57,21 @@ def make_head(kernel: Any, kind: str, cells: Any, classes: Sequence[Any] | None)
     }
 
 
+def check_factors(measure: Measure, strata: str | None, weights: str | None) -> None:
+    """Raise `InputError` if a statistic cannot have what these arguments give, if anything."""
+    if not isinstance(measure, OrderQuestion):
+        return
+    if strata is not None:
+        raise InputError(
+            f"'{measure.name}' is of all rows, not of pairs within strata: leave {{argument}} out.",
+            strata,
+        )
+    if weights is not None and measure.is_test:
+        raise InputError(
+            f"Test '{measure.name}' is of rows that count once: leave {{argument}} out.", weights
+        )
+
+
 def _lay_cells(names: Sequence[str], cells: Any, *, has_classes: bool) -> tuple[Cells, ...]:
     """Return the cells of every column."""
     takes = [one for one in names if one not in (*OF_CLASSES, EVENT)]
@@ -55,19 +83,43 @@ def _lay_cells(names: Sequence[str], cells: Any, *, has_classes: bool) -> tuple[
             "or one for each.",
             "cells",
         )
-    if math.prod(one.lay().bins for one in laid) > MOST_CELLS:
-        raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
+    check_size(laid)
     return laid
+
+
+def check_size(cells: Sequence[Cells]) -> None:
+    """Raise `InputError` for more cells than a summary has."""
+    if math.prod(one.lay().bins for one in cells) > MOST_CELLS:
+        raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
 
 
 def list_names(values: Sequence[Any] | None, key: str) -> tuple[str, ...] | None:
     """Return the names of all groups or strata."""
-    return None if values is None else tuple(map(format_label, check_classes(values, key)))
+    if values is None:
+        return None
+    names = tuple(check_classes(list(map(format_label, check_classes(values, key))), key))
+    if not all(map(str.isprintable, names)):
+        raise InputError(f"The {key} hold text that cannot be printed in a line: rename it.")
+    return names
 
 
-def list_weights(weights: Sequence[Any] | None, most: int) -> tuple[int, ...] | None:
+def list_weights(weights: Sequence[Any] | None) -> tuple[int, ...] | None:
     """Return how often rows may count, from the least on."""
     if weights is None:
         return None
     given = list(weights) if isinstance(weights, Sequence) else [weights]
-    return tuple(sorted({whole("A weight", one, 1, most) for one in given}))
+    if not given:
+        raise InputError("No weights are listed: give {argument}, or leave it out.", "weights")
+    return tuple(sorted({whole("A weight", one, 1, MOST_WEIGHT) for one in given}))
+
+
+def check_least_cell(least: Any) -> int:
+    """Return a least number of rows in a cell; raise `InputError` unless blocks may have it."""
+    number = whole("The least number of rows in a cell", least)
+    if 1 < number < LEAST_BLOCK:
+        raise InputError(
+            "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
+            f"or of {LEAST_BLOCK} or more.",
+            "least_cell",
+        )
+    return number

@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, check_jobs
 from pairgossip.counts.axes import Labels
 from pairgossip.counts.bounds import Ends
-from pairgossip.counts.cells import MOST_CELLS, Cells, Quantiles, default_cells
+from pairgossip.counts.cells import Cells, Quantiles, default_cells
 from pairgossip.counts.layouts import OrderQuestion, lay_out
 from pairgossip.counts.tables import Columns, check_combinations
 from pairgossip.errors import InputError, notify
@@ -30,8 +30,16 @@ from pairgossip.summaries.counting.counter import Counter, join
 from pairgossip.summaries.counting.factors import Factor
 from pairgossip.summaries.counting.incoming import Incoming, Rows
 from pairgossip.summaries.counting.tally import ROLES, Extent, Tally
+from pairgossip.summaries.heads import (
+    ALL_WEIGHTS,
+    MOST_WEIGHT,
+    check_factors,
+    check_least_cell,
+    check_size,
+    list_names,
+)
 from pairgossip.summaries.partitions import Partitions, is_partitioned
-from pairgossip.summaries.summary import ALL_WEIGHTS, MOST_WEIGHT, Summary, check_least_cell
+from pairgossip.summaries.summary import Summary
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
 
@@ -145,18 +153,8 @@ class _SummarizeRequest(SummarizeArguments):
     def __post_init__(self) -> None:
         check_declared(self)
         self.measure = find_measure(self.kernel)
-        order = self.measure if isinstance(self.measure, OrderQuestion) else None
-        if self.within is not None and order is not None:
-            raise InputError(
-                f"'{order.name}' is of all rows, not of pairs within strata: leave {{argument}} "
-                "out.",
-                "within",
-            )
-        if self.weights is not None and order is not None and order.is_test:
-            raise InputError(
-                f"Test '{order.name}' is of rows that count once: leave {{argument}} out.",
-                "weights",
-            )
+        within = None if self.within is None else "within"
+        check_factors(self.measure, within, None if self.weights is None else "weights")
         check_least_cell(self.least_cell)
         check_jobs(self.n_jobs)
         if self.classes is not None:
@@ -268,8 +266,7 @@ class _SummarizeRequest(SummarizeArguments):
                     "be.",
                     key,
                 )
-            listed = None if values is None else tuple(check_classes(values, key))
-            self._listed[key] = None if listed is None else tuple(map(format_label, listed))
+            self._listed[key] = list_names(values, key)
         if self.weights is not None:
             self._listed["weights"] = ALL_WEIGHTS if self.least_cell > 1 else None
         check_combinations([len(one) for one in self._listed.values() if one is not None])
@@ -472,8 +469,7 @@ class _SummarizeRequest(SummarizeArguments):
                 cells = default_cells(ranges, [one.is_whole for one in extents], is_own=True)
             values = (one.values for one in extents)
             cells = tuple(one.fit(some) for one, some in zip(cells, values, strict=True))
-        if math.prod(one.lay().bins for one in cells) > MOST_CELLS:
-            raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
+        check_size(cells)
         self._cells = cells
         return seen
 

@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import REFUSE, STATISTICS, choice, whole
-from pairgossip.counts.axes import Axis, Labels
+from pairgossip.checks import REFUSE, STATISTICS, choice
+from pairgossip.counts.axes import Labels
 from pairgossip.counts.bounds import Blocks, Ends
-from pairgossip.counts.cells import KINDS, MOST_CELLS, Cells
+from pairgossip.counts.cells import Cells
 from pairgossip.counts.intervals import LEVEL
 from pairgossip.counts.layouts import OrderQuestion, lay_out
 from pairgossip.counts.readings import Estimate
-from pairgossip.counts.tables import Columns, Layout, Sums
+from pairgossip.counts.tables import Columns, Layout
 from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.data import format_label
 from pairgossip.summaries.count_frames import read_counts
-from pairgossip.summaries.heads import list_names, list_weights, make_head
+from pairgossip.summaries.heads import (
+    ALL_WEIGHTS,
+    check_factors,
+    check_least_cell,
+    list_names,
+    list_weights,
+    make_head,
+)
 from pairgossip.summaries.sql import write_query
+from pairgossip.summaries.summary_bytes import (
+    FACTORS,
+    HEAD,
+    has_counts,
+    is_head,
+    read_bytes,
+    write_bytes,
+)
 from pairgossip.summaries.summary_reading import (
-    EVENT,
-    OF_CLASSES,
-    Measure,
     SummaryAnswer,
     find_measure,
-    name_columns,
 )
+from pairgossip.summaries.table_reading import read_table, refuse_empty
 from pairgossip.text import format_count
-
-MOST_WEIGHT = 16
-"""Largest number of times that a row may count."""
-ALL_WEIGHTS = tuple(range(1, MOST_WEIGHT + 1))
-LEAST_BLOCK = 3
-"""The least number of rows in a block that hides any: 2 would tell each of two about the other."""
-_MOST_ROWS = 1 << 40
-"""Largest number of rows in a cell; sums of more could leave the whole numbers of 64 bits."""
-_LONGEST_NAME, _MOST_COLUMNS = 64, 64
-"""Letters of a reading, and columns, in bytes; more are refused before anything is laid out."""
-_VERSION = 1
-"""Version of the bytes of a summary."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +108,7 @@ class Summary:
         if self.weights is not None and other.weights is not None:
             weights = tuple(sorted({*self.weights, *other.weights}))
             self, other = self._with_weights(weights), other._with_weights(weights)
-        for name in _HEAD:
+        for name in HEAD:
             own, others = getattr(self, name), getattr(other, name)
             if own != others and name != "follows_rows":
                 raise InputError(
@@ -124,7 +122,7 @@ class Summary:
         """Return the summary with more weights, which no rows have."""
         own = self.weights or ()
         lacking = np.searchsorted(own, [one for one in weights if one not in own])
-        at = sum(getattr(self, name) is not None for name in _FACTORS[:-1])
+        at = sum(getattr(self, name) is not None for name in FACTORS[:-1])
         parts = self.layout.split(self.counts)
         return self._change([np.insert(one, lacking, 0, axis=at) for one in parts], weights=weights)
 
@@ -145,7 +143,7 @@ class Summary:
 
     def __repr__(self) -> str:
         cells = " x ".join(map(str, self.cells))
-        given = ((name, getattr(self, name)) for name in _FACTORS)
+        given = ((name, getattr(self, name)) for name in FACTORS)
         factors = [f", {len(values)} {name}" for name, values in given if values is not None]
         least = "" if self.least_cell == 1 else f", counts of at least {self.least_cell}"
         return (
@@ -155,50 +153,19 @@ class Summary:
 
     def to_bytes(self) -> bytes:
         """Return the summary as bytes: their number follows from the cells, not from the rows."""
-        head = {name: getattr(self, name) for name in _HEAD}
-        head = {name: one for name, one in head.items() if one or name not in _LATER}
-        head["cells"] = [[type(one).__name__, *one.numbers] for one in self.cells]
-        counts = self.counts.astype("<i8")
-        whole = {"version": _VERSION, **head, "shape": counts.shape, "counts": counts.tobytes()}
-        return msgspec.msgpack.encode(whole)
+        return write_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the summary that `to_bytes` wrote; raise `InputError` for other bytes."""
-        try:
-            whole = msgspec.msgpack.decode(data, type=_Stored)
-            counts = np.frombuffer(whole.counts, dtype="<i8").reshape(whole.shape)
-            cells = tuple(_restore_cells(*one) for one in whole.cells)
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError, KeyError) as why:
-            raise InputError(
-                "These bytes are no summary: give what Summary.to_bytes returned."
-            ) from why
-        if whole.version != _VERSION:
-            raise InputError(
-                f"These bytes are a summary of version {whole.version}, but this release reads "
-                f"version {_VERSION}: install the release that wrote them."
-            )
-        head = {name: getattr(whole, name) for name in _HEAD if name != "cells"}
-        summary = cls(**head, cells=cells, counts=counts.astype(np.int64))
+        summary = cls(**read_bytes(data))
         summary.check()
         return summary
 
     def check(self) -> None:
         """Raise `InputError` if no rows have these counts."""
-        numbers, least = self.counts[self.counts != 0], self.least_cell
         if not (
-            (least == 1 or least >= LEAST_BLOCK)
-            and all(_are_different(getattr(self, name)) for name in _FACTORS)
-            and all(map(str.isprintable, (*(self.groups or ()), *(self.strata or ()))))
-            and (self.positive or "").isprintable()
-            and all(one < other for one, other in pairwise(self.classes or ()))
-            and all(one < other for one, other in pairwise((0, *(self.weights or ()))))
-            and max(self.weights or (1,)) <= MOST_WEIGHT
-            and self.kind in ("u", "v")
-            and math.prod(one.lay().bins for one in self.cells) <= MOST_CELLS
-            and self.counts.shape == self._shape
-            and ((numbers >= least) & (numbers < _MOST_ROWS)).all()
-            and len({one.by_class.sum(axis=1).tobytes() for one in self._tables}) == 1
+            is_head(self) and self.counts.shape == self._shape and has_counts(self, self._tables)
         ):
             raise InputError("The counts of this summary do not fit its cells: ask for it again.")
 
@@ -225,12 +192,15 @@ class Summary:
         >>> pg.Summary.of("auc", cells=pg.cells.Even(0, 1, 1024), classes=[0, 1])
         <Summary for auc: 0 rows in Even(0, 1, 1024), 2 classes; 16,530 bytes>
         """
+        listed = {"strata": strata, "weights": weights}
+        given = (None if values is None else name for name, values in listed.items())
+        check_factors(find_measure(kernel), *given)
         summary = cls.empty(
             **make_head(kernel, kind, cells, classes),
             least_cell=check_least_cell(least_cell),
             groups=list_names(groups, "groups"),
             strata=list_names(strata, "strata"),
-            weights=list_weights(weights, MOST_WEIGHT),
+            weights=list_weights(weights),
         )
         summary.check()
         return summary
@@ -381,7 +351,7 @@ class Summary:
         }
         if not any(map(any, times.values())):
             return self
-        present = [name for name in _FACTORS if getattr(self, name) is not None]
+        present = [name for name in FACTORS if getattr(self, name) is not None]
         parts = self.layout.split(self.counts)
         for at, name in reversed(list(enumerate(present))):
             if any(times.get(name, ())):
@@ -448,9 +418,9 @@ class Summary:
         if group is not None and not part.rows:
             raise InputError(f"Group '{format_label(group)}' has no rows: read another group.")
         kind = self.kind if kind is None else choice("kind of statistic", kind, STATISTICS)
-        found, positive = part._read(measure, column, kind, level)
+        found, positive = read_table(part, part._tables, measure, column, kind, level)
         if math.isnan(found.value):
-            raise self._refuse_empty(measure, part.rows)
+            raise refuse_empty(measure, part.rows)
         kernel = measure if isinstance(measure, Kernel | Combination) else None
         scale = "plain" if kernel is None else kernel.interval_scale
         ends = (found.bracket, found.p, found.p_bracket, self.least_cell)
@@ -467,114 +437,15 @@ class Summary:
 
     def find(self) -> Estimate:
         """Return the first reading of all rows, as members of a run state it."""
-        return self.select()._read(find_measure(self.reading), None, self.kind, LEVEL)[0]
-
-    def _read(
-        self, measure: Measure, column: int | None, kind: str, level: float
-    ) -> tuple[Estimate, str | None]:
-        """Return a statistic, and the name of the positive class if it is of two classes."""
-        if not self.rows > 0:
-            raise InputError("No rows are counted, so there is nothing to read: add summaries.")
-        names = name_columns(measure)
-        takes = [one for one in names if one not in (*OF_CLASSES, EVENT)]
-        is_open = any(one.endswith("...") for one in takes)  # any number of columns
-        columns = self._choose_columns(measure, takes, column, is_open=is_open)
-        needs_label = names[-1] in OF_CLASSES or len(takes) > len(columns)  # or it is a column
-        if needs_label and (self.classes is None or self.has_events):
-            raise self._refuse(measure, "labels")
-        has_classes = needs_label or (self.has_events and EVENT in names)
-        classes = self._classes if has_classes else None
-        self._check(measure, classes)
-        laid = [self.cells[at].lay() for at in columns]
-        read = Columns(tuple(laid), classes, kind, strata=_number(self.strata))
-        layout = lay_out(read, measure.name)
-        tables = [tuple(columns[at] for at in table.columns) for table in layout.tables]
-        found = tuple(self._find_table(one, has_classes) for one in tables)
-        for places, blocks in zip(tables, found, strict=True):
-            for at, axis in zip(places, blocks.axes, strict=False):
-                laid[columns.index(at)] = axis  # without cells beyond all rows
-        _check_amounts(measure, laid[0])
-        layout = lay_out(replace(read, axes=tuple(laid)), measure.name)
-        positive = self.positive if has_classes and not self.has_events else None
-        return layout.find(Sums(self.rows, found), level=level), positive
-
-    def _choose_columns(
-        self, measure: Measure, takes: Sequence[str], column: int | None, *, is_open: bool
-    ) -> list[int]:
-        """Return which columns a statistic is of."""
-        count = len(self.cells)
-        if is_open and column is None:
-            return list(range(count))
-        has_one = count == 1 and self.classes is not None and not self.has_events
-        is_kernel = not isinstance(measure, OrderQuestion)  # the label may be its second column
-        takes_grades = is_kernel and name_columns(measure)[-1] not in OF_CLASSES
-        is_graded = len(takes) == 2 and has_one and takes_grades
-        if len(takes) > count and not is_graded:
-            raise self._refuse(measure, f"{len(takes)} columns")
-        if len(takes) == 1 and (count > 1 or column is not None):
-            if column is None or column not in range(count):
-                raise InputError(
-                    f"'{measure.name}' is of one column, and the summary has {count}: give "
-                    f"{{argument}}, {'0' if count == 1 else f'0 to {count - 1}'}.",
-                    "column",
-                )
-            return [int(column)]
-        return list(range(min(len(takes), count)))
-
-    def _check(self, measure: Measure, classes: Labels | None) -> None:
-        if self.strata is not None and isinstance(measure, OrderQuestion):
-            raise InputError(
-                f"'{measure.name}' is of all rows, not of pairs within strata: "
-                "read it with {argument}.",
-                "within",
-                False,
-            )
-        two = isinstance(measure, OrderQuestion) or any(
-            part.two_classes for part in measure.components
-        )
-        if two and classes is not None and not self.has_events and classes.bins != 2:
-            raise InputError(
-                f"'{measure.name}' is of two classes, but the summary has {classes.bins}: read "
-                "another statistic."
-            )
-
-    def _refuse(self, measure: Measure, what: str) -> InputError:
-        return InputError(
-            f"'{measure.name}' takes {what}, which this summary does not have: read another "
-            "statistic, or summarize the rows for this one."
-        )
-
-    def _refuse_empty(self, measure: Measure, rows: int) -> InputError:
-        return InputError(
-            f"'{measure.name}' has no value for {format_count(rows, 'counted row')}: a class is "
-            "empty, no two rows form a pair, or all values are equal; add summaries of other rows, "
-            "or read another statistic."
-        )
-
-    def _find_table(self, columns: tuple[int, ...], has_classes: bool) -> Blocks:
-        """Return the counts of some columns; raise `InputError` if they are counted apart."""
-        for table, blocks in zip(self.layout.tables, self._tables, strict=True):
-            if set(columns) <= set(table.columns):
-                found = blocks.choose(columns[0]) if len(columns) == 1 else blocks
-                if self.classes is not None and not has_classes:
-                    axes = [one for at, one in enumerate(found.axes) if at != len(columns)]
-                    found = Blocks(tuple(axes), found.tree, found.counts.sum(axis=0))
-                return found.trim()
-        raise InputError(
-            f"'{self.reading}' counts every column by itself, so nothing is known of two together: "
-            "read another statistic, or summarize the rows for this one."
-        )
-
-    @property
-    def _classes(self) -> Labels | None:
-        return None if self.classes is None else Labels(np.array(self.classes))
+        whole, measure = self.select(), find_measure(self.reading)
+        return read_table(whole, whole._tables, measure, None, self.kind, LEVEL)[0]
 
     @cached_property
     def layout(self) -> Layout:
         """The tables that rows are counted in."""
         columns = Columns(
             tuple(one.lay() for one in self.cells),
-            self._classes,
+            None if self.classes is None else Labels(np.array(self.classes)),
             self.kind,
             self.least_cell,
             groups=_number(self.groups),
@@ -589,66 +460,6 @@ class Summary:
         return self.layout.read_sums(np.append(self.rows, self.counts.ravel())).tables
 
 
-_HEAD = tuple(each.name for each in fields(Summary) if each.name != "counts")
-"""All that a summary is beside its counts."""
-_LATER = ("groups", "strata", "weights", "follows_rows")
-"""Attributes that bytes hold only where there are any."""
-_FACTORS = ("classes", "groups", "strata", "weights")
-"""Attributes that list the values of a factor, in the order of their axes."""
-
-
-class _Stored(msgspec.Struct, forbid_unknown_fields=True):
-    """The bytes of a summary."""
-
-    version: int
-    reading: Annotated[str, msgspec.Meta(max_length=_LONGEST_NAME)]
-    kind: str
-    cells: Annotated[list[tuple[Any, ...]], msgspec.Meta(min_length=1, max_length=_MOST_COLUMNS)]
-    classes: tuple[float, ...] | None
-    has_events: bool
-    positive: str | None
-    least_cell: int
-    shape: tuple[int, ...]
-    counts: bytes
-    groups: tuple[str, ...] | None = None
-    strata: tuple[str, ...] | None = None
-    weights: tuple[int, ...] | None = None
-    follows_rows: bool = False
-
-
-def check_least_cell(least: Any) -> int:
-    """Return a least number of rows in a cell; raise `InputError` unless blocks may have it."""
-    number = whole("The least number of rows in a cell", least)
-    if 1 < number < LEAST_BLOCK:
-        raise InputError(
-            "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
-            f"or of {LEAST_BLOCK} or more.",
-            "least_cell",
-        )
-    return number
-
-
-def _check_amounts(measure: Measure, axis: Axis) -> None:
-    """Raise `InputError` if a statistic is of amounts, and some could be negative."""
-    least = axis.places[0]
-    if measure.name == "gini-coefficient" and least < 0:
-        raise InputError(
-            f"'gini-coefficient' is for amounts that are not negative, but the cells begin at "
-            f"{least:g}: give {{argument}} from 0 on.",
-            "cells",
-        )
-
-
 def _number(names: Sequence[str] | None) -> Labels | None:
     """Return the axis of groups or strata, which rows name by their numbers."""
     return None if names is None else Labels(np.arange(float(len(names))))
-
-
-def _are_different(values: Sequence[Any] | None) -> bool:
-    """Return whether a list, if there is one, has values, none of them twice."""
-    return values is None or 0 < len(values) == len(set(values))
-
-
-def _restore_cells(kind: str, *numbers: float) -> Cells:
-    make: Callable[..., Cells] = KINDS[kind]
-    return make(numbers) if kind == "Edges" else make(*numbers)

@@ -132,7 +132,7 @@ class _FileOptions:
     def check(self, file: Path, register: RegisterOptions, ids: RowsOptions) -> None:
         """Refuse what cannot be written or noted."""
         from pairgossip.cli.summaries.files import check_file
-        from pairgossip.summaries.summary import LEAST_BLOCK
+        from pairgossip.summaries.heads import LEAST_BLOCK
 
         if self.share is not None and self.share < LEAST_BLOCK:
             raise InputError(

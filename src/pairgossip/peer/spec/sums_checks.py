@@ -16,7 +16,7 @@ from pairgossip.losses.learning import why_not_sketched
 from pairgossip.peer.spec.algorithm import FACTORS, OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
-from pairgossip.summaries.summary import LEAST_BLOCK
+from pairgossip.summaries.heads import LEAST_BLOCK
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
