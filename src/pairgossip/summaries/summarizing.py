@@ -77,8 +77,8 @@ def summarize(
     ----------
     data, labels, columns, kind, missing, classes, positive
         As in `exact`. Parts of the rows need the same ``classes``, if not all labels are in each.
-        A DataFrame of Dask's is counted on its workers; cells and classes that are not given take
-        a pass of their own.
+        A DataFrame of Dask's is counted on its workers; cells that are not given take a pass of
+        their own.
     kernel
         What is read first: the name of a kernel, of a statistic of order, such as ``"median"`` or
         ``"quantile-0.9"``, or of a test by ranks. It says which columns there are, one or two
