@@ -462,3 +462,14 @@ def test_what_a_summary_of_no_rows_cannot_have(
     with pytest.raises(pg.InputError) as refused:
         pg.Summary.of(kernel, cells=c.Even(0, 1, 16), **more)
     assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("seen", [0.0, 1.0])
+def test_events_that_are_all_seen_or_all_censored(seen: float) -> None:
+    times, risks = np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 2.0, 3.0, 1.0])
+    rows = np.column_stack([times, risks, np.full(4, seen)])
+    counted = pg.summarize(rows, "concordance", cells=pg.cells.Whole(1, 4))
+    assert counted.rows == 4
+    if seen:
+        low, high = counted.answer().bracket
+        assert low <= pg.exact(rows, "concordance") <= high

@@ -126,12 +126,14 @@ class Counter:
     def sample(self, number: int = 0) -> FloatArray:
         """Return a few rows with the entry of this number, as if in the middle of their cells.
 
-        The number is that of the first factor, if there is any.
+        The number is that of the first factor, if there is any; an entry may have no rows.
         """
         found = np.empty((_SAMPLE, len(self._placings)))
         for at, counts in zip(self._columns, self.counts, strict=True):
             some = counts[number] if counts.ndim > 1 else counts
             occupied = np.flatnonzero(some.reshape(-1, some.shape[-1]).sum(axis=0))
+            if not len(occupied):
+                return found[:0]
             chosen = occupied[np.linspace(0, len(occupied) - 1, _SAMPLE).astype(np.intp)]
             shape = tuple(self._placings[k].axis.bins for k in at)
             for k, cells in zip(at, np.unravel_index(chosen, shape), strict=True):
