@@ -12,7 +12,12 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.order_statistics.comparisons import TESTS
-from pairgossip.order_statistics.laws import beyond_kolmogorov, t_quantile, two_sided_by_t
+from pairgossip.order_statistics.laws import (
+    beyond_chi_square,
+    beyond_kolmogorov,
+    t_quantile,
+    two_sided_by_t,
+)
 
 
 def two_groups(tied: bool, seed: int = 0, sizes: tuple[int, int] = (31, 44)) -> FloatArray:
@@ -74,6 +79,13 @@ def test_the_series_of_kolmogorov_over_its_whole_range() -> None:
     gaps = np.linspace(0.01, 5.0, 400)
     found = [beyond_kolmogorov(gap) for gap in gaps]
     assert found == pytest.approx(stats.kstwobign.sf(gaps), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 10, 49])
+def test_the_tail_of_chi_square(freedom: int) -> None:
+    sums = [0.0, 1e-9, 0.3, 1.0, 5.0, 30.0, 200.0, 900.0]
+    found = [beyond_chi_square(each, freedom) for each in sums]
+    assert found == pytest.approx(stats.chi2.sf(sums, freedom), rel=1e-12)
 
 
 @pytest.mark.parametrize("tied", [False, True])

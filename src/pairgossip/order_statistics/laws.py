@@ -1,4 +1,4 @@
-"""The laws that tests and intervals refer to: normal, Student's t, Kolmogorov's."""
+"""The laws that tests and intervals refer to: normal, Student's t, chi-square, Kolmogorov's."""
 
 from __future__ import annotations
 
@@ -81,6 +81,18 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
             step = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         found = 1 + step / found
     return found
+
+
+def beyond_chi_square(statistic: float, freedom: int) -> float:
+    """Return how often a sum of this many squares of normal numbers is at least so large."""
+    half = statistic / 2
+    if not half > 0:
+        return 1.0
+    # Two degrees more add one term to the tail: half^a e^-half / Gamma(a + 1).
+    found, start = (math.erfc(math.sqrt(half)), 0.5) if freedom % 2 else (math.exp(-half), 1.0)
+    powers = (start + k for k in range((freedom - 1) // 2))
+    terms = (math.exp(a * math.log(half) - half - math.lgamma(a + 1)) for a in powers)
+    return min(math.fsum([found, *terms]), 1.0)
 
 
 def beyond_kolmogorov(gap: float) -> float:
