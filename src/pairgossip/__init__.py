@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         theory,
     )
     from pairgossip.counts import cells
+    from pairgossip.curves.reading import roc
+    from pairgossip.curves.roc import Roc
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.faults import Churn, Faults
@@ -70,6 +72,8 @@ __version__ = "0.3.0.dev0"
 
 # Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
 _HOMES = {
+    "curves.reading": ("roc",),
+    "curves.roc": ("Roc",),
     "estimation": ("estimate",),
     "experiments": ("reproduce",),
     "faults": ("Churn", "Faults"),
@@ -117,6 +121,7 @@ __all__ = [
     "PairgossipError",
     "Plan",
     "Ratio",
+    "Roc",
     "RowsDropped",
     "Run",
     "SlowRun",
@@ -144,6 +149,7 @@ __all__ = [
     "quantile",
     "ranks",
     "reproduce",
+    "roc",
     "sketches",
     "steps",
     "summarize",

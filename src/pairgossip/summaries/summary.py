@@ -45,7 +45,7 @@ from pairgossip.summaries.summary_reading import (
     SummaryAnswer,
     find_measure,
 )
-from pairgossip.summaries.table_reading import read_table, refuse_empty
+from pairgossip.summaries.table_reading import find_table, read_table, refuse_empty
 from pairgossip.text import format_count
 
 
@@ -439,6 +439,10 @@ class Summary:
         """Return the first reading of all rows, as members of a run state it."""
         whole, measure = self.select(), find_measure(self.reading)
         return read_table(whole, whole._tables, measure, None, self.kind, LEVEL)[0]
+
+    def blocks_of(self, column: int = 0) -> Blocks:
+        """Return the counts of one column in blocks, by class if there are any."""
+        return find_table(self, self._tables, (column,), self.classes is not None)
 
     @cached_property
     def layout(self) -> Layout:

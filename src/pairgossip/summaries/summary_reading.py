@@ -70,7 +70,9 @@ class SummaryAnswer(Answer):
         """Say between which values the statistic lies for certain, and why; "" if not known."""
         half = (self.bracket[1] - self.bracket[0]) / 2
         _, least, most, part = format_alike((self.value, *self.bracket, half), self.error)
-        certain = "" if math.isnan(half) else f"certain: {least} to {most}"
+        if math.isnan(half) or half == 0:
+            return ""
+        certain = f"certain: {least} to {most}"
         if half > _OPEN * self.error:
             certain += (
                 f", because cells leave {part} open on either side: finer ones leave less"

@@ -47,7 +47,7 @@ def read_table(
     read = Columns(tuple(laid), classes, kind, strata=summary.layout.columns.strata)
     layout = lay_out(read, measure.name)
     parts = [tuple(columns[at] for at in table.columns) for table in layout.tables]
-    found = tuple(_find_table(summary, tables, one, has_classes) for one in parts)
+    found = tuple(find_table(summary, tables, one, has_classes) for one in parts)
     for places, blocks in zip(parts, found, strict=True):
         for at, axis in zip(places, blocks.axes, strict=False):
             laid[columns.index(at)] = axis  # without cells beyond all rows
@@ -120,7 +120,7 @@ def refuse_empty(measure: Measure, rows: int) -> InputError:
     )
 
 
-def _find_table(
+def find_table(
     summary: Summary, tables: Sequence[Blocks], columns: tuple[int, ...], has_classes: bool
 ) -> Blocks:
     """Return the counts of some columns; raise `InputError` if they are counted apart."""

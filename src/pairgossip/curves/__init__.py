@@ -1,0 +1,1 @@
+"""Curves read from counts of two classes: ROC, precision and recall, calibration."""

@@ -1,0 +1,280 @@
+"""Areas under curves: parts of the area under a ROC curve, and average precision."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import real
+from pairgossip.counts.bounds import Ends, widen
+from pairgossip.counts.intervals import interval_about
+from pairgossip.curves.scores import Scores
+from pairgossip.curves.shares import as_answer
+from pairgossip.errors import InputError
+from pairgossip.inference.answer import NORMAL
+from pairgossip.summaries.summary_reading import SummaryAnswer
+
+_PARTS = 16
+"""Into how many parts the rows of a cell are cut whose order is not known."""
+
+
+class Path:
+    """A curve through points from (0, 0) to (1, 1), straight between them."""
+
+    def __init__(self, x: FloatArray, y: FloatArray) -> None:
+        self.x, self.y = x, y
+
+    def area(self, low: Any, high: Any) -> FloatArray:
+        """Return the areas between x = low and x = high, for numbers or arrays of them."""
+        return self._up_to(high) - self._up_to(low)
+
+    def _up_to(self, x: Any) -> FloatArray:
+        x = np.asarray(x, float)
+        widths, middles = np.diff(self.x), (self.y[1:] + self.y[:-1]) / 2
+        sums = np.append(0.0, np.cumsum(widths * middles))
+        # Of several points at x any will do: nothing lies between them.
+        at = np.clip(np.searchsorted(self.x, x, side="right") - 1, 0, len(widths) - 1)
+        run = np.clip(x - self.x[at], 0.0, widths[at])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(widths[at] > 0, (self.y[at + 1] - self.y[at]) / widths[at], 0.0)
+        return np.asarray(sums[at] + run * (self.y[at] + slope * run / 2))
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """Return y at places, in the middle of vertical pieces."""
+        first, last = (np.searchsorted(self.x, x, side=side) for side in ("left", "right"))
+        middle = (self.y[np.minimum(first, len(self.y) - 1)] + self.y[last - 1]) / 2
+        return np.where(first < last, middle, np.interp(x, self.x, self.y))
+
+
+def partial_area(
+    scores: Scores,
+    level: float,
+    least: int,
+    specificity: Any = None,
+    sensitivity: Any = None,
+    *,
+    corrected: bool = False,
+) -> SummaryAnswer:
+    """Return the area where specificity, or sensitivity, is in a range, with interval and bracket.
+
+    ``corrected`` maps it to 1/2 for scores that tell nothing and 1 for perfect ones, as McClish
+    (1989) does. The error is that of the rows above and below, by what each adds to the area; the
+    interval is on the logit scale of the area as a part of its range.
+    """
+    if (specificity is None) == (sensitivity is None):
+        raise InputError(
+            "A partial area is over a range of specificity or of sensitivity: give one of them, "
+            "such as {argument}.",
+            "specificity",
+            (0.9, 1.0),
+        )
+    name = "specificity" if sensitivity is None else "sensitivity"
+    low, high = _check_range(name, specificity if sensitivity is None else sensitivity)
+    # Seen from the other corner, specificity runs over sensitivity as sensitivity did over it.
+    of_x, is_mirrored = (1, True) if sensitivity is not None else (0, False)
+    paths = [
+        _path(points, scores.sizes, is_mirrored=is_mirrored)
+        for points in (tuple(scores.above.value[:, ::-1]), scores.lower, scores.upper)
+    ]
+    start, width = 1 - high, high - low
+    values = [float(path.area(start, 1 - low)) / width for path in paths]
+    bracket = widen(values[1], values[2])
+    if scores.is_known:
+        bracket = values[0], values[0]
+    bracket = max(bracket[0], 0.0), min(bracket[1], 1.0)
+    value = min(max(values[0], bracket[0]), bracket[1])
+    error = _error_of_area(scores, paths[0], (start, 1 - low), of_x) / width
+    ends = interval_about(bracket, value, error, "logit", NORMAL, level)
+    rescale = _correction(start, 1 - low) if corrected else (0.0, width)
+    moved = [rescale[0] + rescale[1] * one for one in (value, *ends, *bracket)]
+    return as_answer(
+        moved[0], rescale[1] * error, (moved[1], moved[2]), level, (moved[3], moved[4]), least
+    )
+
+
+def _check_range(name: str, given: Any) -> Ends:
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise InputError(
+            f"A range of {name} is two numbers, not {given!r}: give {{argument}}.", name, (0.9, 1.0)
+        ) from None
+    low, high = (real(f"An end of a range of {name}", one, 0.0, 1.0) for one in (low, high))
+    if not low < high:
+        raise InputError(
+            f"The range of {name} is {low:g} to {high:g}: give the smaller end first.", name
+        )
+    return low, high
+
+
+def _correction(start: float, stop: float) -> Ends:
+    """Return what a mean height is moved and multiplied by: 1/2 on the diagonal, 1 at best."""
+    by_chance = (start + stop) / 2
+    slope = 1 / (2 * (1 - by_chance))
+    return 0.5 - by_chance * slope, slope
+
+
+def _path(points: tuple[FloatArray, ...], sizes: FloatArray, *, is_mirrored: bool) -> Path:
+    """Return a ROC curve, or specificity over the share of positives below."""
+    x, y = points[0] / sizes[0], points[1] / sizes[1]
+    return Path((1 - y)[::-1], (1 - x)[::-1]) if is_mirrored else Path(x, y)
+
+
+def _error_of_area(scores: Scores, path: Path, ends: Ends, of_x: int) -> float:
+    """Return the standard error of an area, by what every row adds to it.
+
+    A row of the class on the y axis adds the part of the range beyond its place among the others;
+    one of the other class lowers the curve by how far it still rises in the range (Dodd and Pepe
+    2003). Over the whole range these are DeLong's components.
+    """
+    sizes, cells = scores.sizes, scores.cells
+    if sizes.min() < 2:
+        return math.nan
+    above = scores.above.value / sizes[:, None]
+    # Places of the rows of every cell on either axis, from the left end of the cell to its right.
+    if of_x == 0:
+        x, y_rows, x_rows = (above[0, 1:], above[0, :-1]), cells[1], cells[0]
+    else:
+        x, y_rows, x_rows = (1 - above[1, :-1], 1 - above[1, 1:]), cells[0], cells[1]
+    beyond, height = (_mean_over(*x, one) for one in (_Beyond(*ends), _Clipped(path, *ends)))
+    squares = ((y_rows, beyond), (x_rows, height))
+    return math.sqrt(sum(_variance_of_mean(*one) for one in squares))
+
+
+class _Function(ABC):
+    """A function of a place on the x axis, with its integral."""
+
+    @abstractmethod
+    def at(self, x: FloatArray) -> FloatArray:
+        """Return the value at places."""
+
+    @abstractmethod
+    def integral(self, x: FloatArray) -> FloatArray:
+        """Return the integral up to places."""
+
+
+class _Beyond(_Function):
+    """How much of a range is beyond a place."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def at(self, x: FloatArray) -> FloatArray:
+        return self.high - np.clip(x, self.low, self.high)
+
+    def integral(self, x: FloatArray) -> FloatArray:
+        before, inside = np.minimum(x, self.low), np.clip(x, self.low, self.high) - self.low
+        return (self.high - self.low) * (before + inside) - inside * inside / 2
+
+
+class _Clipped(_Function):
+    """The height of a curve in a range, at the ends of the range beyond it."""
+
+    def __init__(self, path: Path, low: float, high: float) -> None:
+        self.path, self.low, self.high = path, low, high
+
+    def at(self, x: FloatArray) -> FloatArray:
+        return self.path.height(np.clip(x, self.low, self.high))
+
+    def integral(self, x: FloatArray) -> FloatArray:
+        first, last = self.path.height(np.array([self.low, self.high]))
+        beyond = first * np.minimum(x, self.low) + last * np.maximum(x - self.high, 0.0)
+        return np.asarray(beyond + self.path.area(self.low, np.clip(x, self.low, self.high)))
+
+
+def _mean_over(low: FloatArray, high: FloatArray, function: _Function) -> FloatArray:
+    """Return the means of a function between places; its value where they are one."""
+    width = high - low
+    total = function.integral(high) - function.integral(low)
+    return np.divide(total, width, out=function.at(low), where=width > 0)
+
+
+def _variance_of_mean(rows: FloatArray, added: FloatArray) -> float:
+    """Return the variance of the mean of what rows add."""
+    n = float(rows.sum())
+    mean = float(rows @ added) / n
+    return float(rows @ (added - mean) ** 2) / (n * (n - 1))
+
+
+def average_precision(scores: Scores, level: float, least: int) -> SummaryAnswer:
+    """Return the mean, over positive rows, of the precision at their score, with its bracket.
+
+    The interval is on the logit scale, by what every positive row adds (Boyd et al. 2013), and
+    allows for the bracket.
+    """
+    positives, value = scores.sizes[1], _estimate_precision(scores)
+    if scores.is_known:
+        bracket = value, value
+    else:
+        bracket = _bound_precision(scores)
+        value = min(max(value, bracket[0]), bracket[1])
+    error = math.sqrt(value * (1 - value) / positives) if positives > 0 else math.nan
+    ends = interval_about(bracket, value, error, "logit", NORMAL, level)
+    return as_answer(value, error, ends, level, bracket, least)
+
+
+def _estimate_precision(scores: Scores) -> float:
+    """Return the average precision if the rows of every cell are mixed evenly."""
+    negatives, positives = scores.cells
+    beyond = scores.above.value[:, 1:]
+    if scores.ties_known:
+        true, false = beyond[1] + positives, beyond[0] + negatives
+        return _weigh(positives, true, false) / scores.sizes[1]
+    parts = np.arange(1, _PARTS + 1)[:, None]
+    used = np.clip(np.ceil(positives), 1, _PARTS)  # a row alone is in one part
+    share = np.minimum(parts / used, 1.0)
+    true = beyond[1] + positives * share
+    false = beyond[0] + negatives * np.maximum(share - 0.5 / used, 0.0)
+    rows = np.where(parts <= used, positives / used, 0.0)
+    return _weigh(rows, true, false) / scores.sizes[1]
+
+
+def _weigh(rows: FloatArray, true: FloatArray, false: FloatArray) -> float:
+    """Return the sum of precisions over rows."""
+    total = true + false
+    return float((rows * np.divide(true, total, out=np.zeros_like(total), where=rows > 0)).sum())
+
+
+def _bound_precision(scores: Scores) -> Ends:
+    """Bound average precision: every positive row has the best, or the worst, precision it could.
+
+    At a score in cell j, at most ``above.high[1, j]`` positive rows are above, and at least the
+    negative rows beyond the cell. Rows need not attain both at once.
+    """
+    low, high = scores.above.low, scores.above.high
+    beyond = slice(None, -1) if scores.ties_known else slice(1, None)
+    best = _precision(high[1, :-1], low[0, beyond])
+    tree, counts = scores.tree, scores.counts
+    if tree is None or counts is None:
+        rows = scores.cells[1]
+        least = _least_sum(rows, low[1, 1:], high[0, :-1])
+        if scores.ties_known:
+            least = rows * _precision(low[1, :-1], high[0, :-1])
+        most = rows * best
+    else:
+        worst = _precision(low[1, 1:] + 1, high[0, :-1])  # the row itself is above
+        most = counts[1] * tree.gather(best, np.maximum)
+        least = counts[1] * tree.gather(worst, np.minimum)
+    n = scores.sizes[1]
+    found = widen(float(least.sum()) / n, float(most.sum()) / n)
+    return max(found[0], 0.0), min(found[1], 1.0)
+
+
+def _precision(true: FloatArray, false: FloatArray) -> FloatArray:
+    total = true + false
+    return np.divide(true, total, out=np.ones_like(total), where=total > 0)
+
+
+def _least_sum(rows: FloatArray, beyond: FloatArray, false: FloatArray) -> FloatArray:
+    """Return the least sum of precisions of the rows of every cell, one after the other.
+
+    It is the sum of (beyond + i) / (beyond + i + false), and 1 / (a + i) is at most its mean from
+    i - 1/2 to i + 1/2.
+    """
+    at = beyond + false
+    logs = np.log1p(rows / np.maximum(at + 0.5, 0.5))
+    return np.asarray(rows - false * logs)

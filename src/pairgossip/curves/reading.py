@@ -1,0 +1,139 @@
+"""The front door `roc`: the rows of two classes, or their counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pairgossip.checks import REFUSE
+from pairgossip.curves.roc import Roc
+from pairgossip.curves.scores import Scores
+from pairgossip.curves.thresholds import check_thresholds
+from pairgossip.errors import InputError
+from pairgossip.inference.answer import Answer, check_level
+from pairgossip.inference.projection import project
+from pairgossip.inference.questions import answer
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.rows import prepare_rows
+from pairgossip.kernels.weighing import are_frequencies
+from pairgossip.summaries.summary import Summary
+
+KERNEL = "auc"
+
+
+def roc(
+    data: Any,
+    labels: Any = None,
+    *,
+    columns: Sequence[Any] | str | None = None,
+    weights: Any = None,
+    classes: Sequence[Any] | None = None,
+    positive: Any = None,
+    missing: str = REFUSE,
+    interval: float = 0.95,
+    thresholds: Sequence[float] | float | None = None,
+    group: Any = None,
+    column: int | None = None,
+) -> Roc:
+    """Read the ROC curve of scores for two classes, from rows or from a `Summary` of them.
+
+    Parameters
+    ----------
+    data, labels, columns, classes, positive, missing
+        As in `exact`; or a `Summary` of one score and two classes, which has labels already.
+    weights
+        How often each row counts: whole numbers.
+    interval
+        The level of intervals and bands.
+    thresholds
+        Those that were agreed on before rows were seen, which figures and tables show.
+    group
+        Of a summary by groups, the group to read; all rows unless given.
+    column
+        Which of two scores, 0 or 1, if the summary has both.
+
+    Examples
+    --------
+    >>> import pairgossip as pg
+    >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
+    >>> r = roc(score, ill)
+    >>> r.at(0.5).sensitivity
+    1.000 (95 %: 0.439 to 1.000)
+    >>> round(r.partial_auc(specificity=(0.8, 1)), 3)
+    0.133
+    >>> pg.roc(pg.summarize(score, "auc", labels=ill, cells=pg.cells.Even(0, 1, 10))).fpr.tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.2, 0.2, 0.2, 0.4, 0.8, 1.0, 1.0]
+    """
+    level, agreed = (
+        check_level(interval),
+        () if thresholds is None else check_thresholds(thresholds),
+    )
+    if isinstance(data, Summary):
+        given = {"labels": labels, "columns": columns, "weights": weights, "classes": classes}
+        refuse_of_summary(given | {"positive": positive})
+        return read_summary(data, level, agreed, group, column)
+    for name, value in (("group", group), ("column", column)):
+        if value is not None:
+            raise InputError("Rows have no groups to choose from: leave {argument} out.", name)
+    listed = {"data": data, "labels": labels, "weights": weights}
+    rows = prepare_rows(missing, classes, listed, positive, columns)
+    return read_rows(rows.columns, rows.positive, level, agreed)
+
+
+def refuse_of_summary(given: dict[str, Any]) -> None:
+    """Raise `InputError` for what only rows have."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                "A summary has its columns, classes and weights already: leave {argument} out.",
+                name,
+            )
+
+
+def read_rows(
+    columns: dict[str, Any], positive: str | None, level: float, thresholds: tuple[float, ...]
+) -> Roc:
+    """Return the curve of prepared rows: data, labels and weights."""
+    pairs = Pairs(
+        columns["data"],
+        KERNEL,
+        "v",
+        columns.get("labels"),
+        weights=columns.get("weights"),
+        positive=positive,
+    )
+    pairs.check()
+    if not are_frequencies(pairs.weights):
+        raise InputError(
+            "A curve counts rows, each a whole number of times: give other {argument}.", "weights"
+        )
+    rows = pairs.unweighted[1]
+    higher = (rows[:, -1] == rows[:, -1].max()).astype(np.float64)
+    scores = Scores.of_rows(rows[:, 0], higher, pairs.row_weights)
+    return Roc(scores, _answer(pairs, level), pairs.positive, level, 1, thresholds)
+
+
+def _answer(pairs: Pairs, level: float) -> Answer:
+    """Return the area with its interval; without one where rows do not tell how sure it is."""
+    value = pairs.exact()
+    try:
+        return answer(project(pairs)._replace(value=value), level)
+    except InputError:
+        return Answer(value, math.nan, math.nan, math.nan, level, "logit", pairs.positive)
+
+
+def read_summary(
+    summary: Summary,
+    level: float,
+    thresholds: tuple[float, ...],
+    group: Any = None,
+    column: int | None = None,
+) -> Roc:
+    """Return the curve that counts tell, of all rows or of one group."""
+    found = summary.answer(level, KERNEL, group=group, column=column, kind="v", within=False)
+    part = summary.select(group, within=False)
+    scores = Scores.of_blocks(part.blocks_of(column or 0))
+    return Roc(scores, found, found.positive, level, summary.least_cell, thresholds)

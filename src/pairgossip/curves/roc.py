@@ -1,0 +1,264 @@
+"""ROC curves: what is read from one, whether of rows or of counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import choice
+from pairgossip.counts.bounds import Ends
+from pairgossip.curves.areas import average_precision, partial_area
+from pairgossip.curves.scores import Scores
+from pairgossip.curves.shares import as_answer, simultaneous_width
+from pairgossip.curves.thresholds import OperatingPoint, check_thresholds, read_point
+from pairgossip.errors import InputError, needed_for
+from pairgossip.inference.answer import Answer
+from pairgossip.summaries.summary_reading import SummaryAnswer
+from pairgossip.text import format_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BANDS = ("simultaneous", "pointwise", "none")
+"""What may be drawn about a curve."""
+
+
+class Band(NamedTuple):
+    """A region in which the whole ROC curve of the population lies, at a level."""
+
+    lower: tuple[FloatArray, FloatArray]
+    """False and true positive rates of the corners of its lower border."""
+    upper: tuple[FloatArray, FloatArray]
+    level: float
+
+
+class Youden(NamedTuple):
+    """Where sensitivity and specificity add up to the most."""
+
+    threshold: float
+    value: SummaryAnswer
+    """Sensitivity + specificity - 1, with an interval that holds for all thresholds at once."""
+    thresholds: Ends
+    """The lowest and the highest threshold that may be the best one in the population.
+
+    Its estimate converges so slowly that the bootstrap fails; this set follows from the
+    simultaneous band."""
+    point: OperatingPoint
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Roc:
+    """The ROC curve of scores for two classes, and what is read from it.
+
+    Numbers have two errors: an interval for the population, given these sites, and a ``bracket``
+    for the rows that were counted, wherever in their cells they are.
+
+    Attributes
+    ----------
+    auc
+        The area under the curve, as `exact` or `Summary.answer` gives it.
+    positive
+        What the positive class is called.
+    level
+        The level of all intervals and bands.
+    thresholds
+        Those agreed on before rows were seen: at them pointwise intervals hold.
+    """
+
+    scores: Scores
+    auc: Answer
+    positive: str | None
+    level: float
+    least_cell: int = 1
+    thresholds: tuple[float, ...] = ()
+
+    @property
+    def negatives(self) -> int:
+        """How many rows the negative class has."""
+        return round(float(self.scores.sizes[0]))
+
+    @property
+    def positives(self) -> int:
+        """How many rows the positive class has."""
+        return round(float(self.scores.sizes[1]))
+
+    @property
+    def fpr(self) -> FloatArray:
+        """The false positive rate at every threshold of the curve, from 0 to 1."""
+        return self.scores.above.value[0, ::-1] / self.scores.sizes[0]
+
+    @property
+    def tpr(self) -> FloatArray:
+        """The true positive rate there."""
+        return self.scores.above.value[1, ::-1] / self.scores.sizes[1]
+
+    @property
+    def cuts(self) -> FloatArray:
+        """The thresholds of the curve, from infinity down."""
+        return self.scores.cuts[::-1]
+
+    @property
+    def precision(self) -> FloatArray:
+        """The share of positives among the rows above every threshold; 1 where there is none."""
+        negatives, positives = self.scores.above.value[:, ::-1]
+        total = negatives + positives
+        return np.divide(positives, total, out=np.ones_like(total), where=total > 0)
+
+    def at(self, threshold: float) -> OperatingPoint:
+        """Return what a threshold does: rows with this score or a higher one count as positive.
+
+        Its intervals hold if it was chosen without these rows. What happens at edges of cells is
+        exact; inside a cell it is open up to the rows of the cell.
+        """
+        (number,) = check_thresholds(threshold)
+        return read_point(self.scores, number, self.level, self.least_cell)
+
+    def partial_auc(
+        self,
+        specificity: Sequence[float] | None = None,
+        sensitivity: Sequence[float] | None = None,
+        *,
+        corrected: bool = False,
+    ) -> SummaryAnswer:
+        """Return the area where specificity, or sensitivity, is in a range.
+
+        Parameters
+        ----------
+        specificity, sensitivity
+            The range of one of them, such as (0.9, 1).
+        corrected
+            True to map it to 1/2 for scores that tell nothing and 1 for perfect ones (McClish
+            1989).
+        """
+        return partial_area(
+            self.scores,
+            self.level,
+            self.least_cell,
+            specificity,
+            sensitivity,
+            corrected=corrected,
+        )
+
+    @cached_property
+    def average_precision(self) -> SummaryAnswer:
+        """The mean, over positive rows, of the precision at their score."""
+        return average_precision(self.scores, self.level, self.least_cell)
+
+    @cached_property
+    def certain(self) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+        """The lower and the upper path between which the curve of these rows lies for certain."""
+        lower, upper = (self._as_rates(path) for path in (self.scores.lower, self.scores.upper))
+        return lower, upper
+
+    @cached_property
+    def band(self) -> Band:
+        """The simultaneous band about the curve, for the population."""
+        negative, positive = self._widths
+        (x, y), (x_high, y_high) = self.certain
+        lower = np.minimum(x + negative, 1.0), np.maximum(y - positive, 0.0)
+        upper = np.maximum(x_high - negative, 0.0), np.minimum(y_high + positive, 1.0)
+        ends = (np.array([0.0]), np.array([1.0]))
+        return Band(
+            (np.concatenate([lower[0], ends[1]]), np.concatenate([lower[1], lower[1][-1:]])),
+            (np.concatenate([ends[0], upper[0]]), np.concatenate([upper[1][:1], upper[1]])),
+            self.level,
+        )
+
+    @property
+    def _widths(self) -> Ends:
+        """How far the distributions of both classes may be from those of the population."""
+        negative, positive = (
+            simultaneous_width(float(size), self.level, classes=2) for size in self.scores.sizes
+        )
+        return negative, positive
+
+    def youden(self) -> Youden:
+        """Return the threshold at which sensitivity and specificity add up to the most."""
+        above, sizes, open_by = self.scores.above, self.scores.sizes[:, None], sum(self._widths)
+        shares = [part / sizes for part in above]
+        indexes = shares[2][1] - shares[2][0]
+        at = int(len(indexes) - 1 - indexes[::-1].argmax())
+        low = shares[0][1] - shares[1][0]
+        # Inside a cell of many scores, positives may all be above a threshold, and negatives below.
+        beyond = slice(None, -1) if self.scores.ties_known else slice(1, None)
+        high = shares[1][1, :-1] - shares[0][0, beyond]
+        bracket = max(float(low.max()), 0.0), max(float(high.max()), 0.0)
+        ends = max(bracket[0] - open_by, 0.0), min(bracket[1] + open_by, 1.0)
+        possible = np.flatnonzero(high + open_by >= ends[0])
+        lowest, highest = self.scores.axis.ends
+        threshold = float(self.cuts[::-1][at])
+        return Youden(
+            threshold,
+            as_answer(float(indexes[at]), math.nan, ends, self.level, bracket, self.least_cell),
+            (float(lowest[possible[0]]), float(highest[possible[-1]])),
+            read_point(self.scores, threshold, self.level, self.least_cell),
+        )
+
+    def net_benefit(self, thresholds: Sequence[float] | None = None) -> dict[float, SummaryAnswer]:
+        """Return the net benefit at every threshold, by default those agreed on.
+
+        Scores are probabilities then (Vickers and Elkin 2006).
+        """
+        given = self.thresholds if thresholds is None else thresholds
+        self.check_probabilities("Net benefit")
+        numbers = check_thresholds(given or (), of_probabilities=True)
+        return {number: self.at(number).net_benefit for number in numbers}
+
+    def check_probabilities(self, what: str) -> None:
+        """Raise `InputError` if scores may lie outside of 0 to 1: they are no probabilities."""
+        low, high = self.scores.axis.places[[0, -1]].tolist()
+        if not 0 <= low <= high <= 1:
+            raise InputError(
+                f"{what} is of probabilities, but scores run from {low:g} to {high:g}: give scores "
+                "from 0 to 1."
+            )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the curve as a frame: a line per threshold, with certain ends and precision."""
+        with needed_for("A data frame"):
+            import pandas as pd
+        above, sizes = self.scores.above, self.scores.sizes[:, None]
+        low, high, value = ((part / sizes)[:, ::-1] for part in above)
+        negative, positive = self._widths
+        return pd.DataFrame(
+            {
+                "threshold": self.cuts,
+                "fpr": value[0],
+                "tpr": value[1],
+                "fpr_low": low[0],
+                "fpr_high": high[0],
+                "tpr_low": low[1],
+                "tpr_high": high[1],
+                "band_fpr_low": np.maximum(low[0] - negative, 0.0),
+                "band_fpr_high": np.minimum(high[0] + negative, 1.0),
+                "band_tpr_low": np.maximum(low[1] - positive, 0.0),
+                "band_tpr_high": np.minimum(high[1] + positive, 1.0),
+                "precision": self.precision,
+            }
+        )
+
+    def __repr__(self) -> str:
+        rows = f"{format_count(self.positives, 'positive row')}, {self.negatives:,} negative"
+        return f"<ROC curve of {rows}: AUC {self.auc}>"
+
+    def _as_rates(self, path: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        return path[0] / self.scores.sizes[0], path[1] / self.scores.sizes[1]
+
+
+def check_band(band: str, thresholds: Sequence[float]) -> str:
+    """Return what is to be drawn about a curve; raise `InputError` if it is not known."""
+    name = choice("band", band, BANDS)
+    if name == "pointwise" and not thresholds:
+        raise InputError(
+            "Pointwise intervals hold at thresholds that were agreed on beforehand: name them with "
+            "{argument}.",
+            "thresholds",
+            [0.5],
+        )
+    return name

@@ -1,0 +1,138 @@
+"""Rows of two classes by their scores: what every curve is read from.
+
+Counts in cells leave open where in its cell a row is, and counts in blocks in which cell. So every
+number of rows at or above a threshold has two ends, which hold for certain, and an estimate between
+them. Rows of which each score is known are counted in cells of one value, and the three agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, distinct
+from pairgossip.counts.axes import Axis, Labels
+from pairgossip.counts.bounds import Blocks
+from pairgossip.counts.tree import Tree
+
+
+class Ranges(NamedTuple):
+    """Numbers that are known up to their ends."""
+
+    low: FloatArray
+    high: FloatArray
+    value: FloatArray
+    """An estimate between the ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """How many rows of the negative and of the positive class have which score.
+
+    All arrays begin with the two classes, the negative one first.
+    """
+
+    axis: Axis
+    """The cells, from the lowest to the highest score."""
+    cells: FloatArray
+    """The number of rows per cell, estimated where blocks are larger, shape (2, cells)."""
+    tree: Tree | None = None
+    """The blocks that rows are counted in; None if they are single cells."""
+    counts: FloatArray | None = None
+    """The number of rows per block, shape (2, blocks)."""
+
+    @classmethod
+    def of_rows(cls, scores: FloatArray, is_positive: FloatArray, times: FloatArray) -> Self:
+        """Count rows, each so many times, in a cell for each different score."""
+        values = distinct(scores)
+        places = np.searchsorted(values, scores)
+        weights = times * np.stack([~is_positive.astype(bool), is_positive.astype(bool)])
+        cells = [np.bincount(places, one, len(values)) for one in weights]
+        return cls(Labels(values), np.stack(cells))
+
+    @classmethod
+    def of_blocks(cls, blocks: Blocks) -> Self:
+        """Take the counts of one column and two classes."""
+        cells = blocks.spread().reshape(2, -1)
+        if blocks.is_known:
+            return cls(blocks.axes[0], cells)
+        return cls(blocks.axes[0], cells, blocks.tree, blocks.by_class)
+
+    @property
+    def ties_known(self) -> bool:
+        """Whether every cell is one score, so that rows in it are tied."""
+        return self.axis.ties_known
+
+    @property
+    def is_known(self) -> bool:
+        """Whether rows are counted in single cells of one score: nothing is open then."""
+        return self.ties_known and self.tree is None
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """How many rows each class has."""
+        return self.cells.sum(axis=1)
+
+    @cached_property
+    def cuts(self) -> FloatArray:
+        """The thresholds at the lower ends of all cells, and one beyond all rows."""
+        return np.append(self.axis.ends[0], np.inf)
+
+    @cached_property
+    def above(self) -> Ranges:
+        """How many rows of each class are at or above every cut, shape (2, cuts)."""
+        first, last = (self.place(is_last=side) for side in (False, True))
+        low, high = _add_from_above(first), _add_from_above(last)
+        return Ranges(low, high, np.clip(_add_from_above(self.cells), low, high))
+
+    def place(self, *, is_last: bool) -> FloatArray:
+        """Put all rows in the first, or last, cell of their block, shape (2, cells)."""
+        if self.tree is None or self.counts is None:
+            return self.cells
+        return self.tree.place(self.counts, is_last=is_last)
+
+    def count_from(self, threshold: float) -> Ranges:
+        """Return how many rows of each class are at or above a threshold, shape (2,)."""
+        at = int(np.searchsorted(self.cuts, threshold))
+        if self.ties_known or self.cuts[at] == threshold or at == 0:
+            return Ranges(*(part[:, at] for part in self.above))
+        low, high = self.axis.ends
+        width = max(high[at - 1] - threshold, 0.0) / (high[at - 1] - low[at - 1])
+        above = self.above
+        beyond, value = above.value[:, at], above.value[:, at - 1]
+        most = above.high[:, at if threshold > high[at - 1] else at - 1]
+        return Ranges(above.low[:, at], most, beyond + width * (value - beyond))
+
+    @cached_property
+    def upper(self) -> tuple[FloatArray, FloatArray]:
+        """The path above all ROC curves that these counts allow, in numbers of rows."""
+        low, high = self.above.low[0, ::-1], self.above.high[1, ::-1]
+        return self._join(low, high, is_upper=True)
+
+    @cached_property
+    def lower(self) -> tuple[FloatArray, FloatArray]:
+        """The path below all of them."""
+        high, low = self.above.high[0, ::-1], self.above.low[1, ::-1]
+        return self._join(high, low, is_upper=False)
+
+    def _join(
+        self, negatives: FloatArray, positives: FloatArray, *, is_upper: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the corners of a path, by falling threshold.
+
+        Rows of one score are tied, which a straight line stands for. In a wider cell all
+        positives may come first, or last.
+        """
+        if self.ties_known:
+            return negatives, positives
+        x, y = np.repeat(negatives, 2), np.repeat(positives, 2)
+        return (x[:-1], y[1:]) if is_upper else (x[1:], y[:-1])
+
+
+def _add_from_above(cells: FloatArray) -> FloatArray:
+    """Return how many rows are in every cell and those above it, and then none."""
+    sums = np.cumsum(cells[:, ::-1], axis=1)[:, ::-1]
+    return np.concatenate([sums, np.zeros((2, 1))], axis=1)

@@ -1,0 +1,204 @@
+"""What a threshold does: sensitivity, specificity, and what else the two by two table tells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from pairgossip.checks import real
+from pairgossip.counts.bounds import Ends
+from pairgossip.curves.scores import Ranges, Scores
+from pairgossip.curves.shares import as_answer, read_share
+from pairgossip.errors import InputError
+from pairgossip.order_statistics.laws import normal_quantile
+from pairgossip.summaries.summary_reading import SummaryAnswer
+from pairgossip.text import align_columns, format_alike
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatingPoint:
+    """What a threshold does to the rows of both classes: those at or above it count as positive.
+
+    Every number has an interval for the population, by Wilson (1927) or, of ratios, by Simel
+    (1991), and a ``bracket`` for these rows. Predictive values and net benefit are those of a
+    population with as many positive rows as these have.
+
+    Attributes
+    ----------
+    threshold
+        Rows with this score or a higher one count as positive.
+    sensitivity, specificity
+        The share of positive rows above, and of negative rows below.
+    ppv, npv
+        The share of positive rows among those above, and of negative ones among those below.
+    lr_positive, lr_negative
+        By which factor the odds change above, and below.
+    flagged
+        The share of all rows above.
+    net_benefit
+        True positives less false ones at the odds of the threshold, per row; NaN where scores are
+        no probabilities (Vickers and Elkin 2006).
+    """
+
+    threshold: float
+    sensitivity: SummaryAnswer
+    specificity: SummaryAnswer
+    ppv: SummaryAnswer
+    npv: SummaryAnswer
+    lr_positive: SummaryAnswer
+    lr_negative: SummaryAnswer
+    flagged: SummaryAnswer
+    net_benefit: SummaryAnswer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number by name, with its interval and bracket."""
+        numbers = ((one.name, getattr(self, one.name)) for one in fields(self)[1:])
+        return {"threshold": self.threshold} | {
+            name: {
+                "value": number.value,
+                "low": number.low,
+                "high": number.high,
+                "bracket": number.bracket,
+            }
+            for name, number in numbers
+        }
+
+    def lines(self) -> list[tuple[str, str, str, str]]:
+        """Return for every number its name, value, interval and what is certain, as text."""
+        return [_spell(NAMES[name], getattr(self, name)) for name in NAMES]
+
+    def __str__(self) -> str:
+        kept = [line for line in self.lines() if line[1] != "nan"]
+        head = (f"at or above {self.threshold:g}", "value", "interval", "certain")
+        return "\n".join(align_columns([head, *kept]))
+
+    __repr__ = __str__
+
+
+NAMES = {
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "ppv": "positive predictive value",
+    "npv": "negative predictive value",
+    "lr_positive": "positive likelihood ratio",
+    "lr_negative": "negative likelihood ratio",
+    "flagged": "share above",
+    "net_benefit": "net benefit",
+}
+"""What people call the numbers of an operating point."""
+
+
+def _spell(name: str, number: SummaryAnswer) -> tuple[str, str, str, str]:
+    width = (number.high - number.low) / 4
+    value, *ends = format_alike((number.value, number.low, number.high, *number.bracket), width)
+    low, high, least, most = ends
+    is_known = math.isnan(number.bracket[0]) or least == most
+    return name, value, f"{low} to {high}", "" if is_known else f"{least} to {most}"
+
+
+def read_point(scores: Scores, threshold: float, level: float, least: int) -> OperatingPoint:
+    """Return what a threshold does."""
+    above = scores.count_from(threshold)
+    table = _Table(above, tuple(scores.sizes.tolist()), level, least)
+    return OperatingPoint(
+        threshold=threshold,
+        sensitivity=table.share("tp", "fn"),
+        specificity=table.share("tn", "fp"),
+        ppv=table.share("tp", "fp"),
+        npv=table.share("tn", "fn"),
+        lr_positive=table.ratio("tp", "fp"),
+        lr_negative=table.ratio("fn", "tn"),
+        flagged=table.flagged(),
+        net_benefit=table.net_benefit(threshold),
+    )
+
+
+class _Table:
+    """The numbers of true and false positive and negative rows, each with its ends."""
+
+    def __init__(self, above: Ranges, sizes: Ends, level: float, least: int) -> None:
+        low, high, value = (part.tolist() for part in above)
+        self.sizes, self.level, self.least = sizes, level, least
+        self.ends = {
+            "fp": (low[0], high[0]),
+            "tp": (low[1], high[1]),
+            "tn": (sizes[0] - high[0], sizes[0] - low[0]),
+            "fn": (sizes[1] - high[1], sizes[1] - low[1]),
+        }
+        self.values = {
+            "fp": value[0],
+            "tp": value[1],
+            "tn": sizes[0] - value[0],
+            "fn": sizes[1] - value[1],
+        }
+
+    def share(self, part: str, rest: str) -> SummaryAnswer:
+        """Return what share one number is of its sum with another."""
+        size = self.values[part] + self.values[rest]
+        value = self.values[part] / size if size > 0 else math.nan
+        return read_share(self.ends[part], self.ends[rest], value, self.level, self.least)
+
+    def flagged(self) -> SummaryAnswer:
+        """Return the share of all rows above the threshold."""
+        (low, high), (least, most) = self.ends["tp"], self.ends["fp"]
+        n, value = sum(self.sizes), self.values["tp"] + self.values["fp"]
+        above, below = (low + least, high + most), (n - high - most, n - low - least)
+        return read_share(above, below, value / n, self.level, self.least)
+
+    def ratio(self, part: str, other: str) -> SummaryAnswer:
+        """Return a likelihood ratio: the share of positives over that of negatives."""
+        (low, high), (least, most) = self.ends[part], self.ends[other]
+        value = self._divide(self.values[part], self.values[other])
+        bracket = self._divide(low, most), self._divide(high, least)
+        ends = self._spread(low, most)[0], self._spread(high, least)[1]
+        return as_answer(value, math.nan, ends, self.level, bracket, self.least)
+
+    def _divide(self, positives: float, negatives: float) -> float:
+        share, other = positives / self.sizes[1], negatives / self.sizes[0]
+        return share / other if other > 0 else (math.inf if share > 0 else math.nan)
+
+    def _spread(self, positives: float, negatives: float) -> Ends:
+        """Return the interval of a ratio, on its log scale; half a row stands for none."""
+        add = 0.5 if min(positives, negatives) <= 0 else 0.0
+        size, other = self.sizes[1] + 2 * add, self.sizes[0] + 2 * add
+        a, b = positives + add, negatives + add
+        middle = math.log(a / size / (b / other))
+        half = normal_quantile(self.level) * math.sqrt(
+            max(1 / a - 1 / size, 0.0) + max(1 / b - 1 / other, 0.0)
+        )
+        return math.exp(middle - half), math.exp(middle + half)
+
+    def net_benefit(self, threshold: float) -> SummaryAnswer:
+        """Return true positives less false ones at the odds of the threshold, per row."""
+        if not 0 < threshold < 1:
+            return as_answer(math.nan, math.nan, (math.nan, math.nan), self.level)
+        n, odds = sum(self.sizes), threshold / (1 - threshold)
+        (low, high), (least, most) = self.ends["tp"], self.ends["fp"]
+        value = (self.values["tp"] - odds * self.values["fp"]) / n
+        bracket = (low - odds * most) / n, (high - odds * least) / n
+        pairs = [(self.values["tp"], self.values["fp"]), (low, most), (high, least), (high, most)]
+        # A row adds 1, less the odds, or nothing.
+        spread = max(tp / n + odds**2 * fp / n - ((tp - odds * fp) / n) ** 2 for tp, fp in pairs)
+        error = math.sqrt(max(spread, 0.0) / n)
+        half = normal_quantile(self.level) * error
+        return as_answer(
+            value, error, (bracket[0] - half, bracket[1] + half), self.level, bracket, self.least
+        )
+
+
+def check_thresholds(thresholds: Any, *, of_probabilities: bool = False) -> tuple[float, ...]:
+    """Return thresholds from the lowest to the highest; raise `InputError` for other values."""
+    given = np.atleast_1d(np.asarray(thresholds, dtype=object)).ravel().tolist()
+    numbers = [real("A threshold", one, -math.inf, math.inf) for one in given]
+    if not all(map(math.isfinite, numbers)) or not numbers:
+        raise InputError("Thresholds are finite numbers: correct {argument}.", "thresholds")
+    if of_probabilities and not all(0 < one < 1 for one in numbers):
+        raise InputError(
+            f"Scores are probabilities here, and {{argument}} holds "
+            f"{next(one for one in numbers if not 0 < one < 1):g}: give numbers between 0 and 1.",
+            "thresholds",
+        )
+    return tuple(sorted(set(numbers)))
