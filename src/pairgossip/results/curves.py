@@ -12,6 +12,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import RANDOM
 from pairgossip.engine.trials import BYTES_PER_NUMBER
+from pairgossip.pictures.palette import SERIES
 from pairgossip.text import format_count
 from pairgossip.theory.bounds import fewest_messages
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from pairgossip.results.run import Run
     from pairgossip.theory import TheoryCurves
 
-# Okabe and Ito's palette: distinct for color-blind readers.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS = SERIES
 MEASURED, EXPECTED, BOUND, SAMPLING, EXACT = *COLORS[:4], "#444444"
 
 # Seven colors each: Okabe and Ito's, then Tol's muted and medium-contrast ones with a gray.

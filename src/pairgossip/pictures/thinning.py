@@ -1,0 +1,61 @@
+"""Lines of many points, thinned to what can be seen: a curve of a million rows has as many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
+
+TOLERANCE = 0.08
+"""Pixels by which a thinned line may be off: no screen and no printer shows as little."""
+_COLUMN = 0.25
+"""Width of columns, in pixels, of which only the outermost points are looked at."""
+_FEW = 1_000
+"""Points up to which all are looked at."""
+
+
+def thin_line(x: FloatArray, y: FloatArray) -> IntArray:
+    """Return the numbers of the points that a line needs, given in pixels and all finite."""
+    kept = np.arange(len(x)) if len(x) <= _FEW else _find_outermost(x, y)
+    return kept[_find_corners(x[kept], y[kept])]
+
+
+def _find_outermost(x: FloatArray, y: FloatArray) -> IntArray:
+    """Return the first, last, lowest and highest point of each visit to a column of pixels."""
+    column = np.floor(x / _COLUMN)
+    is_first = np.concatenate(([True], column[1:] != column[:-1]))
+    visit = np.cumsum(is_first)
+    ordered = np.lexsort((y, visit))
+    is_kept = is_first | np.append(is_first[1:], True)
+    is_kept[ordered[is_first]] = True
+    is_kept[ordered[np.append(is_first[1:], True)]] = True
+    return np.flatnonzero(is_kept)
+
+
+def _find_corners(x: FloatArray, y: FloatArray) -> BoolArray:
+    """Tell which points to keep so that all others lie beside a line between two of them.
+
+    These are the points of Ramer, Douglas and Peucker: a stretch is split at the point that is
+    farthest from its chord, as long as that is far enough to be seen.
+    """
+    is_kept = np.zeros(len(x), dtype=np.bool_)
+    is_kept[[0, -1]] = True
+    open_stretches = [(0, len(x) - 1)]
+    while open_stretches:
+        start, stop = open_stretches.pop()
+        if stop - start < 2:
+            continue
+        distances = _find_distances(x[start : stop + 1], y[start : stop + 1])
+        farthest = start + int(distances.argmax())
+        if distances[farthest - start] > TOLERANCE:
+            is_kept[farthest] = True
+            open_stretches += [(start, farthest), (farthest, stop)]
+    return is_kept
+
+
+def _find_distances(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return how far points are from the chord between the first and the last."""
+    along, up = x[-1] - x[0], y[-1] - y[0]
+    length = max(along * along + up * up, 1e-12)
+    share = np.clip(((x - x[0]) * along + (y - y[0]) * up) / length, 0.0, 1.0)
+    return np.hypot(x - x[0] - share * along, y - y[0] - share * up)
