@@ -14,6 +14,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.counts.bounds import Ends
 from pairgossip.curves.areas import average_precision, partial_area
+from pairgossip.curves.pictures import picture_decisions, picture_precision, picture_roc
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.shares import as_answer, simultaneous_width
 from pairgossip.curves.thresholds import OperatingPoint, check_thresholds, read_point
@@ -24,6 +25,9 @@ from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from pairgossip.pictures.picture import Picture
 
 BANDS = ("simultaneous", "pointwise", "none")
 """What may be drawn about a curve."""
@@ -163,10 +167,9 @@ class Roc:
         (x, y), (x_high, y_high) = self.certain
         lower = np.minimum(x + negative, 1.0), np.maximum(y - positive, 0.0)
         upper = np.maximum(x_high - negative, 0.0), np.minimum(y_high + positive, 1.0)
-        ends = (np.array([0.0]), np.array([1.0]))
         return Band(
-            (np.concatenate([lower[0], ends[1]]), np.concatenate([lower[1], lower[1][-1:]])),
-            (np.concatenate([ends[0], upper[0]]), np.concatenate([upper[1][:1], upper[1]])),
+            (_pad(lower[0], 0.0, 1.0), _pad(lower[1], 0.0, lower[1][-1])),
+            (_pad(upper[0], 0.0, 1.0), _pad(upper[1], upper[1][0], 1.0)),
             self.level,
         )
 
@@ -243,12 +246,45 @@ class Roc:
             }
         )
 
+    def picture(self, *, band: str = BANDS[0], name: str = "") -> Picture:
+        """Return the curve as a picture, which draws itself with matplotlib or as SVG.
+
+        Parameters
+        ----------
+        band
+            "simultaneous" for the region in which the population's whole curve lies, "pointwise"
+            for intervals at the agreed thresholds, or "none".
+        name
+            What the legend calls the curve.
+        """
+        return picture_roc({name: self}, check_band(band, self.thresholds))
+
+    def plot(self, ax: Axes | None = None, *, name: str = "", band: str = BANDS[0]) -> Axes:
+        """Draw the curve with matplotlib, with its band and what is certain; see `picture`."""
+        return self.picture(band=band, name=name).draw(ax)
+
+    def plot_precision(self, ax: Axes | None = None) -> Axes:
+        """Draw precision over recall."""
+        return picture_precision(self).draw(ax)
+
+    def plot_net_benefit(self, ax: Axes | None = None, *, highest: float | None = None) -> Axes:
+        """Draw what decisions by these probabilities gain, for thresholds up to the highest."""
+        return picture_decisions(self, highest).draw(ax)
+
+    def _repr_html_(self) -> str:
+        return self.picture().to_svg()
+
     def __repr__(self) -> str:
         rows = f"{format_count(self.positives, 'positive row')}, {self.negatives:,} negative"
         return f"<ROC curve of {rows}: AUC {self.auc}>"
 
     def _as_rates(self, path: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
         return path[0] / self.scores.sizes[0], path[1] / self.scores.sizes[1]
+
+
+def _pad(path: FloatArray, first: float, last: float) -> FloatArray:
+    """Return the coordinates of a path from the left border to the right one."""
+    return np.concatenate([[first], path, [last]])
 
 
 def check_band(band: str, thresholds: Sequence[float]) -> str:

@@ -74,7 +74,7 @@ class Scores:
     @cached_property
     def sizes(self) -> FloatArray:
         """How many rows each class has."""
-        return self.cells.sum(axis=1)
+        return (self.cells if self.counts is None else self.counts).sum(axis=1)
 
     @cached_property
     def cuts(self) -> FloatArray:

@@ -1,0 +1,157 @@
+"""Pictures of curves: ROC, precision and recall, and what decisions gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.pictures.picture import MUTED, SERIES, Dots, Line, Part, Picture, Region
+from pairgossip.text import format_alike
+
+if TYPE_CHECKING:
+    from pairgossip.curves.roc import Roc
+    from pairgossip.curves.thresholds import OperatingPoint
+
+_UNIT = (0.0, 1.0)
+_BAND, _CERTAIN = 0.15, 0.35
+"""How dark the region is in which the population's curve lies, and that of the rows' own."""
+_DECISIONS = 100
+"""At how many thresholds net benefit is drawn."""
+
+
+def picture_roc(curves: Mapping[str, Roc], band: str) -> Picture:
+    """Return ROC curves on one picture; regions are drawn about a single one."""
+    parts: list[Part] = [Line(np.array(_UNIT), np.array(_UNIT), color=MUTED, style="--", width=1)]
+    is_alone = len(curves) == 1
+    for (name, roc), color in zip(curves.items(), _colors(len(curves)), strict=True):
+        if is_alone and band == "simultaneous":
+            label = f"{100 * roc.level:g} % band for the population's curve"
+            parts.append(_fill(roc.band.lower, roc.band.upper, label, color, _BAND))
+        if is_alone and not roc.scores.is_known:
+            parts.append(_fill(*roc.certain, "certain for these rows", color, _CERTAIN))
+        parts.append(Line(roc.fpr, roc.tpr, _name_curve(name, roc), color))
+        if roc.thresholds:
+            points = [roc.at(threshold) for threshold in roc.thresholds]
+            parts.append(_mark(points, color, has_ends=band == "pointwise"))
+    return Picture(
+        tuple(parts),
+        "1 - specificity",
+        "sensitivity",
+        x_range=_UNIT,
+        y_range=_UNIT,
+        is_square=True,
+        description="; ".join(_describe(name, roc) for name, roc in curves.items()),
+    )
+
+
+def _colors(count: int) -> list[str]:
+    return [SERIES[at % len(SERIES)] for at in range(count)]
+
+
+def _fill(
+    lower: tuple[FloatArray, FloatArray],
+    upper: tuple[FloatArray, FloatArray],
+    label: str,
+    color: str,
+    opacity: float,
+) -> Region:
+    """Return the region between two paths from the lower left to the upper right."""
+    x, y = (np.concatenate([low, high[::-1]]) for low, high in zip(lower, upper, strict=True))
+    return Region(x, y, label, color, opacity)
+
+
+def _name_curve(name: str, roc: Roc) -> str:
+    area = describe_number(roc.auc)
+    return f"{name}: AUC {area}" if name else f"AUC {area}"
+
+
+def describe_number(number: object) -> str:
+    """Return a number with its interval: "0.83 (0.78 to 0.88)"."""
+    value, low, high = (float(getattr(number, name)) for name in ("value", "low", "high"))
+    if not low <= high:
+        return format_alike((value,), 0.0)[0]
+    value_text, *ends = format_alike((value, low, high), (high - low) / 4)
+    return f"{value_text} ({ends[0]} to {ends[1]})"
+
+
+def _mark(points: Sequence[OperatingPoint], color: str, *, has_ends: bool) -> Dots:
+    """Return the points of the thresholds that were agreed on, with their intervals if asked."""
+    up = [point.sensitivity for point in points]
+    right = [point.specificity for point in points]
+    x_ends = _array(1 - one.high for one in right), _array(1 - one.low for one in right)
+    y_ends = _array(one.low for one in up), _array(one.high for one in up)
+    return Dots(
+        _array(1 - one.value for one in right),
+        _array(one.value for one in up),
+        "at " + ", ".join(f"{point.threshold:g}" for point in points),
+        color,
+        x_ends if has_ends else None,
+        y_ends if has_ends else None,
+    )
+
+
+def _array(numbers: Iterable[float]) -> FloatArray:
+    return np.array(list(numbers), dtype=float)
+
+
+def _describe(name: str, roc: Roc) -> str:
+    """Say what a curve is, for people who cannot see it."""
+    of = f" of {name}" if name else ""
+    rates = [f"{roc.tpr[np.searchsorted(roc.fpr, at, 'right') - 1]:.2f}" for at in (0.1, 0.2, 0.5)]
+    return (
+        f"ROC curve{of}, area {describe_number(roc.auc)}: at 0.1, 0.2 and 0.5 on the horizontal "
+        f"axis the sensitivity is {rates[0]}, {rates[1]} and {rates[2]}"
+    )
+
+
+def picture_precision(roc: Roc) -> Picture:
+    """Return precision over recall, beside the precision of chance."""
+    share = roc.positives / (roc.positives + roc.negatives)
+    known = slice(1, None) if len(roc.tpr) > 1 else slice(None)
+    area = describe_number(roc.average_precision)
+    return Picture(
+        (
+            Line(np.array(_UNIT), np.full(2, share), "by chance", MUTED, "--", width=1),
+            Line(roc.tpr[known], roc.precision[known], f"average precision {area}"),
+        ),
+        "recall (sensitivity)",
+        "precision (positive predictive value)",
+        x_range=_UNIT,
+        y_range=_UNIT,
+        is_square=True,
+        description=f"Precision over recall: average precision {area}, by chance {share:.3g}",
+    )
+
+
+def picture_decisions(roc: Roc, highest: float | None = None) -> Picture:
+    """Return the net benefit of treating by score, everybody and nobody, over thresholds.
+
+    Thresholds run up to ``highest``, by default three times the share of positive rows.
+    """
+    roc.check_probabilities("Net benefit")
+    share = roc.positives / (roc.positives + roc.negatives)
+    top = min(highest or 3 * share, 0.99)
+    x = np.linspace(0, top, _DECISIONS + 1)[1:]
+    gains = [roc.at(one).net_benefit for one in x.tolist()]
+    everybody = share - (1 - share) * x / (1 - x)
+    y = _array(one.value for one in gains)
+    low, high = (_array(one.bracket[side] for one in gains) for side in (0, 1))
+    parts: list[Part] = [
+        Line(x, np.zeros(len(x)), "nobody", MUTED, width=1),
+        Line(x, everybody, "everybody", MUTED, "--", width=1),
+    ]
+    if not roc.scores.is_known:
+        label = "certain for these rows"
+        parts.append(_fill((x, low), (x, high), label, SERIES[0], _CERTAIN))
+    parts.append(Line(x, y, "those above the threshold"))
+    return Picture(
+        tuple(parts),
+        "threshold probability",
+        "net benefit",
+        x_range=(0.0, top),
+        y_range=(-0.1 * share, 1.1 * max(share, float(y.max()))),
+        description=f"Net benefit over thresholds from 0 to {top:.2g}, at most {y.max():.3g}",
+    )
