@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
 
 _POINTS = {
     0: np.array([0.0]),
@@ -25,9 +26,32 @@ three as the mean square says.
 _PARTS = 4
 """Into how many cells a bin is cut, within which rows count as spread evenly."""
 
+_FEW = 1 << 12
+"""Up to so many numbers are searched for, which takes no longer than laying a scale."""
+_BLOCK = 1 << 14
+"""Numbers that are worked on at once, as many as fit into a processor's memory."""
+
 Range = tuple[float, float]
 Axis: TypeAlias = "Grid | Labels"
 """The bins of a column, or the few values that it has."""
+
+
+class _Scale(NamedTuple):
+    """Even steps, on which a number tells its bin but for rounding."""
+
+    change: Callable[[FloatArray], FloatArray]
+    """What makes the steps even, such as the logarithm."""
+    first: float
+    """Where bin 0 begins on the scale."""
+    rate: float
+    """Bins per unit of the scale."""
+    last: int
+    """The last bin."""
+
+    def guess(self, values: FloatArray) -> IntArray:
+        """Return a bin for every number; any one for a number that is not on the scale."""
+        steps = (self.change(values) - self.first) * self.rate
+        return np.fmin(np.fmax(steps, 0.0), self.last).astype(np.intp)
 
 
 class _Bins(ABC):
@@ -44,8 +68,44 @@ class _Bins(ABC):
         """The edges of the bins, or the number that each bin is."""
 
     @abstractmethod
+    def search(self, values: FloatArray) -> IntArray:
+        """Return the bin of every number, by a search among the places."""
+
+    @abstractmethod
+    def _holds(self, values: FloatArray, bins: IntArray) -> BoolArray:
+        """Tell of every number whether it is in its bin for certain."""
+
     def find_bins(self, values: FloatArray) -> IntArray:
-        """Return the bin of every number."""
+        """Return the bin of every number.
+
+        Most are told by arithmetic where the bins, or their logarithms, are even. A bin that does
+        not hold its number is searched for, so that rounding moves no number.
+        """
+        scale = self._find_scale() if len(values) > _FEW else None
+        if scale is None:
+            return self.search(values)
+        found = np.empty(len(values), dtype=np.intp)
+        with np.errstate(all="ignore"):
+            for start in range(0, len(values), _BLOCK):
+                part = values[start : start + _BLOCK]
+                bins = scale.guess(part)
+                others = np.flatnonzero(~self._holds(part, bins))
+                bins[others] = self.search(part[others])
+                found[start : start + _BLOCK] = bins
+        return found
+
+    def _find_scale(self) -> _Scale | None:
+        """Return a scale that finds the middle of every bin in it; None if there is none."""
+        last, middles = self.bins - 1, self.middles
+        with np.errstate(all="ignore"):
+            for change in (np.asarray, np.log2):
+                first, end = change(self.places[[0, -1]]).tolist()
+                rate = np.divide(len(self.places) - 1, end - first)
+                # A number is in the bin of the nearest value.
+                scale = _Scale(change, first - self.ties_known * 0.5 / rate, rate, last)
+                if np.array_equal(scale.guess(middles), np.arange(self.bins)):
+                    return scale
+        return None
 
     @property
     def bins(self) -> int:
@@ -169,10 +229,13 @@ class Grid(_Bins):
         """The edges of the bins."""
         return self.edges
 
-    def find_bins(self, values: FloatArray) -> IntArray:
-        """Return the bin of every number."""
-        within = np.searchsorted(self.edges, values, side="right") - 1
-        return np.clip(within, 0, self.bins - 1)
+    def search(self, values: FloatArray) -> IntArray:
+        """Return the bin of every number, by a search among the edges."""
+        return np.searchsorted(self.edges[1:-1], values, side="right")
+
+    def _holds(self, values: FloatArray, bins: IntArray) -> BoolArray:
+        low, high = self.ends
+        return (low[bins] <= values) & (values < high[bins])
 
 
 @dataclass(frozen=True)
@@ -188,9 +251,12 @@ class Labels(_Bins):
         """The values themselves."""
         return self.values
 
-    def find_bins(self, values: FloatArray) -> IntArray:
+    def search(self, values: FloatArray) -> IntArray:
         """Return the place of every number, which is among the values."""
         return np.searchsorted(self.values, values)
+
+    def _holds(self, values: FloatArray, bins: IntArray) -> BoolArray:
+        return self.values[bins] == values
 
 
 def _fill(offsets: FloatArray) -> FloatArray:
