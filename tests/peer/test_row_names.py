@@ -32,6 +32,19 @@ def test_digits_go_up_to_the_next_power() -> None:
     assert split_digits(values)[0].tolist() == [100_000] * 4 + [0, 0]
 
 
+def test_digits_are_those_of_the_powers_themselves() -> None:
+    """Which a table holds: at a tie even the last bit of a power decides."""
+    rng = np.random.default_rng(3)
+    shown = rng.integers(1_000_000, 10_000_000, 50_000) / 10.0  # many of them ties
+    values = np.concatenate([shown * 10.0 ** rng.integers(-290, 280, 50_000), rng.random(50_000)])
+    power = np.floor(np.log10(values))
+    digits = np.rint(values / 10.0**power * 100_000)
+    is_next = digits == 1_000_000
+    found, powers = split_digits(values)
+    assert (found == np.where(is_next, 100_000, digits)).all()
+    assert (powers == power + is_next).all()
+
+
 def _correlation_by_pairs(one: FloatArray, other: FloatArray) -> float:
     """Spearman's correlation, where ranks are counts of smaller and half of the equal ones."""
     ranks = [

@@ -28,6 +28,8 @@ _EXPONENTS = 400
 """Added to the power of ten of a number, which is then positive."""
 _LEAST, _MOST = 1e-290, 1e290
 """Smaller values are 0, and larger ones are cut."""
+_POWERS = 10.0 ** np.arange(-300.0, 301.0)
+"""Of ten, which are looked up, as computing them for every number takes longer than all else."""
 _GAP, _INFINITE, _TEXT = (np.uint64(1 << place) for place in (61, 62, 63))
 """Marks of words that are no finite numbers."""
 _OF_ENTRIES, _OF_LINES, _OF_DIGITS = range(3)
@@ -128,11 +130,12 @@ def split_digits(values: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int1
     digits, powers = np.empty(len(values), np.int32), np.empty(len(values), np.int16)
     for part in _blocks(len(values)):
         size = np.minimum(np.abs(values[part]), _MOST)
-        size = np.where((size >= _LEAST) & np.isfinite(values[part]), size, 0.0)
-        power = np.floor(np.log10(np.where(size == 0.0, 1.0, size)))
-        found = np.rint(size / 10.0**power * (_DIGITS // 10))
+        size[~((size >= _LEAST) & np.isfinite(values[part]))] = 0.0
+        power = np.floor(np.log10(size + (size == 0.0))).astype(np.int16)
+        found = np.rint(size / _POWERS[power + 300] * (_DIGITS // 10))
         is_next = found == _DIGITS
-        digits[part] = np.where(is_next, _DIGITS // 10, found)
+        found[is_next] = _DIGITS // 10
+        digits[part] = found
         powers[part] = power + is_next
     return digits, powers
 
@@ -141,9 +144,11 @@ def _pack(values: FloatArray, digits: NDArray[np.int32], powers: NDArray[np.int1
     """Return numbers to six digits, with sign and power, each as a word."""
     words = np.empty(len(values), dtype=np.uint64)
     for part in _blocks(len(values)):
-        signs = np.signbit(values[part]).astype(np.int64)
-        places = powers[part] + _EXPONENTS | signs << 10
-        packed = np.where(digits[part] > 0, places << 20 | digits[part], 0).astype(np.uint64)
+        packed = powers[part].astype(np.uint64) + np.uint64(_EXPONENTS)
+        packed |= np.signbit(values[part]).astype(np.uint64) << np.uint64(10)
+        packed <<= np.uint64(20)
+        packed |= digits[part].astype(np.uint64)
+        packed[digits[part] == 0] = 0
         packed[np.isinf(values[part])] = _INFINITE
         packed[np.isnan(values[part])] = _GAP
         words[part] = packed
@@ -186,8 +191,9 @@ def _encrypt(secret: bytes, words: Words, kind: int) -> Words:
     key = hashlib.blake2b(b"names of rows", key=secret, digest_size=32).digest()
     cipher = Cipher(AES(key), ECB()).encryptor()
     names = np.empty(len(words), dtype=np.uint64)
+    blocks = np.full((_BLOCKS, 2), kind, dtype="<u8")
     for part in _blocks(len(words)):
-        blocks = np.full((len(words[part]), 2), kind, dtype="<u8")
-        blocks[:, 0] = words[part]
-        names[part] = np.frombuffer(cipher.update(blocks.tobytes()), "<u8")[::2]
+        some = blocks[: len(words[part])]
+        some[:, 0] = words[part]
+        names[part] = np.frombuffer(cipher.update(some.data.cast("B")), "<u8")[::2]
     return names

@@ -142,6 +142,15 @@ def begin_registers(places: Sequence[Path], registers: dict[Path, Register]) -> 
         registers.setdefault(place, new)
 
 
+def store_registers(registers: Mapping[Path, Register]) -> None:
+    """See that registers are on the disk, which are held; those that are equal are sealed once."""
+    last: Register | None = None
+    for place, one in registers.items():
+        if one != last:
+            last, content = one, _FILES.seal(one)
+        _FILES.write(place, content)
+
+
 def store_release(place: Path, register: Register, release: Release) -> None:
     """See that a release is in a register on the disk, which is held."""
     if release in register.releases:

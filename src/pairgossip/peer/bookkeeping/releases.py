@@ -30,6 +30,7 @@ from pairgossip.peer.bookkeeping.registers import (
     Release,
     begin_registers,
     hold_registers,
+    store_registers,
     store_release,
 )
 from pairgossip.peer.bookkeeping.snapshots import Snapshot
@@ -107,6 +108,7 @@ def prepare_release(
         named = name_rows(places, registers, snapshot)
         found = {place: named[place].find(registers[place]) for place in places}
         _permit(_told((one for some in found.values() for one in some), own), has_noise, is_visible)
+        when = _now()
         for place, rows in named.items():
             release = Release(
                 key=key,
@@ -114,7 +116,7 @@ def prepare_release(
                 has_noise=has_noise,
                 study=study,
                 peer=peer,
-                when=_now(),
+                when=when,
                 outcome="prepared",
                 table=str(table),
                 is_visible=is_visible and any(found.values()),
@@ -127,7 +129,8 @@ def prepare_release(
                 least_cell=snapshot.least_cell,
                 beside=tuple(one.neighbor for one in found[place]),
             )
-            store_release(place, registers[place], release)
+            registers[place] = registers[place].with_release(release)
+        store_registers(registers)
     return key
 
 

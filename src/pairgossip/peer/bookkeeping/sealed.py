@@ -110,13 +110,21 @@ class SealedFiles(Generic[_Book]):
 
     def store(self, path: Path, book: _Book) -> None:
         """Replace a file, durably before this returns; to be called while it is held."""
+        self.write(path, self.seal(book))
+
+    def seal(self, book: _Book) -> bytes:
+        """Return what files hold of a book."""
         body = self.encode(msgspec.structs.replace(book, version=self.version))
-        if len(body) + 66 > self.largest:
+        return b"\n".join((body, seal_of(body), b""))
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Replace a file by what was sealed, as `store` does."""
+        if len(content) > self.largest:
             raise InputError(
                 f"There is no room in {self.what} {path}: begin with another data file."
             )
         try:
-            files.replace(path, body + b"\n" + seal_of(body) + b"\n")
+            files.replace(path, content)
         except InputError as problem:
             there = self.elsewhere[0].upper() + self.elsewhere[1:]
             raise InputError(f"{problem} {there} a path where it can stay.") from None
