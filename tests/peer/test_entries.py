@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping import entries
 from pairgossip.peer.bookkeeping.entries import Entries, name_digits, name_rows, normalize
@@ -67,6 +69,32 @@ def test_columns_are_coded_alike_from_numbers_and_text() -> None:
         np.testing.assert_array_equal(np.isnan(column.numbers), np.isnan(values))
     book, codes = ["a", None, "b", "unused"], np.array([0, 1, 2, 0])
     assert Entries(None, codes, book).code()[0] == sorted([b"a", b"", b"b"])
+
+
+def test_few_numbers_are_worked_on_once_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(6)
+    columns = [
+        rng.integers(0, 3, 3000) * 0.5,
+        np.where(rng.random(3000) < 0.1, np.nan, rng.integers(-2, 2, 3000) / 3),
+        np.where(rng.random(3000) < 0.5, -0.0, np.inf),
+        np.append(np.zeros(2999), 7.5),  # which the sample misses
+        rng.random(3000),
+    ]
+
+    def work(column: FloatArray) -> tuple[list[bytes], list[list[float]]]:
+        one = Entries(column)
+        entries, of_rows = one.code()
+        numbers: list[Any] = [one.words(KEY), one.names(KEY), *one.digits, of_rows]
+        np.testing.assert_array_equal(one.numbers, column)
+        return entries, [found.tolist() for found in numbers]
+
+    few = [work(column) for column in columns]
+    with monkeypatch.context() as patched:
+        patched.setattr(entries, "_are_few", lambda _: False)
+        assert [work(column) for column in columns] == few
+    assert [len(Entries(column)._different[0]) for column in columns] == [3, 5, 2, 2, 3000]
 
 
 def test_a_row_is_known_in_whatever_order_its_columns_are() -> None:

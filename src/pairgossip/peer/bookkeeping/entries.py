@@ -36,6 +36,8 @@ _OF_ENTRIES, _OF_LINES, _OF_DIGITS = range(3)
 """What names are of: equal words of two kinds have different names."""
 _BLOCKS = 1 << 14
 """Rows that are worked on at once."""
+_SAMPLE = 1000
+"""Rows by which a column is judged, at most."""
 
 
 class Entries:
@@ -68,41 +70,71 @@ class Entries:
     @cached_property
     def numbers(self) -> FloatArray:
         """The entries as numbers, NaN where they are none."""
-        if self._numbers is not None:
-            return self._numbers
-        numbers = (parse_number(text) for text in self._book)
-        values = [np.nan if one is None else one for one in numbers]
-        return np.array(values, dtype=np.float64)[self._codes]
+        values, places = self._different
+        return values[places]
 
     @cached_property
     def digits(self) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
         """Six significant digits of every number as a whole number, 0 for 0, and its power."""
-        return split_digits(self.numbers)
+        values, places = self._different
+        digits, powers = split_digits(values)
+        return digits[places], powers[places]
+
+    @cached_property
+    def _different(self) -> tuple[FloatArray, IntArray | slice]:
+        """Numbers, NaN for what is none, and which of them each row has.
+
+        Where these are few, as of classes, what is made of a number is made once for all its rows.
+        """
+        if self._numbers is None:
+            assert self._codes is not None
+            return np.array([_number_of(text) for text in self._book], np.float64), self._codes
+        return _code(self._numbers) if _are_few(self._numbers) else (self._numbers, slice(None))
 
     def code(self) -> tuple[list[bytes], IntArray]:
         """Return the different entries, and which of them each row has."""
+        (values, places), texts = self._different, self._book
+        if isinstance(places, slice):
+            values, places = _code(values)
         if self._numbers is not None:
-            values = np.unique(self._numbers)
-            places = np.searchsorted(values, self._numbers)
             texts = ["" if math.isnan(one) else repr(one) for one in values.tolist()]
-        else:
-            assert self._codes is not None
-            texts, places = self._book, self._codes.astype(np.intp)
         entries, merged = np.unique([normalize(one) for one in texts], return_inverse=True)
-        of_rows = merged[places]
-        used = np.bincount(of_rows, minlength=len(entries)) > 0
-        return entries[used].tolist(), (np.cumsum(used) - 1)[of_rows]
+        counts = np.bincount(places, minlength=len(texts))
+        used = np.bincount(merged, weights=counts, minlength=len(entries)) > 0
+        return entries[used].tolist(), (np.cumsum(used) - 1)[merged][places]
 
     def words(self, secret: bytes) -> Words:
         """Return a word for every row's entry; numbers have the same one whatever their form."""
-        if self._numbers is not None:
-            return _pack(self._numbers, *self.digits)
-        numbers = np.array([_number_of(text) for text in self._book], dtype=np.float64)
-        words = _pack(numbers, *split_digits(numbers))
+        words, places = self._find_words(secret)
+        return words[places]
+
+    def names(self, secret: bytes) -> Words:
+        """Return a name for every row's entry."""
+        words, places = self._find_words(secret)
+        return _encrypt(secret, words, _OF_ENTRIES)[places]
+
+    def _find_words(self, secret: bytes) -> tuple[Words, IntArray | slice]:
+        """Return a word for each of some entries, and which of them each row has."""
+        values, places = self._different
+        if isinstance(places, slice):
+            return _pack(values, *self.digits), places
+        words = _pack(values, *split_digits(values))
         is_text = [place for place, text in enumerate(self._book) if _is_text(text)]
         hashed = hash_names(secret, (self._book[place].strip().encode() for place in is_text))
         words[is_text] = hashed | _TEXT
-        return np.asarray(words[self._codes])
+        return words, places
+
+
+def _are_few(numbers: FloatArray) -> bool:
+    """Tell whether a column seems to hold few different numbers, by some of its rows."""
+    some = numbers[:: len(numbers) // _SAMPLE + 1]
+    return len(some) > _SAMPLE // 2 and len(np.unique(some)) <= _SAMPLE // 20
+
+
+def _code(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the different numbers, and which of them each row has."""
+    values = np.unique(numbers)
+    return values, np.searchsorted(values, numbers)
 
 
 def _number_of(text: str) -> float:
@@ -179,9 +211,9 @@ def name_digits(secret: bytes, digits: IntArray) -> Words:
 
 def name_rows(secret: bytes, columns: Sequence[Entries]) -> Words:
     """Return a name for each row's entries, in whatever order its columns are."""
-    total = _encrypt(secret, columns[0].words(secret), _OF_ENTRIES)
+    total = columns[0].names(secret)
     for one in columns[1:]:
-        total += _encrypt(secret, one.words(secret), _OF_ENTRIES)
+        total += one.names(secret)
     # Named once more: else names of lines would tell which names of entries go together.
     return _encrypt(secret, total, _OF_LINES)
 

@@ -185,8 +185,8 @@ def read_site_rows(
     if spec.weight is not None:
         is_inside = np.isin(table[spec.weight], spec.weights or ())
         _check_inside(table, spec.weight, is_inside, "the listed weights", "others")
-    # Minus zero would be signed as another number.
-    matrix = np.column_stack([table[name] for name in spec.observed]) + 0.0
+    matrix = np.column_stack([table[name] for name in spec.observed])
+    matrix += 0.0  # minus zero would be signed as another number
     measured = matrix[:, : len(spec.measured)]
     if spec.is_sums and spec.label is not None:
         from pairgossip.peer.sums.labels import check_labels
