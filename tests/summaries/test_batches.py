@@ -15,11 +15,13 @@ from pairgossip.errors import InputError, RowsDropped
 from pairgossip.rows import arrow, batches
 from pairgossip.rows.csv import blocks as csv_blocks
 from pairgossip.summaries.counting.incoming import Incoming
+from pairgossip.summaries.row_digest import RowDigest
+from pairgossip.summaries.summary_request import SummaryRequest
 from tests.rows.test_doors import DOORS, TABLE
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-CELLS = pg.cells.Even(0, 1, 64)
+CELLS, SECRET = pg.cells.Even(0, 1, 64), bytes(32)
 HOW: dict[str, dict[str, Any]] = {
     "numbers": {"kernel": "auc", "columns": "risk", "labels": "died", "cells": CELLS},
     "text": {"kernel": "auc", "columns": "risk", "labels": "outcome", "positive": "ill"}
@@ -77,6 +79,40 @@ def test_every_door_gives_the_same_counts(door: str, tmp_path: Path) -> None:
             assert (summary.counts == count_by_hand()).all()
 
 
+def digest_by_hand(how: dict[str, Any]) -> bytes:
+    """Return the digest of all rows as arrays, column by column."""
+    columns = [how["columns"]] if isinstance(how["columns"], str) else how["columns"]
+    digest = RowDigest(SECRET)
+    digest.add(
+        [np.asarray(TABLE[name]) for name in (*columns, *(how[k] for k in ROLES if k in how))]
+    )
+    return digest.finish()
+
+
+def count_digest(data: Any, how: dict[str, Any], **more: Any) -> bytes:
+    """Return the digest that the count makes."""
+    counter = SummaryRequest(data=data, kind="v", **how, **more).count_rows(RowDigest(SECRET))
+    assert counter.digest is not None
+    return counter.digest.finish()
+
+
+@pytest.mark.usefixtures("_batches")
+@pytest.mark.parametrize("door", DOORS)
+def test_a_count_digests_the_rows_as_they_are(door: str, tmp_path: Path) -> None:
+    for name in ("numbers", "text", "listed"):
+        (folder := tmp_path / name).mkdir()
+        assert count_digest(DOORS[door](folder), HOW[name]) == digest_by_hand(HOW[name]), name
+
+
+def test_rows_that_are_not_counted_are_not_digested() -> None:
+    how: dict[str, Any] = {"kernel": "auc", "columns": "x", "labels": "y", "cells": CELLS}
+    both: dict[str, Any] = {"x": [0.1, 0.2, 0.3], "y": [0, 1, 1], "site": ["q", "r", None]}
+    left = {name: entries[:2] for name, entries in both.items()}
+    with pytest.warns(RowsDropped):
+        dropped = count_digest(both, how, by="site", missing="drop")
+    assert dropped == count_digest(left, how, by="site") != count_digest(both, how)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2, -1, None])
 def test_threads_give_the_same_counts(
     n_jobs: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +124,7 @@ def test_threads_give_the_same_counts(
     for how in HOW.values():
         if "least_cell" not in how:
             assert pg.summarize(path, n_jobs=n_jobs, **how) == summarize_arrays(how)
+            assert count_digest(path, how, n_jobs=n_jobs) == digest_by_hand(how)
 
 
 class Stream:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairgossip.rows.columns import Coded
 from pairgossip.summaries.row_digest import DIGEST_BYTES, RowDigest
 
 SECRET, OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -33,6 +34,24 @@ def test_neither_order_nor_batches_nor_types_matter() -> None:
     assert digest_of(RISK, DIED.astype(str), WARD) == whole
     assert digest_of(RISK, DIED > 0, WARD) == whole
     assert digest_of(np.array([0.0])) == digest_of(np.array([-0.0]))
+
+
+def test_entries_of_a_dictionary_count_as_their_values() -> None:
+    whole = digest_of(RISK, DIED, WARD)
+    for book in (["kerry", "unused", "007", "cork"], ["007", "cork", "kerry"]):
+        codes = np.array([book.index(name) for name in WARD], dtype=np.int8)
+        assert digest_of(RISK, Coded(DIED, [0, 1]), Coded(codes, book)) == whole
+        assert digest_of(RISK, Coded(DIED, [False, "1.0"]), Coded(codes, book)) == whole
+        assert digest_of(RISK, Coded(1 - DIED, [0, 1]), Coded(codes, book)) != whole
+    assert digest_of(Coded(DIED, [1, 0.1 + 0.2])) == digest_of(np.array([1, 0.1 + 0.2])[DIED])
+
+
+def test_parts_that_are_digested_apart_add_up() -> None:
+    parts = RowDigest(SECRET)
+    for at in (slice(0, 20), slice(20, 20), slice(20, 50)):
+        (part := parts.restart()).add([RISK[at], DIED[at], WARD[at]])
+        parts.merge(part)
+    assert parts.finish() == digest_of(RISK, DIED, WARD)
 
 
 def _change(column: Any, row: int, value: Any) -> Any:

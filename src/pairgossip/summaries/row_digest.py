@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairgossip.rows.columns import Coded, is_number
 from pairgossip.tables import parse_number
 
 DIGEST_BYTES = 16
@@ -41,9 +42,13 @@ class RowDigest:
         self._sums = np.zeros(_LANES, dtype=np.uint64)
         self._rows = 0
 
+    def restart(self) -> RowDigest:
+        """Return a digest with the same secret and no rows."""
+        return RowDigest(self._secret)
+
     def add(self, columns: Sequence[Any]) -> None:
         """Add rows: columns of numbers or text, of the same length and in the same order."""
-        words = [self._as_words(np.asarray(one)) for one in columns]
+        words = [self._as_words(one) for one in columns]
         for lane, start in enumerate(self._starts):
             mixed = np.full(len(words[0]), start, dtype=np.uint64)
             for one in words:
@@ -51,25 +56,38 @@ class RowDigest:
             self._sums[lane : lane + 1] += _mix(mixed).sum(dtype=np.uint64)  # modulo 2^64
         self._rows += len(words[0])
 
+    def merge(self, other: RowDigest) -> None:
+        """Add the rows of a digest with the same secret."""
+        self._sums += other._sums
+        self._rows += other._rows
+
     def finish(self) -> bytes:
         """Return the digest of all rows."""
         whole = self._rows.to_bytes(8, "little") + self._sums.astype("<u8").tobytes()
         return self._hash(whole, DIGEST_BYTES)
 
-    def _as_words(self, column: NDArray[Any]) -> _Words:
-        """Return a word for each entry; numbers have the same one whatever their type."""
+    def _as_words(self, given: Any) -> _Words:
+        """Return a word for each entry; numbers have the same one whatever their type.
+
+        Of a column whose different entries are known, only these are looked at.
+        """
+        if isinstance(given, Coded):
+            return self._name(given.categories)[given.codes]
+        column = np.asarray(given)
         if column.dtype.kind not in "fiub":
             entries, places = np.unique(column.astype(str), return_inverse=True)
-            named = b"".join(map(self._name, entries.tolist()))
-            return np.frombuffer(named, "<u8").astype(np.uint64)[places]
+            return self._name(entries.tolist())[places]
         return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
 
-    def _name(self, entry: str) -> bytes:
-        """Return a word for an entry; numerals may be text elsewhere in a column."""
-        number = parse_number(entry)
-        if number is None:
-            return self._hash(b"text" + entry.encode(), 8)
-        return self._as_words(np.array([number])).astype("<u8").tobytes()
+    def _name(self, entries: Sequence[Any]) -> _Words:
+        """Return a word for each of different entries; numerals may be text elsewhere."""
+        numbers = [one if is_number(one) else parse_number(str(one)) for one in entries]
+        words = self._as_words(np.array(numbers, dtype=np.float64))  # None is NaN
+        for place, number in enumerate(numbers):
+            if number is None:
+                text = self._hash(b"text" + str(entries[place]).encode(), 8)
+                words[place] = int.from_bytes(text, "little")
+        return words
 
     def _hash(self, content: bytes, size: int) -> bytes:
         keyed = hashlib.blake2b(content, key=self._secret, digest_size=size, person=b"row digest")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -26,7 +25,7 @@ from pairgossip.kernels.rows import check_classes, code_labels, name_positive, o
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.rows.columns import Ordered, read_numbers
 from pairgossip.summaries.counting.counter import Counter, join
-from pairgossip.summaries.counting.factors import Factor
+from pairgossip.summaries.counting.factors import CHECKS, Factor
 from pairgossip.summaries.counting.incoming import Incoming, Rows
 from pairgossip.summaries.counting.tally import ROLES, Extent, Tally
 from pairgossip.summaries.heads import (
@@ -38,14 +37,13 @@ from pairgossip.summaries.heads import (
     list_names,
 )
 from pairgossip.summaries.partitions import Partitions
+from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.summaries.summary import Summary
 from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure, name_columns
 from pairgossip.text import format_count
 
 _ROLES = ("labels", "by", "within", "weights")
 """Arguments that hold one entry of every row, or name its column."""
-_MOST_CLASSES = 64
-"""Largest number of different labels; more are a column, which has cells."""
 _MOST_COLUMNS = 2
 """Largest number of columns that are counted together."""
 
@@ -56,6 +54,7 @@ class SummaryRequest(SummarizeArguments):
 
     def __post_init__(self) -> None:
         check_declared(self)
+        self._digest: RowDigest | None = None
         self.measure = find_measure(self.kernel)
         within = None if self.within is None else "within"
         check_factors(self.measure, within, None if self.weights is None else "weights")
@@ -70,6 +69,11 @@ class SummaryRequest(SummarizeArguments):
 
     def summarize(self) -> Summary:
         """Return the rows, counted."""
+        return self.finish(self.count_rows())
+
+    def count_rows(self, digest: RowDigest | None = None) -> Counter:
+        """Return the counts of the rows, with a digest of them if one is given to begin with."""
+        self._digest = digest
         tally = self.open()
 
         def find_extents() -> list[Extent]:
@@ -88,7 +92,7 @@ class SummaryRequest(SummarizeArguments):
             )
         if dropped is not None:
             notify(dropped)
-        return self._finish(counter).hide(self.least_cell)
+        return counter
 
     def summarize_partitions(self) -> Summary:
         """Return the rows of all partitions, counted on their workers."""
@@ -111,7 +115,7 @@ class SummaryRequest(SummarizeArguments):
         counter.merge(part.found)
         if part.dropped:
             notify(part.warn())
-        return self._finish(counter).hide(self.least_cell)
+        return self.finish(counter)
 
     def count(self, tally: Tally) -> Counter:
         """Return the counts of one pass over the rows."""
@@ -191,14 +195,15 @@ class SummaryRequest(SummarizeArguments):
         found = {}
         for name, listed in self._listed.items():
             spell = format_label if name in ("groups", "strata") else None
-            found[name] = Factor(listed, spell, partial(_CHECKS[name], ROLES[name]))
+            found[name] = Factor(listed, spell, partial(CHECKS[name], ROLES[name]))
         return found
 
     def _start_counter(self, factors: dict[str, Factor]) -> Counter:
         axes = tuple(one.lay() for one in self._cells)
         classes = Labels(np.arange(2.0)) if self._has_classes else None
         layout = lay_out(Columns(axes, classes, self.kind), self.measure.name)
-        return Counter(axes, [table.columns for table in layout.tables], factors)
+        digest = None if self._digest is None else self._digest.restart()
+        return Counter(axes, [table.columns for table in layout.tables], factors, digest)
 
     def _refuse(
         self, rows: Rows, entries: dict[str, Any], columns: Sequence[FloatArray]
@@ -238,8 +243,8 @@ class SummaryRequest(SummarizeArguments):
             one.check(column, self._incoming.owner(at), rows.describe)
         return InputError("Some rows cannot be counted: check the data.")
 
-    def _finish(self, counter: Counter) -> Summary:
-        """Return the counts with the entries of factors in their order."""
+    def finish(self, counter: Counter) -> Summary:
+        """Return the counts with the entries of factors in their order, in blocks of enough."""
         orders, listed = [], {}
         for at, (name, factor) in enumerate(counter.factors.items()):
             order = counter.used(at)
@@ -254,16 +259,20 @@ class SummaryRequest(SummarizeArguments):
         classes, positive = None, None
         if self._has_classes:
             orders[0], classes, positive = self._order_classes(counter, orders[0])
-        return Summary.empty(
-            reading=self.measure.name,
-            kind=self.kind,
-            cells=self._cells,
-            has_events=self._has_events,
-            positive=positive,
-            least_cell=1,
-            follows_rows=self._follows(has_labels=self._has_classes and not self._has_events),
-            **{**listed, "classes": classes},
-        ).with_counts(counter.take(orders))
+        return (
+            Summary.empty(
+                reading=self.measure.name,
+                kind=self.kind,
+                cells=self._cells,
+                has_events=self._has_events,
+                positive=positive,
+                least_cell=1,
+                follows_rows=self._follows(has_labels=self._has_classes and not self._has_events),
+                **{**listed, "classes": classes},
+            )
+            .with_counts(counter.take(orders))
+            .hide(self.least_cell)
+        )
 
     def _order_classes(
         self, counter: Counter, used: list[int]
@@ -417,31 +426,3 @@ def _count(rows: Any, given: dict[str, Any]) -> tuple[Counter, int]:
 
 def _pass(_: Counter) -> None:
     """Refuse nothing."""
-
-
-def _check_label(_: str, label: Any, found: Factor) -> bool:
-    if len(found) == _MOST_CLASSES:
-        raise InputError(
-            f"The labels hold more than {_MOST_CLASSES} different values, which is the most that a "
-            "summary counts: give them as a column, which has cells."
-        )
-    return not (isinstance(label, float) and math.isinf(label))
-
-
-def _check_name(role: str, name: Any, _: Factor) -> bool:
-    if not format_label(name).isprintable():
-        raise InputError(f"{role} holds text that cannot be printed in a line: rename it.")
-    return True
-
-
-def _check_weight(_: str, weight: Any, __: Factor) -> bool:
-    return weight in ALL_WEIGHTS
-
-
-_CHECKS = {
-    "classes": _check_label,
-    "groups": _check_name,
-    "strata": _check_name,
-    "weights": _check_weight,
-}
-"""What looks at new entries of factors, and returns whether they may be such."""

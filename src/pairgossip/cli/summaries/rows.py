@@ -1,8 +1,8 @@
-"""The rows of a file that are counted: read once more, for their digest and their release."""
+"""The rows of a file that are counted; for a release they are read once more, into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import format_label
 from pairgossip.peer.bookkeeping.local_secret import keep_secret
 from pairgossip.peer.bookkeeping.snapshots import Snapshot, check_same, read_beside
 from pairgossip.rows.columns import as_array
 from pairgossip.summaries.row_digest import RowDigest
+from pairgossip.summaries.summary_request import SummaryRequest
 
 if TYPE_CHECKING:
     from pairgossip.arrays import BoolArray, FloatArray
     from pairgossip.cli.peer.init import RowsOptions
-    from pairgossip.summaries.counting.incoming import Incoming
+    from pairgossip.summaries.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -54,60 +54,38 @@ class CountedRows:
 
         return ~np.logical_or.reduce([find_gaps(one) for one in self.columns.values()])
 
-    @property
-    def digest(self) -> bytes:
-        """The digest by which this machine knows the rows again."""
-        return self._seen[0]
+    def count(self, arguments: Mapping[str, Any]) -> tuple[Summary, bytes, list[Any]]:
+        """Return the rows counted, their digest, by which this machine knows them, and the labels.
 
-    def name_classes(self, declared: Sequence[Any] | None, positive: Any) -> list[str] | None:
+        Other ``arguments`` are those of `summarize`.
+        """
+        given = {**arguments, **self.factors, "data": self.file, "columns": self.names}
+        request = SummaryRequest(**given)
+        counter = request.count_rows(RowDigest(keep_secret()))
+        assert counter.digest is not None
+        labels = counter.entries("classes") if "labels" in self.factors else []
+        return request.finish(counter), counter.digest.finish(), labels
+
+    def name_classes(
+        self, labels: Sequence[Any], declared: Sequence[Any] | None, positive: Any
+    ) -> list[str] | None:
         """Return the names of the classes, which parts need in one order; None if numbers say it.
 
-        Raise `InputError` for text without an order.
+        Raise `InputError` for labels that are text, without an order.
         """
         from pairgossip.kernels.rows import order_classes
 
-        words = self._seen[1]
         if positive is not None:
-            declared = order_classes(positive, words)
+            declared = order_classes(positive, labels)
         if declared is not None:
             return list(map(format_label, declared))
-        if any(isinstance(word, str) for word in words):
+        if any(isinstance(label, str) for label in labels):
             raise InputError(
                 f"Column '{self.factors['labels']}' holds text, and other files may hold other "
                 "classes: give {argument}, all that there may be.",
                 "classes",
             )
         return None
-
-    @cached_property
-    def _seen(self) -> tuple[bytes, list[Any]]:
-        """The digest of the rows, and their different labels: from another pass over them."""
-        from pairgossip.rows.batches import RereadNeeded
-        from pairgossip.summaries.counting.incoming import Incoming
-
-        incoming = Incoming({"data": self.file, **self.factors}, self.names, self.words)
-        while True:
-            digest, labels = RowDigest(keep_secret()), dict[Any, None]()
-            try:
-                for batch in self._read(incoming):
-                    digest.add(list(batch.values()))
-                    if (label := self.factors.get("labels")) is not None:
-                        found = np.asarray(batch[label])
-                        is_number = found.dtype.kind in "fiub"
-                        different = np.unique(found) if is_number else found
-                        labels |= dict.fromkeys(different.tolist())
-            except RereadNeeded:  # text was taken for numbers
-                continue
-            return digest.finish(), list(labels)
-
-    def _read(self, incoming: Incoming) -> Iterator[dict[str, Any]]:
-        """Yield the columns of complete rows by name, some rows at a time."""
-        for piece in incoming.pieces():
-            for part in piece():
-                rows, _ = part.read_with_care(DROP, None)
-                if rows.columns:
-                    named = {name: rows.roles[key] for key, name in self.factors.items()}
-                    yield dict(zip(self.names, rows.columns, strict=True)) | named
 
     def _take(self, name: str) -> Any:
         column = as_array(self.columns[name], name, objects=True)

@@ -200,13 +200,14 @@ def summarize_command(
         arguments = counted.arguments(rows) | {"least_cell": written.share or 1}
         words = arguments["classes"] if rows.positive is None else [arguments["positive"]]
         found = counted.choose_rows(file, words)
-        summary = _summarize(found, arguments)
-        classes = found.name_classes(arguments["classes"], arguments["positive"])
-        release, said = _plan_release(found, summary, written, register, ids)
+        with tell_warnings():
+            summary, digest, labels = found.count(arguments)
+        classes = found.name_classes(labels, arguments["classes"], arguments["positive"])
+        release, said = _plan_release(found, summary, digest.hex(), written, register, ids)
     made = SummaryFile.of(
         summary,
         written.out.stem if written.name is None else written.name,
-        digest=found.digest,
+        digest=digest,
         classes=classes,
         columns=found.names,
         label=counted.label,
@@ -222,18 +223,10 @@ def summarize_command(
         tell(sentence)
 
 
-def _summarize(rows: CountedRows, arguments: dict[str, Any]) -> Summary:
-    """Count the rows."""
-    from pairgossip.summaries.summarizing import summarize
-
-    given = {**arguments, **rows.factors, "columns": rows.names}
-    with tell_warnings():
-        return summarize(rows.file, **given)
-
-
 def _plan_release(
     rows: CountedRows,
     summary: Summary,
+    digest: str,
     written: _FileOptions,
     register: RegisterOptions,
     ids: RowsOptions,
@@ -243,7 +236,7 @@ def _plan_release(
         return None, []
     from pairgossip.cli.summaries.sharing import FileRelease
 
-    snapshot, digest = rows.freeze(len(summary.cells), ids, written.share), rows.digest.hex()
+    snapshot = rows.freeze(len(summary.cells), ids, written.share)
     release = FileRelease(snapshot, written.out, register.register, digest, register.visible)
     several = len(summary.layout.tables) > 1
     return release, release.check(ids.id_, has_several_tables=several)

@@ -13,8 +13,10 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.counts.axes import Axis
 from pairgossip.counts.tables import check_combinations
 from pairgossip.kernels.calling import find_counters
+from pairgossip.rows.columns import Coded
 from pairgossip.summaries.counting.factors import Factor
 from pairgossip.summaries.counting.placing import Placing, add_rows
+from pairgossip.summaries.row_digest import RowDigest
 
 _SAMPLE = 12
 """How many rows show what a kernel makes of them."""
@@ -34,12 +36,18 @@ class Counter:
         The columns that are counted together, table by table.
     factors
         By name, those of which every combination of entries is counted apart.
+    digest
+        What takes the rows that are counted, to know them again; None for nothing.
     """
 
     def __init__(
-        self, axes: Sequence[Axis], tables: Sequence[Sequence[int]], factors: dict[str, Factor]
+        self,
+        axes: Sequence[Axis],
+        tables: Sequence[Sequence[int]],
+        factors: dict[str, Factor],
+        digest: RowDigest | None = None,
     ) -> None:
-        self.factors = factors
+        self.factors, self.digest = factors, digest
         self.rows = 0
         self._placings = [Placing(axis) for axis in axes]
         self._columns = tables
@@ -70,6 +78,9 @@ class Counter:
             place = self._combine([cells[k] for k in at], shape, count)  # type: ignore[misc]
             add_rows(place, code, counts.reshape(-1, counts.shape[-1]), loops)
         self.rows += count
+        if self.digest is not None:
+            items = (factor.items for factor in self.factors.values())
+            self.digest.add([*columns, *map(Coded, codes, items)])
         return True
 
     def _combine(self, places: Sequence[IntArray], shape: tuple[int, ...], count: int) -> IntArray:
@@ -99,6 +110,7 @@ class Counter:
         leading = tuple(map(len, empty.factors.values()))
         empty.counts = [np.zeros((*leading, size), dtype=np.int64) for size in self._sizes]
         empty.rows = 0
+        empty.digest = None if self.digest is None else self.digest.restart()
         return empty
 
     def merge(self, other: Counter) -> None:
@@ -113,6 +125,8 @@ class Counter:
             at = np.ix_(*map(np.array, places), np.arange(total.shape[-1]))
             total[at] += part[tuple(slice(len(each)) for each in places)]
         self.rows += other.rows
+        if self.digest is not None and other.digest is not None:
+            self.digest.merge(other.digest)
 
     def take(self, orders: Sequence[Sequence[int]]) -> IntArray:
         """Return the counts of all tables, flat, with the entries of factors in these orders."""
@@ -140,8 +154,13 @@ class Counter:
                 found[:, k] = self._placings[k].axis.middles[cells]
         return found
 
-    def used(self, at: int) -> list[int]:
+    def entries(self, name: str) -> list[Any]:
         """Return the entries of a factor that rows have, in the order in which they came."""
+        items = self.factors[name].items
+        return [items[number] for number in self.used(list(self.factors).index(name))]
+
+    def used(self, at: int) -> list[int]:
+        """Return the numbers of the entries that rows have, in the order in which they came."""
         counts = self.counts[0]
         others = tuple(axis for axis in range(counts.ndim) if axis != at)
         return np.flatnonzero(counts.sum(axis=others)).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -9,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import IntArray
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import format_label
 from pairgossip.rows.columns import Coded, Ordered, as_array, as_coded, is_missing, join_orders
+from pairgossip.summaries.heads import ALL_WEIGHTS
 
 _FEW = 1 << 16
 """Whole numbers in a range of this many are looked up in a table."""
+_MOST_CLASSES = 64
+"""Largest number of different labels; more are a column, which has cells."""
 
 
 class Factor:
@@ -134,3 +140,31 @@ class Factor:
     def _look_up(self, array: NDArray[Any]) -> None:
         different = np.unique(array)
         self._known = different, np.array([self.find(one) for one in different.tolist()])
+
+
+def _check_label(_: str, label: Any, found: Factor) -> bool:
+    if len(found) == _MOST_CLASSES:
+        raise InputError(
+            f"The labels hold more than {_MOST_CLASSES} different values, which is the most that a "
+            "summary counts: give them as a column, which has cells."
+        )
+    return not (isinstance(label, float) and math.isinf(label))
+
+
+def _check_name(role: str, name: Any, _: Factor) -> bool:
+    if not format_label(name).isprintable():
+        raise InputError(f"{role} holds text that cannot be printed in a line: rename it.")
+    return True
+
+
+def _check_weight(_: str, weight: Any, __: Factor) -> bool:
+    return weight in ALL_WEIGHTS
+
+
+CHECKS: dict[str, Callable[[str, Any, Factor], bool]] = {
+    "classes": _check_label,
+    "groups": _check_name,
+    "strata": _check_name,
+    "weights": _check_weight,
+}
+"""What looks at new entries of factors, and returns whether they may be such."""
