@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from pairgossip.cli.console import tell, tell_warnings, with_options
+from pairgossip.cli.console import tell, tell_warnings, with_options, working_on
 from pairgossip.cli.data.observations import RowOptions
 from pairgossip.cli.options import (
     MOST,
@@ -236,10 +236,11 @@ def _plan_release(
         return None, []
     from pairgossip.cli.summaries.sharing import FileRelease
 
-    snapshot = rows.freeze(len(summary.cells), ids, written.share)
-    release = FileRelease(snapshot, written.out, register.register, digest, register.visible)
-    several = len(summary.layout.tables) > 1
-    return release, release.check(ids.id_, has_several_tables=several)
+    with working_on(f"Comparing rows of {rows.file} with those that were released before"):
+        snapshot = rows.freeze(len(summary.cells), ids, written.share)
+        release = FileRelease(snapshot, written.out, register.register, digest, register.visible)
+        several = len(summary.layout.tables) > 1
+        return release, release.check(ids.id_, has_several_tables=several)
 
 
 def _describe(made: SummaryFile, out: Path, rows: CountedRows, *, has_cells: bool) -> list[str]:
