@@ -465,3 +465,16 @@ def test_ten_thousand_nodes_are_pixels(page: Page, served: Served) -> None:
     status(page, "done")
     found = colors(page)
     assert found["painted"] > 100_000 and found["blue"] > 5_000
+
+
+def test_curves_that_nodes_know_are_drawn_live(page: Page, served: Served) -> None:
+    scores = {"data": "breast-cancer-wisconsin", "kernel": "auc", "column": "mitoses"}
+    how = {"graph": "complete", "method": "sketch", "iterations": "2000", "speed": "max"}
+    visit(page, served, **scores, label="class", nodes="60", **how)
+    exact, nodes = page.locator(".roc .exact"), page.locator(".roc .node")
+    expect(exact).to_have_count(1)
+    page.click("#start")
+    expect(nodes).to_have_count(12)
+    status(page, "done")
+    last = [float(y) for y in nodes.first.get_attribute("points").replace(",", " ").split()[1::2]]
+    assert last[-1] < last[0]  # from the lower left to the upper right

@@ -322,3 +322,23 @@ def test_models_on_the_page_are_those_of_honest_nodes() -> None:
     expected = trial.objectives(models[1:].mean(axis=0, keepdims=True))[0]
     assert run.readouts(run.values())["objective"] == pytest.approx(expected)
     assert run.curves[-1][1] == pytest.approx(expected)
+
+
+def test_curves_of_nodes_settle_on_that_of_all_rows() -> None:
+    fields = {"data": "breast-cancer-wisconsin", "kernel": "auc", "column": ["mitoses"]}
+    how = {"label": "class", "graph": "complete", "method": "sketch", "iterations": "40000"}
+    (run,) = build_runs(Settings.read({**fields, **how}), Uploads())
+    x, y = pg.datasets.breast_cancer_wisconsin()
+    exact = pg.roc(x[:, 8], y)  # mitoses are the last column
+    assert np.allclose(run.describe()["roc"], [exact.fpr, exact.tpr], atol=1e-4)
+    first = run.node_curves()
+    run.advance(run.iterations)
+    curves = run.node_curves()["roc"]
+    assert len(curves) == 12 and first != {"roc": curves}
+    for x_node, y_node in curves:
+        assert np.trapezoid(y_node, x_node) == pytest.approx(float(exact.auc), abs=1e-3)
+        # Every corner of the exact curve is one of the node's.
+        for corner in zip(exact.fpr, exact.tpr, strict=True):
+            assert np.hypot(x_node - corner[0], y_node - corner[1]).min() < 1e-3
+    (other,) = build_runs(Settings.read({**GIVEN, "method": "sketch"}), Uploads())
+    assert other.describe()["roc"] is None and other.node_curves() == {}

@@ -276,6 +276,10 @@ class EstimationTrial(Trial[TrialRecord]):
             )
         return problem.read(values)
 
+    def read_means(self) -> FloatArray | None:
+        """Return the mean features that every node of a sketch knows; None while it knows none."""
+        return None if self._floods else self._problem.means(self._engine.estimates())
+
     @property
     def _floods(self) -> bool:
         """Whether nodes still learn numbers without which they have no estimates."""

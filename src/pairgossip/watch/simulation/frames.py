@@ -119,6 +119,7 @@ def make_frames(
             **run.sent(),
             **(NOBODY if run.follower is None else run.follower.describe()),
             **run.readouts(values),
+            **run.node_curves(),
         }
         for run, values, (deviations, middle) in zip(runs, states, off, strict=True)
     ]

@@ -23,6 +23,7 @@ from pairgossip.inference.answer import Answer
 from pairgossip.kernels import Problem
 from pairgossip.theory import theory_curves
 from pairgossip.watch.simulation.again import Recipe
+from pairgossip.watch.simulation.node_curves import NodeCurves
 from pairgossip.watch.simulation.places import Follower, Places
 
 _RECENT = 48
@@ -109,6 +110,10 @@ class WatchedRun(ABC):
         network, local, messages, sent = self._trial.traffic()
         return {"made": network + local, "local": local, "messages": messages, "bytes": sent}
 
+    def node_curves(self) -> dict[str, Any]:
+        """Return the curves that nodes know now, if there are any."""
+        return {}
+
     def restart(self) -> None:
         """Go back to before the first exchange; an observation that is followed still is."""
         followed = None if self.follower is None else self.follower.token
@@ -177,6 +182,7 @@ class WatchedEstimation(WatchedRun):
         if setup.problem.sketch_name is not None:
             self.remark = _describe_sketch(setup.problem, float(setup.target))
         self._swaps = setup.method.swaps
+        self._curves = NodeCurves.of(setup.problem)
         self.answer: Answer | None = None
         super().__init__(setup, root, groups)
 
@@ -206,6 +212,11 @@ class WatchedEstimation(WatchedRun):
         """Return the measures of the estimates, of honest nodes where some lie or crash."""
         return measure(values, self.target, self._setup.faulty)._asdict()
 
+    def node_curves(self) -> dict[str, Any]:
+        """Return the ROC curves that some nodes know now, if they average what tells them."""
+        means = None if self._curves is None else self._trial.read_means()
+        return {} if self._curves is None or means is None else {"roc": self._curves.read(means)}
+
     @property
     def _common_target(self) -> float | None:
         return None if np.ndim(self.target) else float(self.target)
@@ -220,6 +231,7 @@ class WatchedEstimation(WatchedRun):
             "sampling": None if self.answer is None else vars(self.answer),
             "colored": "estimate",
             "middle": "exact value" if exact is not None else "the node's own exact value",
+            "roc": None if self._curves is None else self._curves.exact,
         }
 
     def theory(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import { make } from "../common/elements.js";
 import { NetworkPicture } from "../common/network.js";
 import { formatCount, formatNumber } from "../common/numbers.js";
 import { Readouts } from "./readouts.js";
+import { RocPicture } from "./roc.js";
 
 const MIDDLE = TOP / 2;
 const LAST_PLACES = 5;
@@ -64,12 +65,14 @@ export class RunCard {
         "follows its observation, Escape stops following.",
     });
     this.numbers = make("dl", { class: "readouts" });
+    this.roc = run.roc ? new RocPicture(run.roc) : null;
     this.element = make(
       "article",
       { class: "run card" },
       this.makeTitle(number),
       make("div", { class: "picture" }, this.canvas),
       make("div", { class: "facts" }, this.makeBar(), this.makeTexts(onForget)),
+      this.roc?.element,
     );
     this.readouts = new Readouts(this.numbers, run);
     this.picture = new NetworkPicture(this.canvas, {
@@ -139,6 +142,7 @@ export class RunCard {
   update(frame, status, ratio) {
     this.frame = frame;
     this.picture.update(frame);
+    this.roc?.update(frame.roc);
     this.showRatio(ratio);
     this.showTicks(frame);
     if (this.run.follows) {

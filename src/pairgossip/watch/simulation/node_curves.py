@@ -1,0 +1,64 @@
+"""ROC curves that nodes know, while they average how many rows of each class are in every bin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.curves.scores import Scores
+from pairgossip.kernels import Problem
+from pairgossip.sketches.problem import SketchedPairs
+from pairgossip.sketches.scores import AucTable
+
+MOST_NODES = 12
+"""Nodes whose curves are drawn; more would be one gray blot."""
+_MOST_POINTS = 200
+"""Points of the exact curve that a viewer is sent."""
+_DIGITS = 4
+Path = list[list[float]]
+"""False and true positive rates of a curve, by falling threshold."""
+
+
+@dataclass(frozen=True)
+class NodeCurves:
+    """The curves of some nodes, beside that of all rows."""
+
+    table: AucTable
+    exact: Path
+    nodes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self | None:
+        """Return the curves of a run whose nodes average bins of scores by class; else None."""
+        if not isinstance(problem, SketchedPairs) or not isinstance(problem.table, AucTable):
+            return None
+        pairs = problem.pairs
+        rows = pairs.unweighted[1]
+        higher = (rows[:, -1] == rows[:, -1].max()).astype(np.float64)
+        scores = Scores.of_rows(rows[:, 0], higher, pairs.row_weights)
+        exact = _path(scores.cells / scores.sizes[:, None])
+        shown = np.linspace(0, problem.n - 1, min(MOST_NODES, problem.n)).astype(int)
+        return cls(problem.table, exact, tuple(shown.tolist()))
+
+    def read(self, means: FloatArray) -> list[Path | None]:
+        """Return the curve of every drawn node; None where it knows of one class only."""
+        cells = self.table.cells(means[list(self.nodes)])[..., self.table.x.counts, :]
+        # A path down a tree passes on sums and counts, so that shares may be off by rounding.
+        shares = np.maximum(np.swapaxes(cells, 1, 2), 0.0)
+        sizes = shares.sum(axis=2, keepdims=True)
+        return [
+            _path(share / size) if size.min() > 0 else None
+            for share, size in zip(shares, sizes, strict=True)
+        ]
+
+
+def _path(shares: FloatArray) -> Path:
+    """Return the curve of shares of both classes by rising score, the negative one first."""
+    above = np.concatenate([np.zeros((2, 1)), np.cumsum(shares[:, ::-1], axis=1)], axis=1)
+    last = above.shape[1] - 1
+    kept = np.unique(np.linspace(0, last, min(_MOST_POINTS, last + 1)).astype(int))
+    path: Path = np.minimum(above[:, kept], 1.0).round(_DIGITS).tolist()
+    return path
