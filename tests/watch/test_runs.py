@@ -325,7 +325,7 @@ def test_models_on_the_page_are_those_of_honest_nodes() -> None:
 
 
 def test_curves_of_nodes_settle_on_that_of_all_rows() -> None:
-    fields = {"data": "breast-cancer-wisconsin", "kernel": "auc", "column": ["mitoses"]}
+    fields = {"data": "breast-cancer-wisconsin", "kernel": "auc", "column": "mitoses"}
     how = {"label": "class", "graph": "complete", "method": "sketch", "iterations": "40000"}
     (run,) = build_runs(Settings.read({**fields, **how}), Uploads())
     x, y = pg.datasets.breast_cancer_wisconsin()
