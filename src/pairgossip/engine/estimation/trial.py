@@ -276,9 +276,9 @@ class EstimationTrial(Trial[TrialRecord]):
             )
         return problem.read(values)
 
-    def read_means(self) -> FloatArray | None:
-        """Return the mean features that every node of a sketch knows; None while it knows none."""
-        return None if self._floods else self._problem.means(self._engine.estimates())
+    def read_averages(self) -> FloatArray | None:
+        """Return the averages that every node has; None while nodes learn where the rows lie."""
+        return None if self._floods else self._engine.estimates()
 
     @property
     def _floods(self) -> bool:

@@ -26,6 +26,7 @@ Path = list[list[float]]
 class NodeCurves:
     """The curves of some nodes, beside that of all rows."""
 
+    problem: SketchedPairs
     table: AucTable
     exact: Path
     nodes: tuple[int, ...]
@@ -41,11 +42,12 @@ class NodeCurves:
         scores = Scores.of_rows(rows[:, 0], higher, pairs.row_weights)
         exact = _path(scores.cells / scores.sizes[:, None])
         shown = np.linspace(0, problem.n - 1, min(MOST_NODES, problem.n)).astype(int)
-        return cls(problem.table, exact, tuple(shown.tolist()))
+        return cls(problem, problem.table, exact, tuple(shown.tolist()))
 
-    def read(self, means: FloatArray) -> list[Path | None]:
+    def read(self, averages: FloatArray) -> list[Path | None]:
         """Return the curve of every drawn node; None where it knows of one class only."""
-        cells = self.table.cells(means[list(self.nodes)])[..., self.table.x.counts, :]
+        means = self.problem.means(averages[list(self.nodes)])
+        cells = self.table.cells(means)[..., self.table.x.counts, :]
         # A path down a tree passes on sums and counts, so that shares may be off by rounding.
         shares = np.maximum(np.swapaxes(cells, 1, 2), 0.0)
         sizes = shares.sum(axis=2, keepdims=True)

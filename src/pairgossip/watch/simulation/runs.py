@@ -214,8 +214,10 @@ class WatchedEstimation(WatchedRun):
 
     def node_curves(self) -> dict[str, Any]:
         """Return the ROC curves that some nodes know now, if they average what tells them."""
-        means = None if self._curves is None else self._trial.read_means()
-        return {} if self._curves is None or means is None else {"roc": self._curves.read(means)}
+        averages = None if self._curves is None else self._trial.read_averages()
+        if self._curves is None or averages is None:
+            return {}
+        return {"roc": self._curves.read(averages)}
 
     @property
     def _common_target(self) -> float | None:
