@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from cyclopts.exceptions import (
 
 from pairgossip.arguments.argument import declared
 from pairgossip.arguments.run import RunArguments
-from pairgossip.errors import Notice, unknown_name
+from pairgossip.errors import InputError, Notice, unknown_name
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
@@ -76,6 +76,19 @@ def tell(message: str) -> None:
 def with_options(notice: Notice) -> str:
     """Return the sentence of an error or a warning with its argument spelled as an option."""
     return notice.spell(_option)
+
+
+@contextmanager
+def spelling(options: Mapping[str, str]) -> Iterator[None]:
+    """Spell arguments that have other names in a command as these options, in all errors."""
+
+    def spell(argument: str, value: object) -> str:
+        return options[argument] if argument in options else _option(argument, value)
+
+    try:
+        yield
+    except InputError as problem:
+        raise InputError(problem.spell(spell)) from None
 
 
 def _option(argument: str, value: object) -> str:

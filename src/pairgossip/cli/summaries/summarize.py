@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from pairgossip.cli.console import tell, tell_warnings, with_options, working_on
+from pairgossip.cli.console import spelling, tell, tell_warnings, working_on
 from pairgossip.cli.data.observations import RowOptions
 from pairgossip.cli.options import (
     MOST,
@@ -110,8 +108,8 @@ class _CountedOptions:
             "kind": "v" if self.kind is None else canonical(self.kind),
             "cells": cells[0] if cells is not None and len(cells) == 1 else cells,
             "missing": options.missing,
-            "classes": _read_labels(options.classes),
-            "positive": (_read_labels(options.positive) or [None])[0],
+            "classes": read_labels(options.classes),
+            "positive": (read_labels(options.positive) or [None])[0],
             **{key: None if text is None else _split(text) for key, text in lists.items()},
         }
 
@@ -196,7 +194,7 @@ def summarize_command(
     from pairgossip.summaries.summary_file import SummaryFile
 
     written.check(file, register, ids)
-    with _spelled():
+    with spelling(_OPTIONS):
         arguments = counted.arguments(rows) | {"least_cell": written.share or 1}
         words = arguments["classes"] if rows.positive is None else [arguments["positive"]]
         found = counted.choose_rows(file, words)
@@ -253,7 +251,7 @@ def _describe(made: SummaryFile, out: Path, rows: CountedRows, *, has_cells: boo
     return [str(made.summary)[1:-1], *said]
 
 
-def _read_labels(text: str | None) -> list[Any] | None:
+def read_labels(text: str | None) -> list[Any] | None:
     """Return labels as numbers if all are, since 2 and 2.0 are the same."""
     from pairgossip.tables import parse_number
 
@@ -266,18 +264,3 @@ def _read_labels(text: str | None) -> list[Any] | None:
 
 def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
-
-
-@contextmanager
-def _spelled() -> Iterator[None]:
-    """Spell arguments of `summarize` as this command's options."""
-    try:
-        yield
-    except InputError as problem:
-        raise InputError(problem.spell(_option)) from None
-
-
-def _option(argument: str, value: object) -> str:
-    if argument in _OPTIONS:
-        return _OPTIONS[argument]
-    return with_options(InputError("{argument}", argument, value))
