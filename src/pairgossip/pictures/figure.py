@@ -9,7 +9,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import needed_for
 from pairgossip.pictures.parts import find_runs
-from pairgossip.pictures.scales import Scale, label_ticks
+from pairgossip.pictures.scales import Scale, is_on_axis, label_ticks
+from pairgossip.pictures.svg_text import measure
 from pairgossip.pictures.thinning import thin_line
 from pairgossip.text import clean_text
 
@@ -22,6 +23,10 @@ _WIDTH, _HEIGHT, _SQUARE, _ROW = 7.0, 4.5, 5.2, 0.32
 """Sizes of figures and of a row of a forest plot, in inches."""
 _DOTS = 2_000
 """Dots across axes for which lines are thinned: what a printer shows of 7 inches."""
+_FONT = 10.0
+"""Size of the letters of names of rows, in points."""
+_LONGEST, _LONGEST_NAME = 90, 36
+"""Characters of a text, and of the name of a row; longer ones leave the axes no room."""
 _POINTS = 0.75
 """Points per pixel."""
 
@@ -68,8 +73,7 @@ class AxesCanvas:
         label: str = "",
     ) -> None:
         """Draw the markers whose middles lie on the axes, whole."""
-        at = np.abs(np.array((self._x.place(x), self._y.place(y))) - 0.5)
-        is_inside = (at <= 0.5 + 1e-9).all(axis=0)
+        is_inside = is_on_axis(self._x, x) & is_on_axis(self._y, y)
         x, y = self._x.hold(x)[is_inside], self._y.hold(y)[is_inside]
         look: Any = {"color": color, "marker": marker, "linewidths": 0, "clip_on": False}
         sizes = _SIDES[marker] * np.square(radii[is_inside] * _POINTS)
@@ -92,9 +96,9 @@ _SIDES = {"o": 4.0, "s": np.pi, "D": np.pi}
 """Squares of the sides of markers of one area; those of matplotlib are measured by them."""
 
 
-def write_plainly(text: str) -> str:
+def write_plainly(text: str, longest: int = _LONGEST) -> str:
     """Return text in which matplotlib finds no formula and no private name."""
-    plain = clean_text(text).replace("$", r"\$")
+    plain = clean_text(text, longest).replace("$", r"\$")
     return f" {plain}" if plain.startswith("_") else plain
 
 
@@ -147,7 +151,8 @@ def _set_axes(ax: Axes, picture: Picture, x: Scale, y: Scale) -> None:
     ax.set_xlabel(write_plainly(picture.x_label))
     ax.set_ylabel("" if picture.rows else write_plainly(picture.y_label))
     if picture.title:
-        ax.set_title(write_plainly(picture.title), fontsize="medium")
+        pad = 24.0 if picture.rows else None  # above what the names of rows are
+        ax.set_title(write_plainly(picture.title), fontsize="medium", pad=pad)
     if picture.is_square:
         ax.set_box_aspect(1)
     ax.spines[["top", "right"]].set_visible(False)
@@ -156,16 +161,21 @@ def _set_axes(ax: Axes, picture: Picture, x: Scale, y: Scale) -> None:
 
 
 def _write_rows(ax: Axes, picture: Picture) -> None:
-    """Write names of rows at the left and their notes at the right."""
-    ax.set_yticks(range(len(picture.rows)), [write_plainly(row) for row in picture.rows])
-    ax.tick_params(axis="y", length=0)
+    """Write names of rows at the left and their notes at the right, with what they are above."""
+    names, notes = (
+        [write_plainly(text, _LONGEST_NAME) for text in texts]
+        for texts in (picture.rows, picture.notes)
+    )
+    width = 6 + _FONT * max(measure(name, 1.0) for name in names)
+    ax.set_yticks(range(len(names)), names, ha="left")
+    ax.tick_params(axis="y", length=0, pad=width)
     ax.spines["left"].set_visible(False)
-    beside: Any = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
-    beside |= {"xytext": (8, 0), "va": "center", "fontsize": "small", "annotation_clip": False}
-    for row, note in enumerate(picture.notes):
-        ax.annotate(write_plainly(note), (1.0, row), **beside)
-    if picture.notes_label:
-        ax.annotate(write_plainly(picture.notes_label), (1.0, -0.9), **beside, weight="bold")
+    look: Any = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
+    look |= {"va": "center", "annotation_clip": False}
+    for row, note in enumerate(notes):
+        ax.annotate(note, (1.0, row), (8, 0), **look)
+    ax.annotate(write_plainly(picture.notes_label), (1.0, -0.9), (8, 0), weight="bold", **look)
+    ax.annotate(write_plainly(picture.y_label), (0.0, -0.9), (-width, 0), weight="bold", **look)
 
 
 def _write_below(ax: Axes, picture: Picture) -> None:
@@ -178,7 +188,8 @@ def _write_below(ax: Axes, picture: Picture) -> None:
         ax.annotate(label, (left, 0), (-14, base), ha="right", weight="bold", **under)
         base -= 13
     for name, texts in picture.below:
-        ax.annotate(write_plainly(name), (left, 0), (-14, base), ha="right", **under)
+        name = write_plainly(name, _LONGEST_NAME)
+        ax.annotate(name, (left, 0), (-14, base), ha="right", **under)
         for x, text in zip(picture.below_at, texts, strict=True):
             ax.annotate(write_plainly(text), (x, 0), (0, base), ha="center", **under)
         base -= 13

@@ -279,7 +279,7 @@ def _join_bars(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.column_stack((low, high, np.full(len(low), np.nan))).ravel()
 
 
-_RADIUS, _LARGEST_RADIUS, _LEAST_RADIUS = 3.4, 6.5, 1.5
+_RADIUS, _LARGEST_RADIUS, _LEAST_RADIUS = 3.4, 6.5, 2.2
 """Sizes of markers, in pixels: one of no size of its own, and the largest and least of those."""
 
 

@@ -7,15 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
 
 Range = tuple[float, float]
 """The values at the left and right, or lower and upper, end of an axis."""
 _MARGIN = 0.04
 """Share of an axis left free on each side of the values, where no range is given."""
-_LARGEST = 1e300
-"""Size of a value beyond which it is drawn as if it were this large: differences must be finite."""
+_LARGEST, _LEAST = 1e150, 1e-150
+"""Sizes beyond which values are drawn as if they were infinite, and differences or values of
+logarithmic axes as if they were 0: ratios and squares must be finite."""
+_LEAST_SHARE = 1e-9
+"""Length of an axis, as a share of its values, below which they are drawn as one value."""
 _MOST_ZEROS = 6
 """Digits before the point, or zeros after it, beyond which a tick is labeled with an exponent."""
 _MINUS = "\N{MINUS SIGN}"
@@ -37,12 +40,13 @@ class Scale(NamedTuple):
 
     def hold(self, values: FloatArray) -> FloatArray:
         """Return values with infinite ones at the ends of the axis, and NaN where none can be."""
-        ends = sorted(self[:2])
-        bounded: FloatArray = np.clip(np.asarray(values, np.float64), -_LARGEST, _LARGEST)
-        held = np.where(np.isinf(values), np.where(bounded > 0, ends[1], ends[0]), bounded)
+        least, most = sorted(self[:2])
+        values = np.asarray(values, dtype=np.float64)
+        held = np.where(values > _LARGEST, most, np.where(values < -_LARGEST, least, values))
         if not self.is_log:
             return held
-        return np.where(held > 0, held, np.where(held < 0, np.nan, ends[0]))
+        positive = np.where(held < _LEAST, least, held)
+        return np.where(held < 0, np.nan, positive)
 
     def ticks(self, most: int) -> FloatArray:
         """Return at most so many nice values of the axis, and one more at times."""
@@ -50,26 +54,35 @@ class Scale(NamedTuple):
         return _log_ticks(low, high, most) if self.is_log else linear_ticks(low, high, most)
 
 
+def is_on_axis(scale: Scale, values: FloatArray) -> BoolArray:
+    """Tell which values lie between the ends of an axis."""
+    return np.abs(scale.place(values) - 0.5) <= 0.5 + 1e-9
+
+
 def fit_scale(name: str, given: Range | None, values: FloatArray, is_log: bool = False) -> Scale:
     """Return an axis with the range given, or one that shows all values."""
     if given is not None:
         return _check_range(name, given, is_log)
     values = np.asarray(values, dtype=np.float64)
-    values = values[np.isfinite(values) & ((values > 0) | (not is_log))]
+    values = values[(np.abs(values) <= _LARGEST) & ((values >= _LEAST) | (not is_log))]
     if not values.size:
         return Scale(0.1 if is_log else 0.0, 1.0, is_log)
-    values = np.clip(values, -_LARGEST, _LARGEST)
     low, high = float(values.min()), float(values.max())
     if is_log:
-        margin = (high / low) ** _MARGIN if high > low else 2.0
-        return Scale(low / margin, high * margin, is_log)
-    margin = _MARGIN * (high - low) if high > low else (abs(low) / 2 or 1.0)
+        margin = _MARGIN * math.log10(high / low) if not _is_flat(low, high) else math.log10(2)
+        return Scale(10 ** (math.log10(low) - margin), 10 ** (math.log10(high) + margin), True)
+    margin = _MARGIN * (high - low) if not _is_flat(low, high) else (abs(low) / 2 or 1.0)
     return Scale(low - margin, high + margin)
+
+
+def _is_flat(low: float, high: float) -> bool:
+    """Tell whether two ends are too near to each other for numbers between them."""
+    return abs(high - low) <= max(_LEAST, _LEAST_SHARE * max(abs(low), abs(high)))
 
 
 def _check_range(name: str, given: Range, is_log: bool) -> Scale:
     low, high = map(float, given)
-    if not (math.isfinite(low) and math.isfinite(high)) or low == high:
+    if not (math.isfinite(low) and math.isfinite(high)) or _is_flat(low, high):
         raise InputError(f"The range of {name} must be two different numbers, not {given}.")
     if is_log and min(low, high) <= 0:
         raise InputError(f"The range of {name} must be above 0 on a logarithmic axis, not {given}.")
@@ -125,6 +138,6 @@ def _shorten(tick: float) -> str:
 
 
 def _label_with_exponent(tick: float) -> str:
-    digits, _, power = f"{tick:.3e}".partition("e")
+    digits, _, power = f"{tick:.9e}".partition("e")
     digits = digits.rstrip("0").rstrip(".")
     return f"{digits}e{int(power)}".replace("-", _MINUS) if tick else "0"

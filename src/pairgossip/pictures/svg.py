@@ -1,28 +1,28 @@
-"""A canvas that writes SVG, and text in SVG: no script, no fonts of its own, no identifiers."""
+"""A canvas that writes SVG: no script, and no identifiers, so that several stand in one page."""
 
 from __future__ import annotations
 
-import html
 from typing import NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.pictures.parts import find_runs
-from pairgossip.pictures.scales import Scale
+from pairgossip.pictures.scales import Scale, is_on_axis
+from pairgossip.pictures.svg_text import escape, px
 from pairgossip.pictures.thinning import thin_line
-from pairgossip.text import clean_text
 
-_DASHES = {"-": "", "--": ' stroke-dasharray="6 4"', ":": ' stroke-dasharray="1.5 3"'}
+_DASHES = {
+    "-": ' stroke-linecap="round"',
+    "--": ' stroke-dasharray="6 4"',
+    ":": ' stroke-dasharray="1.5 3"',
+}
 _OUTSIDE = 1e5
 """Pixels from the picture's corner beyond which points are drawn as if they were there."""
 _BORDER = 1.5
 """Pixels that lines may go beyond the borders, so that a line on a border has its full width."""
 _MOST_MARKERS = 2_000
 """Markers beyond which those on the same pixel are drawn once."""
-_LONGEST = 500
-"""Characters of one text; a longer one is cut."""
-_NARROW, _WIDE, _CAPITALS = "iIjlftr.,:;|!'()[] /", "mwMW@%", "ABCDEFGHKNOPQRSUVXYZ"
 
 
 class Box(NamedTuple):
@@ -79,9 +79,8 @@ class SvgCanvas:
         label: str = "",
     ) -> None:
         """Draw the markers whose middles lie in the box, whole."""
-        at_x, at_y = self._x.place(x), self._y.place(y)
-        is_inside = (np.abs(at_x - 0.5) <= 0.5 + 1e-9) & (np.abs(at_y - 0.5) <= 0.5 + 1e-9)
-        rows = np.column_stack((*self._to_pixels(at_x, at_y), radii))[is_inside]
+        is_inside = is_on_axis(self._x, x) & is_on_axis(self._y, y)
+        rows = np.column_stack((self.pixels_x(x), self.pixels_y(y), radii))[is_inside]
         if len(rows) > _MOST_MARKERS:
             rows = np.array(list(dict.fromkeys(map(tuple, np.round(rows).tolist()))))
         self._markers.append(
@@ -103,17 +102,20 @@ class SvgCanvas:
             f"{''.join(self._markers)}"
         )
 
+    def pixels_x(self, values: FloatArray) -> FloatArray:
+        """Return where values of x are, from the left."""
+        at = self._box.left + self._box.width * self._x.place(values)
+        return np.clip(at, -_OUTSIDE, _OUTSIDE)
+
+    def pixels_y(self, values: FloatArray) -> FloatArray:
+        """Return where values of y are, from the top."""
+        at = self._box.top + self._box.height * (1 - self._y.place(values))
+        return np.clip(at, -_OUTSIDE, _OUTSIDE)
+
     def _path(self, x: FloatArray, y: FloatArray, end: str) -> str:
-        x, y = self._to_pixels(self._x.place(x), self._y.place(y))
+        x, y = self.pixels_x(x), self.pixels_y(y)
         runs = find_runs(~np.isnan(x) & ~np.isnan(y))
         return "".join(_write_run(x[run], y[run], end) for run in runs if run.stop - run.start > 1)
-
-    def _to_pixels(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        box = self._box
-        return (
-            np.clip(box.left + box.width * x, -_OUTSIDE, _OUTSIDE),
-            np.clip(box.top + box.height * (1 - y), -_OUTSIDE, _OUTSIDE),
-        )
 
 
 def _write_run(x: FloatArray, y: FloatArray, end: str) -> str:
@@ -141,47 +143,3 @@ def _diamond(x: float, y: float, radius: float) -> str:
 
 
 _MARKERS = {"o": _circle, "s": _square, "D": _diamond}
-
-
-def px(length: float) -> str:
-    """Return a length in pixels, to the hundredth."""
-    return f"{round(float(length), 2) + 0.0:.8g}"
-
-
-def escape(text: object) -> str:
-    """Return text on one line for an element or an attribute, control characters spelled out."""
-    return html.escape(clean_text(text, _LONGEST))
-
-
-def write_text(
-    x: float, y: float, text: str, size: float, anchor: str = "start", more: str = ""
-) -> str:
-    """Return a text whose baseline starts, has its middle, or ends at a point."""
-    placed = f'<text x="{px(x)}" y="{px(y)}" font-size="{size:g}"'
-    anchored = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f"{placed}{anchored}{more}>{escape(text)}</text>"
-
-
-def measure(text: str, size: float) -> float:
-    """Return about how wide a text is in the usual fonts, in pixels; rather too wide."""
-    return size * sum(map(_letter_width, clean_text(text, _LONGEST)))
-
-
-def _letter_width(letter: str) -> float:
-    """Return the width of a letter as a share of the size of its font."""
-    if letter in _NARROW:
-        return 0.36
-    if letter in _WIDE or letter > "\u2e80":
-        return 0.95
-    return 0.72 if letter in _CAPITALS else 0.57
-
-
-def wrap(text: str, size: float, width: float) -> list[str]:
-    """Break a text between words into lines that are no wider, where words allow."""
-    lines: list[str] = []
-    for word in clean_text(text, _LONGEST).split():
-        if lines and measure(f"{lines[-1]} {word}", size) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines

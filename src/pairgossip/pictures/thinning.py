@@ -24,11 +24,12 @@ def _find_outermost(x: FloatArray, y: FloatArray) -> IntArray:
     """Return the first, last, lowest and highest point of each visit to a column of pixels."""
     column = np.floor(x / _COLUMN)
     is_first = np.concatenate(([True], column[1:] != column[:-1]))
-    visit = np.cumsum(is_first)
-    ordered = np.lexsort((y, visit))
+    starts = np.flatnonzero(is_first)
     is_kept = is_first | np.append(is_first[1:], True)
-    is_kept[ordered[is_first]] = True
-    is_kept[ordered[np.append(is_first[1:], True)]] = True
+    visit = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(x)))
+    for ends in (np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)):
+        outermost = np.flatnonzero(y == ends[visit])
+        is_kept[outermost[np.diff(visit[outermost], prepend=-1) > 0]] = True
     return np.flatnonzero(is_kept)
 
 
