@@ -137,8 +137,8 @@ def test_the_page_tells_what_left_each_site(tmp_path: Path, signed: SignedResult
     words = page.replace("&#x27;", "'")
     assert all(f"<p>{sentence}</p>" in words for sentence in spec.leaves())
     assert "<td>2026-02-03 14:15 UTC, when the peer" in page
-    assert "<th>positive class</th><td>yes (diseased): the one" in page
-    assert page.count("<td>36</td>") == 3 and "Signed by all 3 members" in page
+    assert ">positive class</th><td>yes (diseased): the one" in page
+    assert page.count('<td class="number">36</td>') == 3 and "Signed by all 3 members" in page
     (toml,) = re.findall("<pre>(.*)</pre>", page, re.DOTALL)
     assert parse_spec(toml.replace("&quot;", '"')).hash == spec.hash == signed.result.hash
     assert restore_spec(signed.result.specification) == spec
@@ -152,8 +152,8 @@ def test_a_crowded_cell_is_told_with_the_result_of_a_test(
     signed = sign_result_of(tmp_path, text, draw_rows(3, 1))
     warning = "100 % of all rows share one cell of 'score', so that their order is not known"
     words = read_page(signed, tmp_path).replace("&#x27;", "'")
-    assert f"<th>left open</th><td>{warning}: agree on" in words
-    assert "<th>p over all rows</th><td>between " in words and " and 1 for certain</td>" in words
+    assert f">left open</th><td>{warning}: agree on" in words
+    assert ">p over all rows</th><td>between " in words and " and 1 for certain</td>" in words
     write_signed_files(Home(tmp_path), signed, None, tmp_path / "result.json", None)
     assert f"This test says little: {warning}" in capsys.readouterr().err
     assert read_signed(tmp_path / "result.json") == signed
@@ -167,7 +167,7 @@ def test_a_crowded_cell_is_told_with_the_result_of_a_test(
 def test_the_page_of_a_result_of_the_first_version_says_what_its_sums_told(tmp_path: Path) -> None:
     page = read_page(read_signed(FIRST), tmp_path)
     assert "could read from them a row that was alone in its cell" in page
-    assert "<th>date</th><td>not recorded</td>" in page
+    assert ">date</th><td>not recorded</td>" in page
     assert "refine = 2" in page and "<td>yes (diseased)" in page
 
 

@@ -7,41 +7,16 @@ is shown with characters that control how it looks spelled out.
 
 from __future__ import annotations
 
-import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pairgossip import files
+from pairgossip.pages.page import Code, Facts, Heading, Page, Paragraph, Part, Quote, Table, Value
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
 from pairgossip.peer.spec.canonical_text import find_positive_class, restore_spec, write_toml
 from pairgossip.peer.sums.results import Result, rounded_bracket
-from pairgossip.text import clean_text, format_alike, format_count
+from pairgossip.text import format_alike, format_count
 
-_LONGEST_LINE = 10_000
-"""Characters of one text of members; a longer one is cut."""
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff;
-       max-width: 48rem; margin: 3rem auto; padding: 0 1.25rem; }
-h1, h2 { font-size: 1.25rem; font-weight: 600; margin: 0 0 .25rem; }
-h2 { font-size: 1.05rem; margin-top: 2rem; }
-.value { font-size: 2.5rem; font-weight: 600; margin: 1rem 0 0; }
-.range { color: #57606a; margin: 0 0 1.5rem; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0 1.5rem; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .75rem .4rem 0;
-         border-bottom: 1px solid #d8dee4; }
-th { font-weight: 500; color: #57606a; white-space: nowrap; width: 1%; padding-right: 1.5rem; }
-td { overflow-wrap: anywhere; }
-code, pre { font: 13px/1.5 ui-monospace, monospace; }
-td code { font-size: 12px; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f8fa; padding: .75rem 1rem; }
-blockquote { margin: .5rem 0 1rem; padding-left: 1rem; border-left: 3px solid #d8dee4; }
-blockquote p { margin: .35rem 0; }
-.members th, .members td { width: auto; }
-.members td:last-child { width: 30rem; }
-.members td:nth-child(2), .members th:nth-child(2) { text-align: right; padding-right: 1.5rem; }
-@media print { body { margin: 0; } tr, blockquote { break-inside: avoid; } }
-"""
 _OLD_SUMS = (
     "This result was computed by pairgossip 0.2, whose sums told more than those of today: unless "
     "noise was added, members could read from them a row that was alone in its cell or its class."
@@ -52,43 +27,33 @@ def write_page(signed: SignedResult, path: Path) -> None:
     """Write the page of a signed result."""
     checked = check_signatures(signed, "This result")
     checked.require_all()
-    files.write_text(path, [_page(checked)])
+    Page(checked.result.question, tuple(_parts(checked))).write(path)
 
 
-def _escape(text: object) -> str:
-    """Return text as HTML on one line, with control characters spelled out."""
-    return html.escape(clean_text(text, _LONGEST_LINE))
-
-
-def _page(checked: Checked) -> str:
+def _parts(checked: Checked) -> Iterator[Part]:
     result = checked.result
-    question, toml = _escape(result.question), html.escape(write_toml(result.specification))
-    facts = "".join(
-        f"<tr><th>{_escape(name)}</th><td>{_escape(said)}</td></tr>"
-        for name, said in [*_facts(result, checked.signed), *_origin(checked)]
+    yield from _headline(result)
+    hash_of_spec = ("specification", f"`{result.hash}`")
+    yield Facts((*_facts(result, checked.signed), *_origin(checked), hash_of_spec))
+    yield Heading("What left each site")
+    yield from _leaves(checked)
+    yield Heading(f"Signed by all {len(checked.signed)} members")
+    yield _members(checked)
+    yield Paragraph(
+        f"Rows are as each member has stated them{_rounded(result)}. "
+        "To check the signatures, run `pairgossip verify` on the JSON file of this result, and "
+        "compare the ids with those that members have told you."
     )
-    members = "".join(
-        f"<tr><td>{_escape(name)}</td><td>{result.members[member]:,}</td>"
-        f"<td><code>{_escape(member)}</code></td></tr>"
+    yield Heading("Specification that all members agreed to")
+    yield Code(write_toml(result.specification))
+
+
+def _members(checked: Checked) -> Table:
+    rows = (
+        (name, f"{checked.result.members[member]:,}", f"`{member}`")
         for name, member in sorted((name, member) for member, name in checked.signed.items())
     )
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{question}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{question}</h1>{_headline(result)}"
-        f"<table>{facts}<tr><th>specification</th><td><code>{_escape(result.hash)}</code></td></tr>"
-        "</table>"
-        f"<h2>What left each site</h2>{_leaves(checked)}"
-        f"<h2>Signed by all {len(checked.signed)} members</h2>"
-        "<table class='members'><tr><th>member</th><th>rows</th><th>id</th></tr>"
-        f"{members}</table>"
-        f"<p>Rows are as each member has stated them{_rounded(result)}. "
-        "To check the signatures, run <code>pairgossip verify</code> on the JSON file of this "
-        "result, and compare the ids with those that members have told you.</p>"
-        f"<h2>Specification that all members agreed to</h2><pre>{toml}</pre>"
-        "</body></html>\n"
-    )
+    return Table(("member", "rows", "id"), tuple(rows), text=(True, False, True))
 
 
 def _rounded(result: Result) -> str:
@@ -96,27 +61,26 @@ def _rounded(result: Result) -> str:
     return ", rounded down to tens" if result.table is not None or not result.rounds else ""
 
 
-def _leaves(checked: Checked) -> str:
+def _leaves(checked: Checked) -> Iterator[Part]:
     """Say what each site has sent, as its operator was told."""
     if checked.version == FIRST_VERSION:
-        return f"<p>{_escape(_OLD_SUMS)}</p>"
-    sentences = restore_spec(checked.result.specification).leaves()
-    paragraphs = "".join(f"<p>{_escape(sentence)}</p>" for sentence in sentences)
-    return (
-        "<p>Before a site takes part, <code>pairgossip peer init</code> tells its operator, and "
-        f"asks:</p><blockquote>{paragraphs}</blockquote>"
-    )
+        yield Paragraph(_OLD_SUMS)
+        return
+    told = "Before a site takes part, `pairgossip peer init` tells its operator, and asks:"
+    yield Paragraph(told)
+    yield Quote(tuple(restore_spec(checked.result.specification).leaves()))
 
 
-def _headline(result: Result) -> str:
+def _headline(result: Result) -> Iterator[Part]:
     if result.value is None:
-        return ""
+        return
     if result.interval is None:
-        return f"<p class='value'>{result.value:.4g}</p>"
+        yield Value(f"{result.value:.4g}")
+        return
     low, high = result.interval
     value, *ends = format_alike((result.value, low, high), (high - low) / 4)
     said = f"95 % interval for the population that the rows are drawn from: {' to '.join(ends)}"
-    return f"<p class='value'>{value}</p><p class='range'>{said}</p>"
+    yield Value(value, said)
 
 
 def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
