@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.errors import InputError, Notice, needed_for
+from pairgossip.pages.page import Paragraph, Table, show
 from pairgossip.text import align_columns, format_bytes, format_count, join_names
 
 if TYPE_CHECKING:
@@ -178,6 +179,11 @@ class Plan:
             f"It takes at least {format_count(messages, 'message')}, or "
             f"{format_count(calls, 'exchange')}, until every node can know of every row{sampled}."
         )
+
+    def _repr_html_(self) -> str:
+        notes = (f"{names}: shows {what}." for names, what in self.sights())
+        parts = [Table(COLUMNS, tuple(self.cells()), self.title), Paragraph(self.summary)]
+        return show((*parts, *map(Paragraph, notes)))
 
     def __repr__(self) -> str:
         table = align_columns([COLUMNS, *self.cells()])

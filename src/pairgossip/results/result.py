@@ -19,6 +19,7 @@ from pairgossip.errors import InputError
 from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven, name_law
+from pairgossip.pages.page import Facts, Paragraph, show
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.fields import (
@@ -26,6 +27,7 @@ from pairgossip.results.fields import (
     ITERATION,
     PER_TRIAL,
     ROW,
+    TABLE,
     Fact,
     about,
     at_end,
@@ -34,6 +36,7 @@ from pairgossip.results.fields import (
     has_faults,
     loses_halves,
     parts_of,
+    shown_facts,
 )
 from pairgossip.results.provenance import Fingerprint, as_fingerprint
 from pairgossip.text import format_count, printable
@@ -125,6 +128,13 @@ class Result:
         default=None, metadata=about(decode=lambda text: printable(str(text)))
     )
     """The class that counts as the positive one of two; None where there are none."""
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what ran, and the facts that are known of it."""
+        known = ((fact, value) for _, fact, value in shown_facts(self, TABLE) if value is not None)
+        rows = tuple((fact.label, _spell(value, fact.digits)) for fact, value in known)
+        said = Paragraph(repr(self)[1:-1])
+        return show((said, Facts(rows)) if rows else (said,))
 
     @property
     def trials(self) -> int:
@@ -298,3 +308,7 @@ def site_means(values: FloatArray, groups: IntArray, sites: int) -> FloatArray:
         sums = np.bincount(groups[mask], numbers[mask], sites)
         means[row] = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
     return means.reshape(*values.shape[:-1], sites)
+
+
+def _spell(value: Any, digits: int) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)

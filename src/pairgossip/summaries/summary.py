@@ -19,19 +19,20 @@ from pairgossip.counts.intervals import LEVEL
 from pairgossip.counts.layouts import OrderQuestion, lay_out
 from pairgossip.counts.readings import Estimate
 from pairgossip.counts.tables import Columns, Layout
-from pairgossip.errors import InputError, RowsDropped, notify, unknown_name
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.data import format_label
+from pairgossip.pages.page import Facts, show
 from pairgossip.summaries.count_frames import read_counts
 from pairgossip.summaries.heads import (
-    ALL_WEIGHTS,
     check_factors,
     check_least_cell,
     list_names,
     list_weights,
     make_head,
 )
+from pairgossip.summaries.hiding import hide_counts, list_facts
 from pairgossip.summaries.sql import write_query
 from pairgossip.summaries.summary_bytes import (
     FACTORS,
@@ -107,7 +108,7 @@ class Summary:
             return NotImplemented
         if self.weights is not None and other.weights is not None:
             weights = tuple(sorted({*self.weights, *other.weights}))
-            self, other = self._with_weights(weights), other._with_weights(weights)
+            self, other = self.with_weights(weights), other.with_weights(weights)
         for name in HEAD:
             own, others = getattr(self, name), getattr(other, name)
             if own != others and name != "follows_rows":
@@ -118,15 +119,15 @@ class Summary:
         follows = self.follows_rows or other.follows_rows
         return replace(self, counts=self.counts + other.counts, follows_rows=follows)
 
-    def _with_weights(self, weights: tuple[int, ...]) -> Self:
+    def with_weights(self, weights: tuple[int, ...]) -> Self:
         """Return the summary with more weights, which no rows have."""
         own = self.weights or ()
         lacking = np.searchsorted(own, [one for one in weights if one not in own])
         at = sum(getattr(self, name) is not None for name in FACTORS[:-1])
         parts = self.layout.split(self.counts)
-        return self._change([np.insert(one, lacking, 0, axis=at) for one in parts], weights=weights)
+        return self.change([np.insert(one, lacking, 0, axis=at) for one in parts], weights=weights)
 
-    def _change(self, parts: Sequence[IntArray], **head: Any) -> Self:
+    def change(self, parts: Sequence[IntArray], **head: Any) -> Self:
         """Return the summary with other counts of every table, and other attributes."""
         counts = np.concatenate([part.ravel() for part in parts])
         return replace(self, counts=counts, **head).with_counts(counts)
@@ -150,6 +151,9 @@ class Summary:
             f"<Summary for {self.reading}: {format_count(self.rows, 'row')} in {cells}"
             f"{''.join(factors)}{least}; {len(self.to_bytes()):,} bytes>"
         )
+
+    def _repr_html_(self) -> str:
+        return show((Facts(tuple(list_facts(self))),))
 
     def to_bytes(self) -> bytes:
         """Return the summary as bytes: their number follows from the cells, not from the rows."""
@@ -290,31 +294,7 @@ class Summary:
         >>> s.hide(3) == pg.summarize([1, 2, 2, 5, 9], "gini", cells=s.cells, least_cell=3)
         True
         """
-        least_cell = check_least_cell(least_cell)
-        if least_cell == self.least_cell:
-            return self
-        if self.least_cell > 1:
-            raise InputError(
-                f"These counts are hidden in blocks of {self.least_cell} rows or more already: "
-                "summarize the rows again for other blocks."
-            )
-        if self.follows_rows:
-            raise InputError(
-                "Cells, classes, groups and strata that follow from the rows tell about them: "
-                "summarize the rows with cells=, classes=, groups= and strata= to hide them."
-            )
-        every = self if self.weights is None else self._with_weights(ALL_WEIGHTS)
-        parts = zip(every.layout.tables, every.layout.split(every.counts), strict=True)
-        blocks = [table.tree.report(part, least_cell) for table, part in parts]
-        hidden = every._change(blocks, least_cell=least_cell)
-        if left_out := self.rows - hidden.rows:
-            notify(
-                RowsDropped(
-                    f"Left out {left_out:,} of {self.rows:,} rows: fewer than {least_cell} have "
-                    "the same class, group, stratum and weight."
-                )
-            )
-        return hidden
+        return hide_counts(self, check_least_cell(least_cell))
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -357,7 +337,7 @@ class Summary:
             if any(times.get(name, ())):
                 parts = [np.tensordot(part, np.array(times[name]), (at, 0)) for part in parts]
         strata = self.strata if within else None
-        return self._change(parts, groups=None, strata=strata, weights=None)
+        return self.change(parts, groups=None, strata=strata, weights=None)
 
     def count_groups(self) -> dict[str, int]:
         """Return how many rows each group has, whatever their weights; empty without groups."""
