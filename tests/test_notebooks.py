@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
@@ -38,7 +39,7 @@ class _Tags(HTMLParser):
 def _make(what: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = {
+        made: dict[str, Callable[[], Any]] = {
             "summary": lambda: pg.summarize(INCOME, "gini", cells=pg.cells.Even(0, 9000, 64)),
             "run": lambda: pg.estimate(INCOME, "gini", GRAPH, interval=0.95, iterations=99, seed=0),
             "fit": lambda: pg.minimize(

@@ -181,9 +181,9 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        notes = (f"{names}: shows {what}." for names, what in self.sights())
-        parts = [Table(COLUMNS, tuple(self.cells()), self.title), Paragraph(self.summary)]
-        return show((*parts, *map(Paragraph, notes)))
+        notes = [f"{names}: shows {what}." for names, what in self.sights()]
+        table = Table(COLUMNS, tuple(self.cells()), self.title)
+        return show((table, *map(Paragraph, [self.summary, *notes])))
 
     def __repr__(self) -> str:
         table = align_columns([COLUMNS, *self.cells()])

@@ -280,7 +280,7 @@ class Summary:
         """Return the summary of these rows: columns, label, group, stratum and weight."""
         return self.with_counts(self.layout.count(rows))
 
-    def hide(self, least_cell: int) -> Self:
+    def hide(self, least_cell: int) -> Summary:
         """Return the summary for others to see: every count is 0 or at least ``least_cell``.
 
         Rows are counted in blocks of cells of a public tree, as `summarize` does if it is told so
