@@ -39,6 +39,7 @@ WRONG: dict[str, list[Any]] = {
     "between": [[1, 2]],
     "bias": ["x"],
     "bins": [0, 1, "x"],
+    "by": [[1, 2], "sex", [0] * 12],
     "cells": [3, "x", [pg.cells.Even(0, 9)] * 2, pg.cells.Even(0, 1), pg.cells.Whole(0, 9)],
     "checkpoints": [0, [5, 3], "x"],
     "classes": [[0], "ab"],

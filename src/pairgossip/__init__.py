@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pairgossip.faults import Churn, Faults
     from pairgossip.graphs import Graph
     from pairgossip.inference.answer import Answer
+    from pairgossip.inference.group_table import GroupTable
     from pairgossip.inference.questions import exact
     from pairgossip.kernels import Combination, Kernel, Ratio
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
@@ -79,6 +80,7 @@ _HOMES = {
     "faults": ("Churn", "Faults"),
     "graphs": ("Graph",),
     "inference.answer": ("Answer",),
+    "inference.group_table": ("GroupTable",),
     "inference.questions": ("exact",),
     "kernels": ("Combination", "Kernel", "Ratio"),
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
@@ -110,6 +112,7 @@ __all__ = [
     "Fit",
     "GeneralLoss",
     "Graph",
+    "GroupTable",
     "InputError",
     "InterruptedRun",
     "Kernel",

@@ -19,6 +19,7 @@ from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Law, judge
+from pairgossip.inference.answering import sampling_error
 from pairgossip.inference.orders import (
     ORDER_KERNELS,
     SAMPLING_ERROR,
@@ -36,7 +37,6 @@ from pairgossip.inference.questions import (
     find_null,
     name_tested_class,
     probability,
-    sampling_error,
 )
 from pairgossip.kernels import Combination, Kernel, Pairs, Problem, as_kernel
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
@@ -69,6 +69,7 @@ def test(
     weights: Any = None,
     within: Any = None,
     between: Any = None,
+    by: Any = None,
     columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
@@ -95,6 +96,9 @@ def test(
         ``"mann-whitney-continuity"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
         ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null; or
         ``"distance-correlation"`` of the last column with the others.
+    by
+        The group of every row, such as a sex: every group is tested, and beside it whether groups
+        differ; what is returned is a `GroupTable`, whose ``tests`` are the results. Not on a graph.
     null
         What the statistic is without an effect; known for the AUC (0.5), differences and rank
         correlations (0).
@@ -119,7 +123,7 @@ def test(
 
     Returns
     -------
-    TestResult or Run
+    TestResult, GroupTable or Run
         Without a graph ``value``, ``error``, ``z``, ``p``, ``interval`` and ``law``, which says
         where p comes from. With one what `estimate` returns:
         ``estimates``, ``sampling_error`` and ``p_value`` are those of every node.
@@ -145,6 +149,7 @@ def test(
         weights=weights,
         within=within,
         between=between,
+        by=by,
         columns=columns,
         missing=missing,
         classes=classes,
@@ -155,7 +160,9 @@ def test(
     if graph is None:
         check_options(options, on_graph=False)
         root_seed(seed)  # refuses what is no seed
-        return request.judge()
+        return request.judge() if by is None else request.compare()
+    if by is not None:
+        raise InputError("On a graph nodes compare no groups: leave {argument} out.", "by")
     on_graph = {"graph": graph, "seed": seed, **options}
     if request.named_test is not None:
         return _test_ranks(request, request.named_test, on_graph)

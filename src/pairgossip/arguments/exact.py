@@ -38,6 +38,7 @@ class StatisticArguments(RowArguments):
     columns: Sequence[Any] | str | None = None
     groups: Any = None
     between: Any = None
+    by: Any = None
     interval: float | None = None
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
+from pairgossip.cli.console import (
+    format_value,
+    tell,
+    with_options,
+    write_json,
+    write_line,
+    write_rows,
+)
 from pairgossip.cli.data.observations import (
+    ComparedRows,
     Observations,
     PairOptions,
     check_kernel,
@@ -28,10 +36,14 @@ from pairgossip.cli.options import (
     TableFiles,
     TargetName,
 )
-from pairgossip.errors import canonical
+from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from pairgossip.inference.group_table import GroupTable
+    from pairgossip.inference.questions import SignificanceRequest
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -98,7 +110,8 @@ def exact_command(
     *,
     statistic: _ExactOptions,
     interval: Annotated[Level, NEEDED] = None,
-    rows: PairOptions = PairOptions(),
+    rows: ComparedRows = ComparedRows(),
+    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
 
@@ -113,8 +126,8 @@ def exact_command(
         pairgossip exact incomes.csv --column income --kernel gini --missing drop
         pairgossip exact incomes.csv --column income --weight foodexp --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --interval 0.95
+        pairgossip exact incomes.csv --column income --kernel gini --interval 0.95 --by class
     """
-    from pairgossip.inference.answer import Answer
     from pairgossip.inference.questions import exact
     from pairgossip.progress import in_steps, progress_bar
 
@@ -124,17 +137,54 @@ def exact_command(
     else:  # named groups are refused, but files may be computed together
         draws = [None if statistic.group_by is None else observations.groups]
     with progress_bar(f"exact {statistic.kernel}", len(draws) * 1000) as advance:
-        answers = [
+        answers: list[Any] = [
             exact(**arguments, interval=interval, groups=groups, progress=in_steps(advance))
             for groups in draws
         ]
-    tell(observations.describe(statistic.name_positive(observations)))
+    positive = statistic.name_positive(observations)
+    if rows.by is not None:
+        answers = [_spell_options(table, rows.by) for table in answers]
+    if json:
+        found = [one.to_dict() if hasattr(one, "to_dict") else {"value": one} for one in answers]
+        _write_json(statistic, observations, positive, found, draws)
+        return
+    tell(observations.describe(positive))
+    if rows.by is not None:
+        _write_tables(answers, draws)
+        return
     write_line(repr(float(answers[0])))
-    for answer, groups in zip(answers, draws, strict=True):
-        if isinstance(answer, Answer):
-            from pairgossip.cli.outputs.facts import format_sampling_error, format_site_error
+    if interval is None:
+        return
+    from pairgossip.cli.outputs.facts import format_sampling_error, format_site_error
 
-            write_line((format_sampling_error if groups is None else format_site_error)(answer))
+    for answer, groups in zip(answers, draws, strict=True):
+        write_line((format_sampling_error if groups is None else format_site_error)(answer))
+
+
+def _write_json(
+    statistic: _ExactOptions,
+    observations: Observations,
+    positive: str | None,
+    facts: list[dict[str, Any]],
+    draws: list[Any],
+) -> None:
+    """Print what is known if rows are drawn, and if whole sites are."""
+    what = {"columns": observations.columns, "label": observations.label}
+    by_site = facts[-1] if draws[-1] is not None else None
+    named = {"statistic": canonical(statistic.kernel), **what}
+    write_json({**named, **facts[0], "positive": positive, "by_site": by_site})
+
+
+def _spell_options(table: GroupTable, by: str) -> GroupTable:
+    """Return a table that names its column, and options in reasons."""
+    reasons = {name: InputError(with_options(why)) for name, why in table.reasons.items()}
+    return replace(table, reasons=reasons, by=by)
+
+
+def _write_tables(tables: Sequence[object], draws: list[Any]) -> None:
+    """Print tables of groups: if rows are drawn, and if whole sites are."""
+    for table, groups in zip(tables, draws, strict=True):
+        write_line(("" if groups is None else "If sites are drawn whole:\n\n") + f"{table}\n")
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -150,15 +200,20 @@ class _TestOptions:
     interval: float = 0.95
     """The level of the interval that is printed beside."""
 
-    def carry_out(self, arguments: dict[str, Any], groups: Any) -> dict[str, Any]:
-        """Return the facts of the test by name, if rows are drawn or whole groups of them."""
+    def ask(self, arguments: dict[str, Any], groups: Any) -> SignificanceRequest:
+        """Return the test that is asked for, if rows are drawn or whole groups of them."""
         from pairgossip.inference.questions import SignificanceRequest
+
+        how = {"null": self.null, "alternative": canonical(self.alternative), "groups": groups}
+        return SignificanceRequest(**arguments, **how, interval=self.interval)
+
+    def carry_out(self, arguments: dict[str, Any], groups: Any) -> dict[str, Any]:
+        """Return the facts of the test by name."""
         from pairgossip.kernels import as_kernel
         from pairgossip.kernels.named_tests import NAMED_TESTS
 
         side, null, level = canonical(self.alternative), self.null, self.interval
-        how = {"null": null, "alternative": side, "groups": groups, "interval": level}
-        result = SignificanceRequest(**arguments, **how).judge()
+        result = self.ask(arguments, groups).judge()
         if null is None and canonical(arguments["kernel"]) not in NAMED_TESTS:
             null = as_kernel(arguments["kernel"]).null
         return {
@@ -182,7 +237,7 @@ def test_command(
     *,
     statistic: _ExactOptions,
     test: _TestOptions = _TestOptions(),
-    rows: PairOptions = PairOptions(),
+    rows: ComparedRows = ComparedRows(),
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
     """Test whether a pairwise statistic differs from what it is without an effect.
@@ -205,18 +260,25 @@ def test_command(
         pairgossip dataset breast-cancer-wisconsin --out bcw
         pairgossip test bcw --kernel auc --column mitoses --label class
         pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei,class
+        pairgossip test bcw --kernel auc --column bare_nuclei --label class --by mitoses
     """
     observations, arguments = statistic.read(files, rows)
     draws = statistic.draws(observations)
-    facts = [test.carry_out(arguments, groups) for groups in draws]
     positive = statistic.name_positive(observations)
+    if rows.by is not None:
+        tables = [
+            _spell_options(test.ask(arguments, groups).compare(), rows.by) for groups in draws
+        ]
+        if json:
+            found = [table.to_dict() for table in tables]
+            _write_json(statistic, observations, positive, found, draws)
+            return
+        tell(f"test of {arguments['kernel']}; {observations.describe(positive)}")
+        _write_tables(tables, draws)
+        return
+    facts = [test.carry_out(arguments, groups) for groups in draws]
     if json:
-        by_site = facts[-1] if draws[-1] is not None else None
-        columns = {"columns": observations.columns, "label": observations.label}
-        columns |= {"positive": positive}
-        write_json(
-            {"statistic": canonical(statistic.kernel), **columns, **facts[0], "by_site": by_site}
-        )
+        _write_json(statistic, observations, positive, facts, draws)
         return
     drawn = ["rows drawn" if groups is None else "sites drawn whole" for groups in draws]
     names = ("result", "") if drawn == ["rows drawn"] else ("result", *drawn)

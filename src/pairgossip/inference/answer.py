@@ -17,6 +17,8 @@ from pairgossip.text import format_alike
 _ROUNDING = 1e-12
 """Largest relative rounding error of the mean of fourth powers."""
 
+UNKNOWN = (math.nan, math.nan)
+"""The ends of what is not known."""
 _FIELDS = ("value", "error", "low", "high", "level", "scale", "positive")
 """What an answer knows, in the order in which it is made."""
 
@@ -47,6 +49,8 @@ class Answer(float):
     level: float
     scale: Scale
     positive: str | None
+    bracket: tuple[float, float] = UNKNOWN
+    """The ends between which the value lies for certain, where counts per cell tell."""
 
     def __new__(
         cls,
@@ -78,10 +82,17 @@ class Answer(float):
 
     def __str__(self) -> str:
         value, *ends = format_alike((self.value, self.low, self.high), self.error)
+        if math.isnan(self.low):
+            return value
         of = "" if self.positive is None else f"; positive: {self.positive}"
         return "{} ({:g} %: {} to {}{})".format(value, 100 * self.level, *ends, of)
 
     __repr__ = __str__
+
+
+def answer_without_error(value: float, positive: str | None = None) -> Answer:
+    """Return a number of which nothing says how sure it is, or NaN where there is none."""
+    return Answer(value, math.nan, *UNKNOWN, math.nan, "plain", positive)
 
 
 class Law(NamedTuple):

@@ -71,6 +71,12 @@ class Projection(NamedTuple):
         spread = float(np.sqrt(np.bincount(classes, shares) @ (sizes / (sizes - 1.0))))
         return largest * (spread / pairs.count)
 
+    def cluster_shares(self) -> FloatArray:
+        """Return what each cluster adds to the statistic: the squares add up to its variance."""
+        assert self.clusters is not None
+        sums = self._cluster_sums(self.clusters)
+        return math.sqrt(len(sums) / (len(sums) - 1)) * sums / self.pairs.count
+
     def law(self) -> Law:
         """Return the law of the statistic over its error, if rows or whole clusters are drawn."""
         error = self.error()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -14,7 +15,10 @@ from pairgossip.arguments.exact import ExactArguments, SignificanceArguments, St
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, real
 from pairgossip.errors import InputError, canonical
-from pairgossip.inference.answer import Answer, check_level, interval, judge
+from pairgossip.inference.answer import Answer, check_level, judge
+from pairgossip.inference.answering import answer as answer
+from pairgossip.inference.by_groups import GroupQuestion, Measured, measure
+from pairgossip.inference.group_table import GroupTable
 from pairgossip.inference.orders import (
     ORDER_KERNELS,
     SAMPLING_ERROR,
@@ -22,14 +26,14 @@ from pairgossip.inference.orders import (
     judge_rows,
 )
 from pairgossip.inference.permutations import permute_labels, permute_rows
-from pairgossip.inference.projection import ROUNDING, Projection, project
+from pairgossip.inference.projection import Projection, project
 from pairgossip.kernels import AnyKernel, Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.data import class_example, two_texts, unknown_positive
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
 from pairgossip.kernels.orders import sharing_orders
 from pairgossip.kernels.rows import Rows, name_positive, prepare_rows
-from pairgossip.kernels.weighing import are_frequencies, number_labels, warn_of_frequencies
+from pairgossip.kernels.weighing import number_labels
 from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided_by_t
 
@@ -52,6 +56,7 @@ def exact(
     weights: Any = ...,
     within: Any = ...,
     between: Any = ...,
+    by: None = ...,
     columns: Sequence[Any] | str | None = ...,
     missing: str = ...,
     classes: Sequence[Any] | None = ...,
@@ -70,11 +75,31 @@ def exact(
     weights: Any = ...,
     within: Any = ...,
     between: Any = ...,
+    by: None = ...,
     columns: Sequence[Any] | str | None = ...,
     missing: str = ...,
     classes: Sequence[Any] | None = ...,
     positive: Any = ...,
 ) -> Answer: ...
+@overload
+def exact(
+    data: Any,
+    kernel: Kernel | Combination | PairFunction | str,
+    kind: str = ...,
+    labels: Any = ...,
+    progress: Progress | None = ...,
+    *,
+    interval: float | None = ...,
+    groups: Any = ...,
+    weights: Any = ...,
+    within: Any = ...,
+    between: Any = ...,
+    by: Any,
+    columns: Sequence[Any] | str | None = ...,
+    missing: str = ...,
+    classes: Sequence[Any] | None = ...,
+    positive: Any = ...,
+) -> GroupTable: ...
 def exact(
     data: Any,
     kernel: Kernel | Combination | PairFunction | str,
@@ -87,11 +112,12 @@ def exact(
     weights: Any = None,
     within: Any = None,
     between: Any = None,
+    by: Any = None,
     columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
     positive: Any = None,
-) -> float | Answer:
+) -> float | Answer | GroupTable:
     """Average a kernel over all ordered pairs of observations.
 
     Parameters
@@ -122,6 +148,9 @@ def exact(
         weights intervals need groups, one per row if need be.
     within, between
         The stratum of every row: only pairs within one stratum count, or only those between two.
+    by
+        The group of every row, such as a sex, to compare: what is returned is then a `GroupTable`,
+        with the statistic of every group's rows and the differences between groups.
     missing
         ``"refuse"`` rows that lack a value or a label (NaN, None), or ``"drop"`` them, which warns
         (`RowsDropped`).
@@ -150,12 +179,13 @@ def exact(
         weights=weights,
         within=within,
         between=between,
+        by=by,
         columns=columns,
         missing=missing,
         classes=classes,
         positive=positive,
     )
-    return request.answer()
+    return request.answer() if by is None else request.compare()
 
 
 @dataclass(kw_only=True)
@@ -165,15 +195,20 @@ class _StatisticRequest(StatisticArguments):
     def __post_init__(self) -> None:
         check_declared(self)
 
+    @property
+    def by_name(self) -> str:
+        """What tells groups apart: the name of their column, if it has one."""
+        return self.by if isinstance(self.by, str) else "group"
+
     def prepare_rows(self) -> Rows:
         """Return the rows that are complete, with labels as numbers if classes are declared."""
-        names = ("data", "labels", "groups", "weights", "within", "between")
+        names = ("data", "labels", "groups", "weights", "within", "between", "by")
         columns = {name: getattr(self, name) for name in names}
         return prepare_rows(self.missing, self.classes, columns, self.positive, self.columns)
 
-    def prepare_pairs(self) -> tuple[Pairs, IntArray | None]:
-        """Return the pairs of the rows that are used, and the group of each row."""
-        rows, _, positive = self.prepare_rows()
+    def prepare_pairs(self, prepared: Rows) -> tuple[Pairs, IntArray | None]:
+        """Return the pairs of rows, and the group of each row."""
+        rows, _, positive = prepared
         factors = {name: rows.get(name) for name in ("weights", "within", "between")}
         pairs = Pairs(
             rows["data"], self.kernel, self.kind, rows.get("labels"), **factors, positive=positive
@@ -185,29 +220,43 @@ class _StatisticRequest(StatisticArguments):
 class _ExactRequest(ExactArguments, _StatisticRequest):
     """What `exact` is asked for."""
 
-    def answer(self) -> float | Answer:
-        """Return the statistic, with its sampling error if an interval is asked for."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.progress is not None and not callable(self.progress):
             raise InputError(
                 "Progress is reported to a function of the fraction that is done, not to "
                 f"{self.progress!r}: leave {{argument}} out, or give a function.",
                 "progress",
             )
-        level = None if self.interval is None else check_level(self.interval)
-        pairs, clusters = self.prepare_pairs()
-        pairs.check()
-        if level is None:
-            if self.groups is not None:
-                raise InputError(
-                    "Groups change the error of a statistic, not its value: give {argument} too.",
-                    "interval",
-                    0.95,
-                )
+        self.level = None if self.interval is None else check_level(self.interval)
+
+    def answer(self) -> float | Answer:
+        """Return the statistic, with its sampling error if an interval is asked for."""
+        pairs, clusters = self.check_pairs(self.prepare_rows())
+        if self.level is None:
             return pairs.exact(self.progress)
         with sharing_orders(rows_follow=True):
             value = pairs.exact(self.progress)
             projected = project(pairs, clusters)._replace(value=value)
-        return answer(projected, level)
+        return answer(projected, self.level)
+
+    def compare(self) -> GroupTable:
+        """Return the statistic of all rows and of every group, and how far groups differ."""
+        rows, how = self.prepare_rows(), partial(measure, level=self.level)
+        question = GroupQuestion(self.prepare_pairs, how, self.by_name, self.progress)
+        return question.ask(rows, *self.check_pairs(rows))
+
+    def check_pairs(self, rows: Rows) -> tuple[Pairs, IntArray | None]:
+        """Return the pairs of all rows, and their groups, which only an error needs."""
+        pairs, clusters = self.prepare_pairs(rows)
+        pairs.check()
+        if self.level is None and self.groups is not None:
+            raise InputError(
+                "Groups change the error of a statistic, not its value: give {argument} too.",
+                "interval",
+                0.95,
+            )
+        return pairs, clusters
 
 
 @dataclass(kw_only=True)
@@ -248,11 +297,28 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
         """Test all rows at once."""
         if self.named_test is not None:
             return self._judge_by_name(self.named_test)
-        pairs, clusters = self.prepare_pairs()
+        pairs, clusters = self.prepare_pairs(self.prepare_rows())
         without = find_null(pairs.kernel, self.null)
         pairs.check()
+        return self._judge_pairs(pairs, clusters, without)
+
+    def compare(self) -> GroupTable:
+        """Test all rows and those of every group, and whether groups differ."""
+        if self.named_test is not None:
+            self.refuse_options(self.named_test, ("by",))
+        rows = self.prepare_rows()
+        pairs, clusters = self.prepare_pairs(rows)
+        how = partial(self._measure, without=find_null(pairs.kernel, self.null))
+        pairs.check()
+        question = GroupQuestion(self.prepare_pairs, how, self.by_name)
+        return question.ask(rows, pairs, clusters)
+
+    def _measure(
+        self, pairs: Pairs, clusters: IntArray | None, progress: Progress | None, without: float
+    ) -> Measured:
+        """Test the rows of one group."""
         result = self._judge_pairs(pairs, clusters, without)
-        return replace(result, positive=pairs.positive)
+        return measure(pairs, clusters, progress, level=self.level)._replace(test=result)
 
     def _judge_by_name(self, name: str) -> TestResult:
         self.refuse_kind()
@@ -264,6 +330,10 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
         return replace(result, positive=name_tested_class(name, table, rows))
 
     def _judge_pairs(self, pairs: Pairs, clusters: IntArray | None, without: float) -> TestResult:
+        result = self._judge(pairs, clusters, without)
+        return replace(result, positive=pairs.positive)
+
+    def _judge(self, pairs: Pairs, clusters: IntArray | None, without: float) -> TestResult:
         level = self.level
         if pairs.kernel.contrast is not None:
             self.refuse_options(pairs.kernel.name, _FACTORS)
@@ -361,59 +431,3 @@ def check_groups(groups: Any, n: int) -> IntArray | None:
             "groups",
         )
     return numbers
-
-
-def answer(projection: Projection, level: float) -> Answer:
-    """Return a statistic with the interval that its kernel's scale asks for."""
-    value, error, pairs = projection.value, sampling_error(projection), projection.pairs
-    scale = pairs.kernel.interval_scale
-    ends = interval(value, error, level, scale, projection.law())
-    return Answer(value, error, *ends, level, scale, pairs.positive)
-
-
-def sampling_error(projection: Projection) -> float:
-    """Return the standard error; raise `InputError` where it would be no statement."""
-    pairs, is_clustered = projection.pairs, projection.clusters is not None
-    if not is_clustered:
-        if not are_frequencies(pairs.weights):
-            raise InputError(
-                "Weights that are not whole numbers are no frequencies of rows: give {argument}, "
-                "one group per row, such as its number, if rows were drawn independently.",
-                "groups",
-            )
-        warn_of_frequencies(pairs.weights)
-        if pairs.freedom < 1:
-            what = "row" if pairs.classes is None else "row of each class"
-            raise InputError(f"A sampling error needs more than one {what}: add rows.")
-    if pairs.kernel.interval_scale == "logit" and projection.value in (0.0, 1.0):
-        raise degenerate_error(pairs, projection.value, None if is_clustered else pairs.freedom)
-    if projection.is_degenerate:
-        raise InputError(
-            f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
-            "same to it, as where all are tied or in one order, or where a kernel is degenerate."
-        )
-    error = projection.error()
-    if is_clustered and error <= ROUNDING * projection.size:
-        raise InputError(
-            f"Every group adds the same to '{pairs.kernel.name}', as where all hold the same rows, "
-            "so that they do not tell how sure it is: leave {argument} out.",
-            "groups",
-        )
-    return error
-
-
-def degenerate_error(pairs: Pairs, value: float, freedom: float | None) -> InputError:
-    """Build the error for rows on the border of what the statistic can be.
-
-    For independent rows of two classes, given the degrees of freedom, a bound is known.
-    """
-    bound_text, advice = "", "add rows"
-    if pairs.classes is not None and freedom is not None:
-        bound = 0.05 ** (1 / (freedom + 1))
-        side = f"above {bound:.3f}" if value == 1.0 else f"below {1 - bound:.3f}"
-        bound_text = f", but with 95 % confidence it is {side}"
-        advice = "add rows, or report the bound"
-    return InputError(
-        f"'{pairs.kernel.name}' is {value:g} on these rows, whose standard error of 0 says "
-        f"nothing{bound_text}: {advice}."
-    )

@@ -13,7 +13,8 @@ from pairgossip.rows.frames import Cut, Source
 from pairgossip.rows.sources import open_source
 from pairgossip.text import format_rows, join_names
 
-_STRATA = ("within", "between")
+_NOUNS = {"within": "strata", "between": "strata", "by": "groups"}
+"""What arguments hold that are not called like it."""
 
 
 class Describe(Protocol):
@@ -131,7 +132,7 @@ def _refuse_names(data: str, named: Mapping[str, str], columns: Any) -> None:
     for name, column in named.items():
         raise InputError(
             f"{name} is the name '{column[:40]}', but {data} has no names of columns: give a table "
-            f"that has, or the {'strata' if name in _STRATA else name} themselves."
+            f"that has, or the {_NOUNS.get(name, name)} themselves."
         )
     if columns is not None:
         raise InputError(

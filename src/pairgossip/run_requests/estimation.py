@@ -21,8 +21,8 @@ from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import NamedOrGiven
 from pairgossip.inference.answer import Law, check_level
+from pairgossip.inference.answering import degenerate_error, sampling_error
 from pairgossip.inference.projection import project
-from pairgossip.inference.questions import degenerate_error, sampling_error
 from pairgossip.kernels import Means, Pairs, Problem
 from pairgossip.kernels.kernel import Scale, as_kernel
 from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies

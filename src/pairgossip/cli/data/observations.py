@@ -38,7 +38,7 @@ class RowOptions:
     @property
     def factors(self) -> dict[str, str]:
         """The columns that say how much rows and pairs count, by the arguments of `estimate`."""
-        options = {"weights": "weight", "within": "within", "between": "between"}
+        options = {"weights": "weight", "within": "within", "between": "between", "by": "by"}
         asked = {name: getattr(self, option, None) for name, option in options.items()}
         if asked["within"] is not None and asked["between"] is not None:
             raise InputError("Pairs are within strata or between them: leave --between out.")
@@ -114,6 +114,16 @@ class PairOptions(RowOptions):
     """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
     between: str | None = None
     """Column of strata: only pairs of rows from two different strata count."""
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class ComparedRows(PairOptions):
+    """Which rows are used, which pairs of them count, and which groups of them are compared."""
+
+    by: str | None = None
+    """Column of groups to compare, such as sex: the statistic of every group and of all rows, the
+    differences between groups, and whether all are equal. Not the sites of --group-by."""
 
 
 class Places(NamedTuple):
@@ -237,6 +247,7 @@ def read_observations(
         strata = factors.get("within", factors.get("between"))
         weight = factors.get("weights")
         named = {"label": label, "site": group_by, "weight": weight, "stratum": strata}
+        named["group"] = factors.get("by")
         _check_unnamed(tables[0], names, named, every_column=every_column)
     if label is not None and options.names is not None:
         tables = [replace(table, words={label: options.names}) for table in tables]

@@ -1,0 +1,263 @@
+"""A statistic of several groups of rows side by side: values, differences, a test of equality.
+
+Groups hold different rows, so the squares of their errors add up to that of a difference, unless
+clusters of rows reach into several groups: then errors go together, and a covariance says how far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import Notice, needed_for, unknown_name
+from pairgossip.inference.answer import UNKNOWN, Answer
+from pairgossip.inference.group_text import format_groups, write_groups
+from pairgossip.kernels.data import format_label
+from pairgossip.order_statistics.comparisons import TestResult
+from pairgossip.order_statistics.laws import (
+    beyond_chi_square,
+    map_law,
+    t_quantile,
+    two_sided_by_t,
+)
+
+if TYPE_CHECKING:
+    import pandas
+
+_OPEN = 0.25
+"""Part of the standard error; brackets wider to either side leave a joint test without meaning."""
+_LEAST_GROUPS = 3
+"""Groups from which on there is a joint test; two have a difference."""
+
+
+class Difference(NamedTuple):
+    """How much a statistic of one group is above that of another, on the plain scale."""
+
+    first: str
+    second: str
+    value: float
+    """The statistic of the first group less that of the second."""
+    error: float
+    """Its standard error; NaN if that of either group is not known."""
+    low: float
+    high: float
+    """The interval at the level of the answers; beyond the bracket, if there is one."""
+    p: float
+    """How often chance alone would bring groups that do not differ as far apart."""
+    adjusted: float
+    """The same for the smallest of all pairs' p, the next one and so on, as Holm (1979) adjusts
+    them: below 0.05 for any pair in 5 % of tables whose groups do not differ."""
+    bracket: tuple[float, float] = UNKNOWN
+    """The ends between which it lies for certain, where counts per cell tell; else NaN."""
+
+
+class Equality(NamedTuple):
+    """Wald's test of whether all groups have the same value."""
+
+    statistic: float
+    freedom: int
+    p: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupTable(Mapping[str, Answer]):
+    """The answers of groups by their names, and how far these differ.
+
+    ``exact(..., by=)`` and ``test(..., by=)`` make one; so does
+    ``GroupTable(answers, all)`` of answers from elsewhere, such as those of a `Summary` by group,
+    whose rows are independent. ``table["f"]`` is the answer of group "f". Differences are by
+    Student's t with Welch's degrees of freedom, or by the normal law where nobody says how well
+    errors are known.
+
+    Attributes
+    ----------
+    answers, all
+        The answers of the groups in their order, and that of all rows. The value is NaN where a
+        group has none, and the error where nothing says how sure the value is.
+    statistic, by
+        What the table is of, and what tells groups apart.
+    rows
+        How many rows each group has.
+    reasons
+        Why a group has no value, or no error.
+    covariance
+        How errors of groups go together; independent unless given.
+    freedoms
+        By group, the degrees of freedom that its error is known with.
+    tests, test
+        The results of a test in every group that can be tested, and of all rows.
+    """
+
+    answers: Mapping[str, Answer]
+    all: Answer
+    statistic: str = "value"
+    by: str = "group"
+    rows: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, Notice] = field(default_factory=dict)
+    covariance: FloatArray | None = None
+    freedoms: Mapping[str, float] = field(default_factory=dict)
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
+    test: TestResult | None = None
+
+    def __post_init__(self) -> None:
+        named = {format_label(group): one for group, one in self.answers.items()}
+        object.__setattr__(self, "answers", named)
+
+    def __getitem__(self, group: Any) -> Answer:
+        name = format_label(group)
+        if name not in self.answers:
+            raise unknown_name("group", name, self.answers)
+        return self.answers[name]
+
+    def __contains__(self, group: object) -> bool:
+        return format_label(group) in self.answers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups in their order."""
+        return tuple(self.answers)
+
+    @property
+    def worst(self) -> str:
+        """The group of the lowest value, which is the worst where more is better, as of an AUC.
+
+        Its interval says too little, as it was looked for: its value is low by chance, too.
+        """
+        names = self.groups
+        return min((names[at] for at in self._known), key=self.answers.__getitem__, default="")
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """Each pair of groups that have values, the first less the second."""
+        found = [self._compare(*pair) for pair in combinations(self._known, 2)]
+        adjusted = _adjust([one.p for one in found])
+        return tuple(one._replace(adjusted=p) for one, p in zip(found, adjusted, strict=True))
+
+    @cached_property
+    def equality(self) -> Equality | None:
+        """Whether three groups or more have one value; None for fewer whose errors are known.
+
+        It is none either where clusters are too few, or counts per cell leave the values open.
+        """
+        answers = list(self.answers.values())
+        known = [at for at, one in enumerate(answers) if one.error > 0]
+        widths = (answers[at].bracket[1] - answers[at].bracket[0] for at in known)
+        open_by = (w / 2 / answers[at].error for at, w in zip(known, widths, strict=True))
+        if len(known) < _LEAST_GROUPS or any(part > _OPEN for part in open_by):
+            return None
+        values, covariance = np.array(answers)[known], self._covariance[np.ix_(known, known)]
+        contrasts = np.column_stack([-np.ones(len(known) - 1), np.eye(len(known) - 1)])
+        apart, spread = contrasts @ values, contrasts @ covariance @ contrasts.T
+        if np.linalg.matrix_rank(spread, hermitian=True) < len(apart):
+            return None
+        statistic = float(apart @ np.linalg.solve(spread, apart))
+        return Equality(statistic, len(apart), beyond_chi_square(statistic, len(apart)))
+
+    @property
+    def level(self) -> float:
+        """The level of intervals; NaN if there are none."""
+        levels = [one.level for one in (*self.answers.values(), self.all)]
+        return next((level for level in levels if not math.isnan(level)), math.nan)
+
+    @property
+    def _known(self) -> list[int]:
+        """The places of the groups that have values."""
+        return [at for at, one in enumerate(self.answers.values()) if not math.isnan(one)]
+
+    @property
+    def _covariance(self) -> FloatArray:
+        if self.covariance is not None:
+            return self.covariance
+        return np.diag([one.error**2 for one in self.answers.values()])
+
+    def _compare(self, first: int, second: int) -> Difference:
+        names, covariance = self.groups, self._covariance
+        one, other = (self.answers[names[at]] for at in (first, second))
+        variance = covariance[first, first] + covariance[second, second]
+        variance -= covariance[first, second] + covariance[second, first]
+        error = math.sqrt(variance) if variance > 0 else math.nan
+        value = one.value - other.value
+        bracket = (one.bracket[0] - other.bracket[1], one.bracket[1] - other.bracket[0])
+        if math.isnan(bracket[0]):
+            bracket = UNKNOWN
+        low, high = (value, value) if bracket is UNKNOWN else bracket
+        freedom = self._find_freedom(first, second)
+        wide = math.nan if math.isnan(error) else error * t_quantile(self.level, freedom)
+        nearest = min(max(0.0, low), high)  # the end next to no difference, or none of it
+        p = float(map_law(two_sided_by_t, nearest / error, freedom))
+        pair = (names[first], names[second])
+        return Difference(*pair, value, error, low - wide, high + wide, p, math.nan, bracket)
+
+    def _find_freedom(self, first: int, second: int) -> float:
+        """Return Welch's degrees of freedom, or the smaller ones where errors go together."""
+        names, covariance = self.groups, self._covariance
+        freedoms = [self.freedoms.get(names[at], math.inf) for at in (first, second)]
+        if covariance[first, second] != 0:
+            return min(freedoms)
+        parts = [float(covariance[at, at]) for at in (first, second)]
+        spread = sum(part * part / one for part, one in zip(parts, freedoms, strict=True))
+        return float(sum(parts) ** 2 / spread) if spread > 0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that is known, by name."""
+        return {
+            "statistic": self.statistic,
+            "by": self.by,
+            "positive": self.all.positive,
+            "groups": {name: self._describe(name) for name in self.answers},
+            "all": _describe(self.all, self.test),
+            "differences": [one._asdict() for one in self.differences],
+            "equality": None if self.equality is None else self.equality._asdict(),
+        }
+
+    def _describe(self, name: str) -> dict[str, Any]:
+        reasons = {group: str(why) for group, why in self.reasons.items()}
+        known = {"rows": self.rows.get(name), "reason": reasons.get(name)}
+        return _describe(self.answers[name], self.tests.get(name)) | known
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with one row per group; ``pandas.DataFrame(table.differences)`` is that of
+        the differences.
+        """
+        with needed_for("GroupTable.to_pandas"):
+            import pandas
+        records = {name: self._describe(name) for name in self.answers}
+        frame = pandas.DataFrame.from_dict(records, orient="index")
+        return frame.drop(columns="scale").rename_axis(self.by)
+
+    def __str__(self) -> str:
+        return format_groups(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return write_groups(self)
+
+
+def _adjust(ps: Sequence[float]) -> list[float]:
+    """Adjust p of several tests by Holm's rule; NaN are left out."""
+    adjusted, largest = [math.nan] * len(ps), 0.0
+    known = sorted((p, at) for at, p in enumerate(ps) if p == p)
+    for rank, (p, at) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - rank) * p))
+        adjusted[at] = largest
+    return adjusted
+
+
+def _describe(answer: Answer, test: TestResult | None) -> dict[str, Any]:
+    """Return what is known of an answer, and of its test if there is one, by name."""
+    known = {name: value for name, value in answer.to_dict().items() if name != "positive"}
+    return known | ({} if test is None else {"z": test.z, "p": test.p, "law": test.law})

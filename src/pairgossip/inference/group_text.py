@@ -1,0 +1,125 @@
+"""Tables of groups for people: as text, and as HTML."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from pairgossip.text import align_columns, format_alike, format_count
+
+if TYPE_CHECKING:
+    from pairgossip.inference.group_table import GroupTable
+
+MOST_PAIRS = 15
+"""Pairs of groups whose differences are shown, those of six groups; of more, only the joint test
+is."""
+ALL_ROWS = "all rows"
+_LEAST_P = 1e-4
+
+
+class ShownTable(NamedTuple):
+    """A table of text: its head, and its lines."""
+
+    head: list[str]
+    lines: list[list[str]]
+
+    def drop_empty(self) -> ShownTable:
+        """Return the table without the columns in which nothing is known."""
+        kept = [at for at in range(len(self.head)) if any(line[at] for line in self.lines)]
+        return ShownTable(
+            [self.head[at] for at in kept], [[line[at] for at in kept] for line in self.lines]
+        )
+
+
+def show_groups(table: GroupTable) -> ShownTable:
+    """Return the table of the groups, and of all rows."""
+    answers = {**table.answers, ALL_ROWS: table.all}
+    tests = {**table.tests, **({} if table.test is None else {ALL_ROWS: table.test})}
+    rows = {**table.rows, ALL_ROWS: sum(table.rows.values())}
+    head = [table.by, "rows", table.statistic, "error", _name_interval(table.level), "p"]
+    lines = [
+        [
+            name,
+            f"{rows[name]:,}" if rows.get(name) else "",
+            *_format_numbers(one.value, one.error, one.low, one.high),
+            format_p(tests[name].p) if name in tests else "",
+        ]
+        for name, one in answers.items()
+    ]
+    return ShownTable(head, lines).drop_empty()
+
+
+def show_differences(table: GroupTable) -> ShownTable:
+    """Return the table of the differences; no lines if there are too many."""
+    pairs = table.differences if len(table.differences) <= MOST_PAIRS else ()
+    head = ["difference", "", "error", _name_interval(table.level), "p", "p adjusted"]
+    lines = [
+        [
+            f"{one.first} - {one.second}",
+            *_format_numbers(one.value, one.error, one.low, one.high),
+            format_p(one.p),
+            format_p(one.adjusted) if len(pairs) > 1 else "",
+        ]
+        for one in pairs
+    ]
+    return ShownTable(head, lines).drop_empty()
+
+
+def list_notes(table: GroupTable) -> list[str]:
+    """Return the sentences below the tables."""
+    notes, count = [], len(table.differences)
+    if table.equality is not None:
+        statistic, freedom, p = table.equality
+        law = f"chi-square = {statistic:.2f} with {format_count(freedom, 'degree')} of freedom"
+        notes.append(f"All groups equal: {law}, p {'' if p < _LEAST_P else '= '}{format_p(p)}.")
+    if count > MOST_PAIRS:
+        notes.append(f"The differences of {count:,} pairs are not shown.")
+    elif count > 1 and not math.isnan(table.differences[0].adjusted):
+        notes.append("Adjusted p allow for there being several pairs (Holm).")
+    if any(one.bracket[0] < one.bracket[1] for one in table.differences):
+        notes.append("Intervals and p of differences allow for what cells leave open.")
+    return notes + [f"Group '{name}': {why}" for name, why in table.reasons.items()]
+
+
+def format_groups(table: GroupTable) -> str:
+    """Return the tables and the sentences below them."""
+    shown = [one for one in (show_groups(table), show_differences(table)) if one.lines]
+    blocks = [align_columns([one.head, *one.lines]) for one in shown]
+    return "\n\n".join("\n".join(block) for block in (*blocks, list_notes(table)) if block)
+
+
+def write_groups(table: GroupTable) -> str:
+    """Return the same as HTML, for notebooks."""
+    shown = [one for one in (show_groups(table), show_differences(table)) if one.lines]
+    notes = [f"<p>{escape(note)}</p>" for note in list_notes(table)]
+    return f"<div>{''.join([*map(_write_table, shown), *notes])}</div>"
+
+
+def format_p(p: float) -> str:
+    """Return p to four places; nothing where it is not known."""
+    return "" if math.isnan(p) else f"< {_LEAST_P:.4f}" if p < _LEAST_P else f"{p:.4f}"
+
+
+def _format_numbers(value: float, error: float, low: float, high: float) -> list[str]:
+    """Return a value, its error and its interval, to as many places as the error tells."""
+    value_text, error_text, *ends = format_alike((value, error, low, high), error)
+    interval = "" if math.isnan(low) else " to ".join(ends)
+    return [
+        "none" if math.isnan(value) else value_text,
+        "" if math.isnan(error) else error_text,
+        interval,
+    ]
+
+
+def _name_interval(level: float) -> str:
+    return f"{100 * level:g} % interval"
+
+
+def _write_table(shown: ShownTable) -> str:
+    head, *lines = (
+        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
+        for tag, line in (("th", shown.head), *(("td", line) for line in shown.lines))
+    )
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
