@@ -19,6 +19,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, distinct
 from pairgossip.checks import real, whole
 from pairgossip.counts.axes import Axis, Grid, Labels, Range
+from pairgossip.counts.borders import lay_through, sort_thresholds
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.rows.rows import Describe, count_from_zero
 from pairgossip.text import format_count
@@ -50,6 +51,17 @@ class Cells(ABC):
     def fit(self, values: FloatArray) -> Cells:
         """Return the cells for these values: the same, unless they follow from values."""
         return self
+
+    def at(self, *thresholds: float) -> Cells:
+        """Return as many cells with edges at thresholds, so that what happens there is exact.
+
+        Blocks of cells are halved at the thresholds first, so that hardly any lies across one.
+
+        >>> Even(0, 1, 8).at(0.1)
+        Edges(0, ..., 1: 8 cells)
+        """
+        numbers = sort_thresholds(thresholds)
+        return Edges(lay_through(self.lay().places, numbers).tolist()) if numbers else self
 
     def check(self, values: FloatArray, owner: str, describe: Describe = count_from_zero) -> None:
         """Raise `InputError` if a value is in none of the cells.
@@ -179,6 +191,19 @@ class Whole(Cells):
     def lay(self) -> Labels:
         """Return the numbers."""
         return Labels(np.arange(self.low, self.high + 1.0))
+
+    def at(self, *thresholds: float) -> Cells:
+        """Return these cells: whole numbers are above a threshold or below, wherever it is.
+
+        With blocks of cells, it is certain only as far as none lies across it.
+        """
+        for one in sort_thresholds(thresholds):
+            if not self.low <= one <= self.high or 2 * one != round(2 * one):
+                raise InputError(
+                    f"Threshold {one:.9g} is none of {self}: give a whole number from "
+                    f"{self.low:,} to {self.high:,}, or the middle between two."
+                )
+        return self
 
     def check(self, values: FloatArray, owner: str, describe: Describe = count_from_zero) -> None:
         """Raise `InputError` if a value is in none of the cells, or no whole number."""
