@@ -30,6 +30,8 @@ _SHAPE = 0.68
 """Height of axes that are not square, as a share of their width."""
 _NAMES = 0.36
 """Share of the width that names or notes of rows may take; longer ones are broken into lines."""
+_LABEL = 0.52
+"""Length of a line of the label of the y axis, as a share of the picture's width."""
 _LEAST_WIDTH = 60.0
 """Pixels that axes have where the words beside them leave less."""
 _KEY = 24.0
@@ -64,7 +66,7 @@ class Layout:
         self._names = [set_words(row, _NORMAL, _NAMES * width) for row in picture.rows]
         self._notes = [set_words(note, _SMALL, _NAMES * width) for note in picture.notes]
         self._below = [set_words(name, _SMALL, _NAMES * width) for name, _ in picture.below]
-        self._y_label = set_words(picture.y_label, _NORMAL, _NAMES * width)
+        self._y_label = set_words(picture.y_label, _NORMAL, _LABEL * width)
         rows = np.arange(len(picture.rows), dtype=np.float64)
         self._y_ticks = rows if picture.rows else self.y.ticks(6)
         self._above = [
