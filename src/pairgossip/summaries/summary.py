@@ -248,7 +248,7 @@ class Summary:
 
     def from_counts(
         self, frame: Any, *, classes: Sequence[Any] | None = None, missing: str = REFUSE
-    ) -> Self:
+    ) -> Summary:
         """Return the summary with the counts that the query of `sql` gave.
 
         Parameters
