@@ -22,6 +22,7 @@ CLASSES = [0, 1] * 6
 DOORS: dict[str, dict[str, Any]] = {
     "estimate": {"data": ROWS, "kernel": "gini", "iterations": 50, "n_jobs": 1},
     "exact": {"data": ROWS, "kernel": "gini"},
+    "heterogeneity": {"data": ROWS, "reading": "gini", "by": CLASSES},
     "minimize": {"data": ROWS, "labels": CLASSES, "iterations": 50, "n_jobs": 1},
     "plan": {"data": ROWS, "kernel": "gini"},
     "summarize": {"data": ROWS, "kernel": "gini"},

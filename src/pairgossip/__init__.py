@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         sketches,
         theory,
     )
+    from pairgossip.agreement.comparing import heterogeneity
+    from pairgossip.agreement.heterogeneity import Heterogeneity
     from pairgossip.counts import cells
     from pairgossip.curves.reading import roc
     from pairgossip.curves.roc import Roc
@@ -73,6 +75,8 @@ __version__ = "0.3.0.dev0"
 
 # Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
 _HOMES = {
+    "agreement.comparing": ("heterogeneity",),
+    "agreement.heterogeneity": ("Heterogeneity",),
     "curves.reading": ("roc",),
     "curves.roc": ("Roc",),
     "estimation": ("estimate",),
@@ -113,6 +117,7 @@ __all__ = [
     "GeneralLoss",
     "Graph",
     "GroupTable",
+    "Heterogeneity",
     "InputError",
     "InterruptedRun",
     "Kernel",
@@ -139,6 +144,7 @@ __all__ = [
     "exact",
     "experiments",
     "graphs",
+    "heterogeneity",
     "hodges_lehmann",
     "join_trials",
     "kernels",

@@ -1,0 +1,1 @@
+"""Do the sites agree: a statistic of several sites, how far it differs, and what a new one has."""

@@ -1,0 +1,138 @@
+"""How far sites differ: what `pg.heterogeneity` returns."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pairgossip.agreement.forest import describe, draw_forest, format_ends
+from pairgossip.agreement.pooling import FEWEST_TO_PREDICT
+from pairgossip.errors import needed_for
+from pairgossip.inference.answer import Answer
+from pairgossip.kernels.kernel import Scale
+from pairgossip.text import align_columns, format_count
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+    from pairgossip.pictures.picture import Picture
+
+_MEASURED_LEVEL, _MEASURED_SITES = 0.95, 6
+_MEASURED = "; measured to hold 80 to 97 % of new sites"
+"""How many intervals of this level for a new site held its true value, of 6 to 30 sites
+(benchmarks/heterogeneity.py): few sites do not tell tau well."""
+_SCALES: dict[Scale, str] = {
+    "plain": "",
+    "log": " on the logarithm",
+    "logit": " on the logit",
+    "fisher": " on Fisher's z",
+}
+
+
+class Site(NamedTuple):
+    """A site as it enters the mean."""
+
+    name: str
+    rows: int
+    value: Answer
+    """The statistic with its sampling error; this is NaN where rows do not tell it."""
+    low: float
+    high: float
+    weight: float
+    """The part that it has in the mean; all add up to 1."""
+
+
+@dataclass(frozen=True, repr=False)
+class Heterogeneity:
+    """A statistic of several sites, and how far these differ; `heterogeneity` makes it.
+
+    Attributes
+    ----------
+    reading, method, level
+        The statistic, how sites are weighted, and the level of all intervals.
+    scale
+        The scale on which values are averaged: "plain", "log", "logit" or "fisher".
+    sites
+        Those that take part, each a `Site`.
+    mean, interval
+        The mean over sites, and an interval for the mean over all sites that there could be.
+    tau
+        The standard deviation of the sites' true values **on the scale**: for an AUC that of its
+        logit.
+    i_squared
+        The part of the variance between sites, 0 to 1, that their own errors do not explain.
+    q, q_p
+        Cochran's Q, and how often it is at least as large where all sites have one true value.
+    prediction_interval
+        Where the true value of a new site may be; NaN of fewer than three sites.
+    left_out
+        The sites that have no value, or no error.
+    notes
+        What to know before using these numbers, in sentences.
+    """
+
+    reading: str
+    method: str
+    level: float
+    scale: Scale
+    sites: tuple[Site, ...]
+    mean: float
+    interval: tuple[float, float]
+    tau: float
+    i_squared: float
+    q: float
+    q_p: float
+    prediction_interval: tuple[float, float]
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the sites as a frame, one per line."""
+        with needed_for("Heterogeneity.to_pandas"):
+            import pandas
+        values = ({"value": float(one.value), "error": one.value.error} for one in self.sites)
+        lines = zip(self.sites, values, strict=True)
+        return pandas.DataFrame([{**site._asdict(), **value} for site, value in lines])
+
+    def picture(self) -> Picture:
+        """Return the forest plot, which writes itself as SVG (``to_svg()``).
+
+        Squares are as large as the sites' weights. The diamond is the mean, and the line below it
+        is where a new site may be.
+        """
+        return draw_forest(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the forest plot, and return the matplotlib axes."""
+        return self.picture().draw(ax)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the sites tell together, and what to know of it, in lines."""
+        percent = f"{100 * self.level:g} %"
+        mean, *ends = format_ends(self.mean, self.interval)
+        lines = [
+            f"mean of {format_count(len(self.sites), 'site')}: {mean} "
+            f"({percent}: {ends[0]} to {ends[1]}; weights: {self.method})",
+            f"between sites: tau = {self.tau:.3f}{_SCALES[self.scale]}, "
+            f"I2 = {100 * self.i_squared:.0f} %, Q = {self.q:.1f} (p = {self.q_p:.2g})",
+        ]
+        if len(self.sites) >= FEWEST_TO_PREDICT:
+            low, high = format_ends(self.mean, self.prediction_interval)[1:]
+            is_measured = self.level == _MEASURED_LEVEL and len(self.sites) >= _MEASURED_SITES
+            measured = _MEASURED if is_measured else ""
+            lines.append(f"a new site: {low} to {high} (meant for {percent}{measured})")
+        return (*lines, *self.notes)
+
+    def __repr__(self) -> str:
+        table = [("site", "rows", self.reading, "weight")]
+        for one in self.sites:
+            value = describe(float(one.value), (one.low, one.high))
+            table.append((one.name, f"{one.rows:,}", value, f"{100 * one.weight:.0f} %"))
+        return "\n".join([*align_columns(table), *self.facts])
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.facts)
+        return f"<div>{self.picture().to_svg()}{lines}</div>"

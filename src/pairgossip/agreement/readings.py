@@ -1,0 +1,187 @@
+"""What every site says: by summaries, by one summary with groups, or by rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.agreement.scales import center, place, place_as_share
+from pairgossip.errors import InputError
+from pairgossip.inference.answer import Answer
+from pairgossip.inference.projection import project
+from pairgossip.inference.questions import answer
+from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels.data import format_label
+from pairgossip.kernels.rows import prepare_rows
+from pairgossip.rows.columns import as_array
+from pairgossip.summaries.summary import Summary
+from pairgossip.summaries.summary_reading import SummaryAnswer, find_measure
+
+_OPEN = 0.25
+"""Part of the standard error that cells may leave open on either side without a word."""
+
+
+class Reading(NamedTuple):
+    """A statistic of one site."""
+
+    reading: str
+    rows: int
+    answer: Answer
+    """Its error and interval are NaN where rows do not tell them."""
+    smaller: int
+    """How many rows the smaller of two classes has; 0 without classes."""
+    is_open: bool = False
+    """Whether cells leave much of the value open."""
+
+    def place(self, *, is_centered: bool) -> tuple[float, float]:
+        """Return the value and its variance on the scale of the statistic; NaN if not known.
+
+        A share of 0 or 1, or without an error of its own, is that of the smaller class. Others are
+        centered if asked, as a mean in which all sites count alike needs it.
+        """
+        value, error, scale = self.answer.value, self.answer.error, self.answer.scale
+        y, v = place(value, error, scale)
+        if scale != "logit":
+            return y, v
+        if math.isnan(y):
+            return place_as_share(value, self.smaller) if self.smaller else (y, v)
+        return center(value, error) if is_centered else (y, v)
+
+
+def read_sites(parts: Mapping[str, Callable[[], Reading]]) -> dict[str, Reading]:
+    """Return what the sites say that have a value; raise `InputError` if none has one."""
+    found: dict[str, Reading] = {}
+    problems = []
+    for name, read in parts.items():
+        try:
+            found[name] = read()
+        except InputError as problem:
+            problems.append(problem)
+    if problems and not found:
+        raise problems[0]
+    return found
+
+
+def split_summaries(data: Any, reading: Any, level: float) -> dict[str, Callable[[], Reading]]:
+    """Return how to read each summary of a list or dict, or each group of one summary."""
+    named = name_summaries(data)
+    readings = sorted({_name_reading(part, reading) for part in named.values()})
+    if len(readings) > 1:
+        raise InputError(
+            f"Summaries are for '{readings[0]}' and '{readings[1]}': say what to read of all with "
+            "{argument}.",
+            "reading",
+        )
+    return {
+        name: partial(_read_summary, part.select(), readings[0], level)
+        for name, part in named.items()
+    }
+
+
+def name_summaries(data: Any) -> dict[str, Summary]:
+    """Return summaries by the names of their sites."""
+    if isinstance(data, Summary):
+        if data.groups is None:
+            raise InputError(
+                "A summary without groups is one site: give one summary of each, or count all rows "
+                "with the site of each, {argument}.",
+                "by",
+            )
+        return {name: data.select(name) for name in data.groups}
+    if isinstance(data, Mapping):
+        return {format_label(name): part for name, part in data.items()}
+    return {f"site {at}": part for at, part in enumerate(data, 1)}
+
+
+def are_summaries(data: Any) -> bool:
+    """Return whether sites are summaries; else they are rows."""
+    parts = data.values() if isinstance(data, Mapping) else data
+    if isinstance(data, Mapping | Sequence) and not isinstance(data, str):
+        return any(isinstance(part, Summary) for part in parts)
+    return isinstance(data, Summary)
+
+
+def _name_reading(summary: Any, reading: Any) -> str:
+    if not isinstance(summary, Summary):
+        raise InputError(
+            f"Of sites give summaries alone, not a {type(summary).__name__} among them, or rows "
+            "with the site of each, {argument}.",
+            "by",
+        )
+    measure = find_measure(summary.reading if reading is None else reading)
+    if isinstance(measure, Kernel | Combination):
+        return measure.name
+    raise InputError(
+        f"'{measure.name}' has no scale on which sites are compared: give a kernel, such as "
+        "{argument}.",
+        "reading",
+        "auc",
+    )
+
+
+def _read_summary(part: Summary, reading: str, level: float) -> Reading:
+    found = part.answer(level, reading)
+    sizes = [0]
+    if part.classes is not None and not part.has_events:
+        counts = part.layout.split(part.counts)[0]
+        sizes = counts.reshape(len(counts), -1).sum(axis=1).tolist()
+    return Reading(reading, part.rows, found, min(sizes), _is_open(found))
+
+
+def _is_open(found: SummaryAnswer) -> bool:
+    return (found.bracket[1] - found.bracket[0]) / 2 > _OPEN * found.error
+
+
+def split_rows(
+    data: Any,
+    kernel: Any,
+    level: float,
+    *,
+    labels: Any,
+    by: Any,
+    columns: Sequence[Any] | str | None,
+    missing: str,
+    classes: Sequence[Any] | None,
+    positive: Any,
+) -> dict[str, Callable[[], Reading]]:
+    """Return how to read the rows of each site."""
+    given = {"data": data, "labels": labels, "by": by}
+    rows, _, higher = prepare_rows(missing, classes, given, positive, columns)
+    pairs = Pairs(rows["data"], kernel, "v", rows.get("labels"), positive=higher)
+    pairs.check()
+    kernel, table = pairs.unweighted
+    sites = as_array(rows["by"], "by")
+    if sites.shape != (pairs.n,):
+        raise InputError(
+            f"There are {pairs.n:,} rows, but {{argument}} has shape {sites.shape}: give one site "
+            "per row.",
+            "by",
+        )
+    names = sites if sites.dtype.kind in "fiubUS" else sites.astype(str)
+    found, numbers = np.unique(names, return_inverse=True)
+    return {
+        format_label(name): partial(_read_rows, table[numbers == at], kernel, pairs.positive, level)
+        for at, name in enumerate(found.tolist())
+    }
+
+
+def _read_rows(table: Any, kernel: Any, positive: str | None, level: float) -> Reading:
+    pairs = Pairs(table, kernel, "v", positive=positive)
+    value = pairs.exact()
+    if not math.isfinite(value):
+        raise InputError(f"'{pairs.kernel.name}' has no value on the rows of a site.")
+    smaller = 0 if pairs.classes is None else int(np.bincount(pairs.classes).min())
+    return Reading(pairs.kernel.name, pairs.n, _answer(pairs, value, level), smaller)
+
+
+def _answer(pairs: Pairs, value: float, level: float) -> Answer:
+    """Return the statistic with its error; without one where rows do not tell how sure it is."""
+    try:
+        return answer(project(pairs)._replace(value=value), level)
+    except InputError:
+        ends = (math.nan, math.nan, math.nan, level)
+        return Answer(value, *ends, pairs.kernel.interval_scale, pairs.positive)
