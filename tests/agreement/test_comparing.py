@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,6 +16,7 @@ import pairgossip as pg
 from pairgossip.agreement.pooling import pool_by_errors, pool_equally
 from pairgossip.agreement.scales import center
 from pairgossip.errors import InputError
+from pairgossip.summaries.summary_file import SummaryFile
 from tests.test_device import on_a_device
 
 mpl.use("Agg")
@@ -58,6 +60,16 @@ def test_the_same_of_rows_of_groups_and_of_summaries(method: str) -> None:
         assert by_names == rows
         assert [one.name for one in rows.sites] == sites.names
         assert found.sites[0].name == "site 1"
+
+
+def test_files_of_summaries_are_taken_as_they_were_loaded(tmp_path: Path) -> None:
+    sites = Sites(1, [40, 50, 60])
+    parts, files = [sites.summarize(name) for name in sites.names], []
+    for at, part in enumerate(parts):
+        path = tmp_path / f"{at}.summary"
+        path.write_bytes(SummaryFile.of(part, f"clinic {at}").to_bytes())
+        files.append(pg.load(path))
+    assert pg.heterogeneity(files) == pg.heterogeneity(parts)
 
 
 def test_numbers_are_those_of_answers_by_formulas() -> None:
@@ -116,7 +128,7 @@ def test_a_site_without_an_error_has_half_a_row_more(sizes: tuple[int, int], met
     parts = {name: sites.summarize(name) for name in sites.names} | {"clear": separate(sizes)}
     found = pg.heterogeneity(parts, method=method)
     lone = found.sites[2]
-    assert lone.value == 1 and math.isnan(lone.value.error) and math.isnan(lone.low)
+    assert float(lone.value) == 1 and math.isnan(lone.value.error) and math.isnan(lone.low)
     assert found.left_out == () and 0 < found.mean < 1
     assert "without an error of its own" in found.notes[1] and "clear" in found.notes[1]
     ys = [center(one.value, one.value.error)[0] for one in found.sites[:2]]

@@ -47,7 +47,8 @@ def heterogeneity(
     ----------
     data
         A list of summaries, one per site, or a dict of them by the sites' names; or one `Summary`
-        whose groups are the sites; or rows, as in `exact`, with ``by``.
+        whose groups are the sites; or rows, as in `exact`, with ``by``. Files of summaries that
+        `load` has read are taken as summaries.
     reading
         A kernel. Unless given, it is what the summaries are for first, and of rows ``"auc"``.
     labels, columns, classes, positive, missing

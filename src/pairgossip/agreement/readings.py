@@ -19,10 +19,13 @@ from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.rows.columns import as_array
 from pairgossip.summaries.summary import Summary
+from pairgossip.summaries.summary_file import SummaryFile
 from pairgossip.summaries.summary_reading import SummaryAnswer, find_measure
 
 _OPEN = 0.25
 """Part of the standard error that cells may leave open on either side without a word."""
+
+_KINDS = (Summary, SummaryFile)
 
 
 class Reading(NamedTuple):
@@ -82,27 +85,32 @@ def split_summaries(data: Any, reading: Any, level: float) -> dict[str, Callable
     }
 
 
-def name_summaries(data: Any) -> dict[str, Summary]:
-    """Return summaries by the names of their sites."""
-    if isinstance(data, Summary):
-        if data.groups is None:
+def name_summaries(data: Any) -> dict[str, Any]:
+    """Return summaries, also those of files, by the names of their sites."""
+    if isinstance(data, _KINDS):
+        whole = _unwrap(data)
+        if whole.groups is None:
             raise InputError(
                 "A summary without groups is one site: give one summary of each, or count all rows "
                 "with the site of each, {argument}.",
                 "by",
             )
-        return {name: data.select(name) for name in data.groups}
+        return {name: whole.select(name) for name in whole.groups}
     if isinstance(data, Mapping):
-        return {format_label(name): part for name, part in data.items()}
-    return {f"site {at}": part for at, part in enumerate(data, 1)}
+        return {format_label(name): _unwrap(part) for name, part in data.items()}
+    return {f"site {at}": _unwrap(part) for at, part in enumerate(data, 1)}
+
+
+def _unwrap(part: Any) -> Any:
+    return part.summary if isinstance(part, SummaryFile) else part
 
 
 def are_summaries(data: Any) -> bool:
     """Return whether sites are summaries; else they are rows."""
-    parts = data.values() if isinstance(data, Mapping) else data
     if isinstance(data, Mapping | Sequence) and not isinstance(data, str):
-        return any(isinstance(part, Summary) for part in parts)
-    return isinstance(data, Summary)
+        parts = data.values() if isinstance(data, Mapping) else data
+        return any(isinstance(part, _KINDS) for part in parts)
+    return isinstance(data, _KINDS)
 
 
 def _name_reading(summary: Any, reading: Any) -> str:
