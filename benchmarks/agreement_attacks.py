@@ -137,7 +137,8 @@ def add_up(code: Code, weights: FloatArray, sites: int) -> Totals:
     total = Totals(np.zeros(1, np.int64), np.ones(1))
     for _ in range(sites):
         keys, where = np.unique(np.add.outer(total.keys, own).ravel(), return_inverse=True)
-        total = Totals(keys, np.bincount(where, np.outer(total.weights, each).ravel()))
+        weights = np.outer(total.weights, each).ravel()
+        total = Totals(keys, np.bincount(where, weights).astype(np.float64))
     return total
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from pairgossip.agreement.scales import center, place, place_as_share
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer
+from pairgossip.inference.answering import answer
 from pairgossip.inference.projection import project
-from pairgossip.inference.questions import answer
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import prepare_rows
