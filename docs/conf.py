@@ -45,6 +45,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.(pairs|problem)|privacy\.estimation"
         r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth)|counts|rows|summaries|errors\.Notice"
+        r"|survival\.(bounds|life_table|curve\.Points)"
         r"|kernels\.kernel\.Factory|losses\.(margins\.(Pieces|Strip)|learning\.PairwiseLearning))\b.*"
         r"|pairgossip_paper\.framework\.figures\b.*|Setup|Snapshot|Sites|Law|NodeTest|Sampling"
         r"|PairwiseLearning|Fingerprint|SeedSequence|TypeAliasForwardRef)",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         networks,
         privacy,
         sketches,
+        survival,
         theory,
     )
     from pairgossip.agreement.comparing import heterogeneity
@@ -162,6 +163,7 @@ __all__ = [
     "sketches",
     "steps",
     "summarize",
+    "survival",
     "test",
     "theory",
     "trimmed_mean",
