@@ -36,7 +36,7 @@ from pairgossip.cli.options import (
     TableFiles,
     TargetName,
 )
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import Notice, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +177,10 @@ def _write_json(
 
 def _spell_options(table: GroupTable, by: str) -> GroupTable:
     """Return a table that names its column, and options in reasons."""
-    reasons = {name: InputError(with_options(why)) for name, why in table.reasons.items()}
+    reasons = {
+        name: with_options(why) if isinstance(why, Notice) else why
+        for name, why in table.reasons.items()
+    }
     return replace(table, reasons=reasons, by=by)
 
 

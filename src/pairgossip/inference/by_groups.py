@@ -93,8 +93,7 @@ class GroupQuestion:
 
     def _ask_part(self, part: Rows, positive: str | None, progress: Progress | None) -> Measured:
         try:
-            pairs, clusters = self.prepare(part)
-            pairs.check()
+            pairs, clusters = self.prepare(part)  # whose kernel was tried on all rows
             pairs.positive = positive  # its name, or none where all rows have more classes
             return self.measure(pairs, clusters, progress)
         except InputError as problem:

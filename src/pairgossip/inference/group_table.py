@@ -100,7 +100,7 @@ class GroupTable(Mapping[str, Answer]):
     statistic: str = "value"
     by: str = "group"
     rows: Mapping[str, int] = field(default_factory=dict)
-    reasons: Mapping[str, Notice] = field(default_factory=dict)
+    reasons: Mapping[str, str | Notice] = field(default_factory=dict)
     covariance: FloatArray | None = None
     freedoms: Mapping[str, float] = field(default_factory=dict)
     tests: Mapping[str, TestResult] = field(default_factory=dict)
