@@ -43,6 +43,15 @@ def _auc(x: Row, y: Row, column: int = 0) -> float:
     return float(x[-1] > y[-1]) * (0.5 if s == r else float(s > r))
 
 
+def _separate(x: Row, y: Row) -> float:
+    """How far the scores of classes 0 and 1 put two rows in order: each class's own is higher."""
+    if {x[-1], y[-1]} != {0, 1}:
+        return 0.0
+    zero, one = (x, y) if x[-1] == 0 else (y, x)
+    gaps = zero[0] - one[0], one[1] - zero[1]
+    return sum(0.5 if gap == 0 else float(gap > 0) for gap in gaps) / 2
+
+
 def _agree(x: Row, y: Row) -> float:
     return math.copysign(1, p) if (p := (x[0] - y[0]) * (x[1] - y[1])) else 0.0
 
@@ -94,6 +103,7 @@ SCALARS: dict[str, tuple[Scalar, ...]] = {
         lambda x, y: _auc(x, y, 1),
         lambda x, y: float(x[-1] > y[-1]),
     ),
+    "hand-till": (_separate, lambda x, y: float({x[-1], y[-1]} == {0, 1})),
 }
 COMBINE: dict[str, Callable[..., float]] = {
     "gini-coefficient": lambda difference, mean: difference / mean / 2,
@@ -109,6 +119,7 @@ WIDTHS = {
     "gini": (1,),
     "gini-coefficient": (1,),
     "auc-difference": (3,),
+    "hand-till": (3,),
     "energy-distance": (2, 3),
     "mmd": (2, 3),
     "distance": (1, 2, 3),
@@ -117,7 +128,7 @@ WIDTHS = {
     "metric-learning-risk": (2, 3, 4),
 }
 """How many columns a kernel may take, where it is not two."""
-TWO_CLASSES = ("auc", "auc-difference", "energy-distance", "mmd")
+TWO_CLASSES = ("auc", "auc-difference", "energy-distance", "hand-till", "mmd")
 
 
 def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str, name: str = "") -> float:

@@ -150,7 +150,7 @@ def test_a_function_shows_whether_the_size_of_labels_matters() -> None:
 def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> None:
     kernel = CATALOG[name]()
     codes = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
-    scores = [SCORES] * (2 if name == "auc-difference" else 1)
+    scores = [SCORES] * (2 if name in ("auc-difference", "hand-till") else 1)
     table, renumbered = (np.column_stack((*scores, each)) for each in (codes, (codes + 1) % 3))
     first, second = (index.ravel() for index in np.meshgrid(range(6), range(6)))
     changed = any(

@@ -127,6 +127,10 @@ WRONG = [
     (GINI + 'loss = "x"', "loss stands under [ranges]: move it above all tables."),
     ("algorithm.members = 3\n" + GINI, "members stands under [algorithm]: move it above all"),
     ('loss = "auc-logistic"' + GINI, "kernel and loss are both given: keep the one"),
+    (
+        AUC.replace('"auc"', '"hand-till"'),
+        "Kernel 'hand-till' has a column of scores for each class",
+    ),
     (GINI.replace("gini", "ginni"), "Unknown kernel 'ginni': did you mean 'gini'?"),
     # A typo is named before the keys that what was meant takes, and what stands there does not.
     (f'kernel = "aucc"\nwhole = ["score"]\n{SCORED}', "Unknown kernel 'aucc': did you mean 'auc'?"),

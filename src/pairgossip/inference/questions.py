@@ -204,7 +204,8 @@ class _StatisticRequest(StatisticArguments):
         """Return the rows that are complete, with labels as numbers if classes are declared."""
         names = ("data", "labels", "groups", "weights", "within", "between", "by")
         columns = {name: getattr(self, name) for name in names}
-        return prepare_rows(self.missing, self.classes, columns, self.positive, self.columns)
+        how = (self.missing, self.classes, columns, self.positive, self.columns)
+        return prepare_rows(*how, kernel=self.kernel)
 
     def prepare_pairs(self, prepared: Rows) -> tuple[Pairs, IntArray | None]:
         """Return the pairs of rows, and the group of each row."""

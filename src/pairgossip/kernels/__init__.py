@@ -1,8 +1,9 @@
 """Kernels h(x, y): what is averaged over pairs, and the exact averages."""
 
-from pairgossip.kernels.builtin import classes, ranks, spread
+from pairgossip.kernels.builtin import classes, ranks, several_classes, spread
 from pairgossip.kernels.builtin.classes import *  # noqa: F403
 from pairgossip.kernels.builtin.ranks import *  # noqa: F403
+from pairgossip.kernels.builtin.several_classes import *  # noqa: F403
 from pairgossip.kernels.builtin.spread import *  # noqa: F403
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import KernelEntry, describe
@@ -45,4 +46,5 @@ __all__ = [
 ]
 __all__ += classes.__all__
 __all__ += ranks.__all__
+__all__ += several_classes.__all__
 __all__ += spread.__all__

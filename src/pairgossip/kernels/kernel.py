@@ -12,7 +12,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, canonical
 from pairgossip.kernels.calling import value_per_pair
 from pairgossip.kernels.data import check_columns, check_label_sizes
 from pairgossip.kernels.named_tests import refuse_test
@@ -106,11 +106,17 @@ class _Measure:
 
     name: str
     contrast: Kernel | None = None
+    follows_rows: ClassVar[bool] = False
+    """Whether its kernels follow from the classes of rows, each of which has a column of scores."""
 
     @property
     def components(self) -> tuple[Kernel, ...]:
         """The kernels whose averages make the statistic."""
         raise NotImplementedError
+
+    def for_rows(self, data: FloatArray) -> Self:
+        """Return what is computed of these rows: itself, unless its kernels follow from them."""
+        return self
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
         """Raise `InputError` unless the data has the columns that the kernels are about.
@@ -441,6 +447,13 @@ def as_kernel(kernel: Any) -> AnyKernel:
             f"a Kernel, a Ratio or a Combination, but got {type(kernel).__name__}."
         )
     return Kernel(kernel, name=_function_name(kernel))
+
+
+def follows_rows(kernel: Any) -> bool:
+    """Tell whether what is given as a kernel takes a column of scores for each class."""
+    if isinstance(kernel, str):
+        kernel = CATALOG.get(canonical(kernel), lambda: None)()
+    return getattr(kernel, "follows_rows", False)
 
 
 def evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArray:

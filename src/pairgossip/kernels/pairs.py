@@ -85,6 +85,7 @@ class Pairs(Problem):
     ) -> None:
         rows, chosen = check_data(data, labels), as_kernel(kernel)
         chosen.check(rows, labels)
+        chosen = chosen.for_rows(rows)
         self._find_positive = partial(
             name_positive, chosen, rows, positive, has_labels=labels is not None
         )

@@ -17,7 +17,7 @@ from pairgossip.kernels.data import (
     minds_numbering,
     name_higher,
 )
-from pairgossip.kernels.kernel import AnyKernel, evaluate
+from pairgossip.kernels.kernel import AnyKernel, evaluate, follows_rows
 from pairgossip.kernels.named_tests import NamedTest
 from pairgossip.rows.columns import as_array, as_ordered, is_missing
 from pairgossip.rows.rows import Chosen, choose_columns, count_from_zero
@@ -43,6 +43,7 @@ def prepare_rows(
     columns: Mapping[str, Any],
     positive: Any = None,
     chosen: Sequence[Any] | str | None = None,
+    kernel: Any = None,
 ) -> Rows:
     """Return the rows of all columns that are complete, with labels as numbers if classes are told.
 
@@ -60,12 +61,17 @@ def prepare_rows(
         The higher one of two labels, instead of ``classes``.
     chosen
         The columns of the data, by their names; None for all that no other argument names.
+    kernel
+        What is computed. If it takes a column of scores for each class, and the columns are named
+        like the classes, these are in the order of their columns.
     """
     given = {name: column for name, column in columns.items() if column is not None}
     refuse_other_indexes(given)
     words = classes if positive is None else [positive]
     read = choose_columns(next(iter(columns)), given, chosen, words)
     given = dict(read.columns)
+    if follows_rows(kernel) and (found := order_by_columns(read.names, given.get("labels"))):
+        classes, positive = found, None
     if positive is not None:
         classes = order_classes(positive, given.get("labels"), classes)
     if classes is not None:
@@ -78,6 +84,26 @@ def prepare_rows(
     if classes is not None and higher is not None:
         higher = format_label(check_classes(classes)[int(higher)])
     return Rows(given, len(lost), higher)
+
+
+def order_by_columns(names: Sequence[Any], labels: Any) -> list[Any] | None:
+    """Return the classes in the order of the columns of scores that are named like them.
+
+    None if no column is; raise `InputError` if some are.
+    """
+    entries = [] if labels is None else as_array(labels, "labels", objects=True).ravel().tolist()
+    different = dict.fromkeys(one for one in entries if isinstance(one, Hashable))
+    classes = {format_label(one): one for one in different if not _is_gap(one)}
+    named = [str(name).strip() for name in names]
+    if not any(name in classes for name in named):
+        return None
+    if sorted(named) != sorted(classes):
+        listed = [join_first(some[:MOST_NAMED], len(some)) for some in (named, list(classes))]
+        raise InputError(
+            f"Columns of scores that are named like classes go by their names, but the columns are "
+            f"{listed[0]}, and the classes {listed[1]}: name every column like its class, or none."
+        )
+    return [classes[name] for name in named]
 
 
 def keep_complete(
@@ -186,7 +212,7 @@ def name_positive(
         return found if measure.favors else None
     if found is None or measure.contrast is not None:
         return None
-    parts = (partial(evaluate, part) for part in measure.components)
+    parts = (partial(evaluate, part) for part in measure.for_rows(data).components)
     return found if any(minds_numbering(data, values) for values in parts) else None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.checks import LARGEST_NUMBER
 from pairgossip.errors import InputError, ManyRows, notify
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.kernel import AnyKernel, Combination, Formula, Kernel
@@ -167,7 +168,8 @@ def _bare(block: FloatArray) -> FloatArray:
 class _Counted(Combination):
     """A statistic with the shares of pairs that count, by weights, by strata or by both."""
 
-    most_kernels = Combination.most_kernels + 2
+    most_kernels = LARGEST_NUMBER
+    """Any: the statistic's own kernels were counted when it was made."""
 
 
 def _multiply(kernel: AnyKernel, factor: _Factor) -> Combination:

@@ -86,7 +86,7 @@ def plan(
     """
     _check_error(error)
     given = {"data": data, "labels": labels, "groups": groups}
-    prepared = prepare_rows(missing, classes, given, positive, columns).columns
+    prepared = prepare_rows(missing, classes, given, positive, columns, kernel).columns
     request = EstimationRequest(
         **prepared, kernel=kernel, graph=graph, target=target, law=law, seed=seed
     )

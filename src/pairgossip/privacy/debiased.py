@@ -128,6 +128,11 @@ class DebiasedKernel:
     ) -> None:
         self.mechanism = mechanism
         self.kernel = as_kernel(kernel)
+        if self.kernel.follows_rows:
+            raise InputError(
+                f"Kernel '{self.kernel.name}' has a column of scores for each class, which reports "
+                "of all columns together would drown in noise: choose 'auc', of two classes."
+            )
         self.components = len(self.kernel.components)
         if mechanism.cells > _LARGEST_DOMAIN:
             product = " x ".join(map(str, mechanism.bins))

@@ -41,6 +41,8 @@ class Chosen(NamedTuple):
     describe: Describe = count_from_zero
     counting: str = ", counting from 0"
     """What a message adds that names rows; nothing where they are lines."""
+    names: Sequence[Any] = ()
+    """The names of the columns of the data, if they have any."""
 
 
 class AskedColumns(NamedTuple):
@@ -81,6 +83,7 @@ class AskedColumns(NamedTuple):
             {self.data: [source.owner(place) for place in self.places]},
             source.describe,
             source.counting,
+            [source.names[place] for place in self.places],
         )
 
 

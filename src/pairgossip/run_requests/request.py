@@ -79,7 +79,8 @@ class Request(RunArguments):
                 )
             classes = None  # the mechanism looks labels up itself
         columns = {name: getattr(self, name) for name in self.row_arguments}
-        rows = prepare_rows(self.missing, classes, columns, positive, self.columns)
+        kernel = getattr(self, "kernel", None)
+        rows = prepare_rows(self.missing, classes, columns, positive, self.columns, kernel)
         vars(self).update(rows.columns, columns=None)  # they are read
         self.label_name = str(names[-1]) if names and len(names) == 2 else rows.positive
         self.rows_dropped += rows.dropped

@@ -408,8 +408,28 @@ def check_kernel(observations: Observations, kernel: str | None) -> None:
     from pairgossip.kernels import as_kernel, check_data
 
     if kernel is not None:
-        labels = observations.labels
-        as_kernel(kernel).check(check_data(observations.values, labels), labels)
+        measure, labels = as_kernel(kernel), observations.labels
+        if measure.follows_rows and labels is not None:
+            _check_class_columns(observations)
+        measure.check(check_data(observations.values, labels), labels)
+
+
+def _check_class_columns(observations: Observations) -> None:
+    """Raise `InputError` if columns are named like the classes, and those are in another order."""
+    from pairgossip.kernels.data import format_label
+    from pairgossip.kernels.rows import order_by_columns
+
+    declared, labels = observations.classes, observations.labels
+    order = sorted(dict.fromkeys(labels)) if declared is None else list(declared)
+    found = order_by_columns(observations.columns, order)
+    has_order = declared is not None or not isinstance(labels, list)  # text has none
+    if found is not None and not (has_order and found == order):
+        raise InputError(
+            "The columns of scores are named like the classes, whose order is another one, or "
+            "none: give {argument}.",
+            "classes",
+            list(map(format_label, found)),
+        )
 
 
 def _split_names(columns: Sequence[str], table: Table) -> list[str]:

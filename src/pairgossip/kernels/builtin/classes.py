@@ -76,7 +76,7 @@ def _higher_label_and_score_rows(
 ) -> FloatArray:
     """Count for every row of the higher label those of the lower one that it outscores."""
     places = order_column(data[:, column]).places
-    return _outscored(places, _is_high(data), weights_or_ones(data, weights), ties)
+    return outscored(places, _is_high(data), weights_or_ones(data, weights), ties)
 
 
 def _lower_label_and_score_rows(
@@ -85,7 +85,7 @@ def _lower_label_and_score_rows(
     """Count for every row of the lower label those of the higher one that outscore it."""
     places, counts = order_column(data[:, column])
     from_above = len(counts) - 1 - places
-    return _outscored(from_above, ~_is_high(data), weights_or_ones(data, weights), ties)
+    return outscored(from_above, ~_is_high(data), weights_or_ones(data, weights), ties)
 
 
 def _is_high(data: FloatArray) -> BoolArray:
@@ -93,9 +93,7 @@ def _is_high(data: FloatArray) -> BoolArray:
     return data[:, -1] == data[:, -1].max()
 
 
-def _outscored(
-    places: IntArray, counted: BoolArray, weights: FloatArray, ties: float
-) -> FloatArray:
+def outscored(places: IntArray, counted: BoolArray, weights: FloatArray, ties: float) -> FloatArray:
     """Weigh for the marked rows the others at lower places, and `ties` of those at the same."""
     others = np.bincount(places, np.where(counted, 0.0, weights))
     reached = np.cumsum(others)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.kernels import as_kernel
+from pairgossip.kernels.kernel import follows_rows
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import can_sketch
 
@@ -69,6 +70,11 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
         as_loss(loss)
     if not isinstance(kernel, str):
         return
+    if follows_rows(kernel):
+        raise InputError(
+            f"Kernel '{canonical(kernel)}' has a column of scores for each class, and peers "
+            "compare two classes: choose 'auc'."
+        )
     named = isinstance(algorithm, Mapping) and "name" in algorithm
     if named and choose_algorithm(table) == EXCHANGE:
         as_kernel(kernel)
