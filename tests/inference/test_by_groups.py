@@ -355,7 +355,8 @@ def test_a_table_is_shown_kept_and_sent() -> None:
     assert str(again) == str(table)
     assert repr(again.differences) == repr(table.differences)
     html = table._repr_html_()
-    assert html.count("<table>") == 2 and "&lt;f&gt; - m" in html and "<f>" not in html
+    assert html.count("<table>") == 2 and html.startswith('<div class="pairgossip">')
+    assert "&lt;f&gt; - m" in html and "<f>" not in html
     lines = str(table).splitlines()
     assert lines[0].split() == ["group", "rows", "auc", "error", "95", "%", "interval", "p"]
     assert {one.split()[0] for one in lines[1:4]} == {"<f>", "m", "all"}

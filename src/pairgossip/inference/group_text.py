@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from pairgossip.pages.page import Paragraph, Table, show
 from pairgossip.text import align_columns, format_alike, format_count
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def format_groups(table: GroupTable) -> str:
 def write_groups(table: GroupTable) -> str:
     """Return the same as HTML, for notebooks."""
     shown = [one for one in (show_groups(table), show_differences(table)) if one.lines]
-    notes = [f"<p>{escape(note)}</p>" for note in list_notes(table)]
-    return f"<div>{''.join([*map(_write_table, shown), *notes])}</div>"
+    tables = [Table(tuple(one.head), tuple(map(tuple, one.lines))) for one in shown]
+    return show((*tables, *map(Paragraph, list_notes(table))))
 
 
 def format_p(p: float) -> str:
@@ -114,12 +114,3 @@ def _format_numbers(value: float, error: float, low: float, high: float) -> list
 
 def _name_interval(level: float) -> str:
     return f"{100 * level:g} % interval"
-
-
-def _write_table(shown: ShownTable) -> str:
-    head, *lines = (
-        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
-        for tag, line in (("th", shown.head), *(("td", line) for line in shown.lines))
-    )
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer, check_level, judge
-from pairgossip.inference.answering import answer as answer
+from pairgossip.inference.answering import answer
 from pairgossip.inference.by_groups import GroupQuestion, Measured, measure
 from pairgossip.inference.group_table import GroupTable
 from pairgossip.inference.orders import (
