@@ -35,7 +35,7 @@ def test_json_is_what_describe_says(cli: CommandLine) -> None:
     assert found["kendall"]["sketch"] == "TwoWayBins"
     assert found["gini-coefficient"]["same_as"] == "V: R ineq::Gini"
     without = {name for name in names if found[name]["sketch"] is None}
-    assert without == {"energy-distance", "metric-learning-risk", "mmd"}
+    assert without == {"energy-distance", "hand-till", "metric-learning-risk", "mmd"}
 
 
 def test_methods_are_listed_with_what_they_show_and_tolerate(cli: CommandLine) -> None:
