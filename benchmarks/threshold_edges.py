@@ -60,7 +60,7 @@ def measure(study: Sequence[FloatArray], cells: pg.cells.Cells, least: int) -> l
     exact = [
         [(scores[died == 1] >= one).mean(), (scores[died == 0] < one).mean()] for one in THRESHOLDS
     ]
-    brackets = [*(one.bracket for pair in found for one in pair), curve.auc.bracket]  # type: ignore[attr-defined]
+    brackets = [*(one.bracket for pair in found for one in pair), curve.auc.bracket]
     values = [*(one for pair in exact for one in pair), float(pg.exact(scores, "auc", labels=died))]
     is_all = summed.rows == len(scores)  # else it is of the sites that fill both classes
     missed = sum(

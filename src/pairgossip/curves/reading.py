@@ -14,8 +14,8 @@ from pairgossip.curves.scores import Scores
 from pairgossip.curves.thresholds import check_thresholds
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer, check_level
-from pairgossip.inference.projection import project
 from pairgossip.inference.answering import answer
+from pairgossip.inference.projection import project
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies
