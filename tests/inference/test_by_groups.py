@@ -96,7 +96,11 @@ def test_answers_from_elsewhere_are_compared_by_the_normal_law() -> None:
     # Of independent values, Wald's statistic is Cochran's Q.
     center = np.average(values, weights=errors**-2)
     q = float(np.sum(((values - center) / errors) ** 2))
-    assert table.equality == pytest.approx((q, 3, stats.chi2.sf(q, 3)), rel=1e-9)
+    found = table.equality
+    assert found is not None and found.error_freedom == math.inf
+    assert found[:2] == pytest.approx((q / 3, 3), rel=1e-9)
+    assert found.p == pytest.approx(stats.chi2.sf(q, 3), rel=1e-9)
+    assert f"All groups equal: chi-square = {q:.2f} with 3 degrees of freedom" in str(table)
     assert table.worst == "c"
 
 
@@ -162,9 +166,57 @@ def test_all_groups_are_compared_at_once_where_clusters_reach_into_them() -> Non
     contrast = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])  # others than the table's own
     apart = contrast @ np.array(list(table.values()))
     q = apart @ np.linalg.inv(contrast @ table.covariance @ contrast.T) @ apart
-    assert table.equality == pytest.approx((q, 2, stats.chi2.sf(q, 2)), rel=1e-9)
+    left = min(table.freedoms.values()) - 1
+    ratio = q * left / (left + 1) / 2  # Hotelling's
+    expected = (ratio, 2, left, stats.f.sf(ratio, 2, left))
+    assert table.equality[:4] == pytest.approx(expected, rel=1e-9)
     few = pg.exact(rows, "variance", by=by, groups=town // 15, interval=0.95)
     assert few.equality is None  # two clusters tell one number
+
+
+def test_all_groups_are_compared_at_once_by_welchs_test() -> None:
+    """Of means, whose errors have as many degrees of freedom as rows less one: Welch's test."""
+    oneway = pytest.importorskip("statsmodels.stats.oneway")
+    random = np.random.default_rng(8)
+    parts = [random.normal(0.4 * at, 1 + at, size) for at, size in enumerate((5, 9, 30, 12))]
+    answers, freedoms = {}, {}
+    for name, part in zip("abcd", parts, strict=True):
+        error = float(part.std(ddof=1) / math.sqrt(len(part)))
+        answers[name] = pg.Answer(float(part.mean()), error, -9, 9, 0.95, "plain")
+        freedoms[name] = len(part) - 1
+    table = pg.GroupTable(answers, answers["a"], freedoms=freedoms)
+    known = oneway.anova_oneway(parts, use_var="unequal")
+    expected = (known.statistic, *known.df, known.pvalue)
+    assert table.equality is not None
+    assert table.equality[:4] == pytest.approx(expected, rel=1e-9)
+    assert f"F = {known.statistic:.2f} with 3 and {known.df[1]:.1f} degrees of f" in str(table)
+
+
+@pytest.mark.parametrize(("size", "towns"), [(15, None), (60, 12)])
+def test_groups_that_do_not_differ_are_seldom_said_to(size: int, towns: int | None) -> None:
+    """Wald's chi-square test rejects 26 and 59 of these 100."""
+    rejected = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        by, rows = np.arange(6 * size) % 6, random.normal(size=6 * size)
+        how: dict[str, Any] = {}
+        if towns is not None:
+            how = {"groups": random.integers(0, towns, 6 * size)}
+            rows += random.normal(size=towns)[how["groups"]]
+        table = pg.exact(np.exp(rows / 2), "gini", by=by, interval=0.95, **how)
+        rejected += table.equality is not None and table.equality.p < 0.05
+    assert rejected <= 12  # so many of 100 are above 5 % for certain
+
+
+def test_groups_without_an_error_are_not_said_to_be_equal() -> None:
+    answers = {
+        name: pg.Answer(value, 0.02, 0.6, 0.9, 0.95, "logit")
+        for name, value in {"a": 0.7, "b": 0.75, "c": 0.8, "d": 1.0}.items()
+    }
+    answers["d"].error = math.nan
+    table = pg.GroupTable(answers, answers["a"])
+    assert table.equality is not None and table.equality.groups == ("a", "b", "c")
+    assert "The 3 groups with an error equal: chi-square = 12.50 with 2 deg" in str(table)
 
 
 def test_a_group_without_a_value_says_why() -> None:

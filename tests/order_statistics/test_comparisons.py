@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pairgossip.errors import InputError
 from pairgossip.order_statistics.comparisons import TESTS
 from pairgossip.order_statistics.laws import (
     beyond_chi_square,
+    beyond_f,
     beyond_kolmogorov,
     t_quantile,
     two_sided_by_t,
@@ -86,6 +88,15 @@ def test_the_tail_of_chi_square(freedom: int) -> None:
     sums = [0.0, 1e-9, 0.3, 1.0, 5.0, 30.0, 200.0, 900.0]
     found = [beyond_chi_square(each, freedom) for each in sums]
     assert found == pytest.approx(stats.chi2.sf(sums, freedom), rel=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 12, 49])
+@pytest.mark.parametrize("error_freedom", [0.5, 1, 2.3, 30, 1e4, 9e6, math.inf])
+def test_the_tail_of_f(freedom: int, error_freedom: float) -> None:
+    for ratio in (0.0, 1e-3, 0.5, 1.0, 2.0, 30.0):
+        known = stats.f.sf(ratio, freedom, min(error_freedom, 1e13))
+        found = beyond_f(ratio, freedom, error_freedom)
+        assert found == pytest.approx(known, rel=1e-7, abs=1e-12)
 
 
 @pytest.mark.parametrize("tied", [False, True])

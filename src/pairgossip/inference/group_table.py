@@ -22,7 +22,7 @@ from pairgossip.inference.group_text import format_groups, write_groups
 from pairgossip.kernels.data import format_label
 from pairgossip.order_statistics.comparisons import TestResult
 from pairgossip.order_statistics.laws import (
-    beyond_chi_square,
+    beyond_f,
     map_law,
     t_quantile,
     two_sided_by_t,
@@ -59,11 +59,23 @@ class Difference(NamedTuple):
 
 
 class Equality(NamedTuple):
-    """Wald's test of whether all groups have the same value."""
+    """A test of whether groups have the same value: Welch's (1951) for groups of their own rows,
+    Hotelling's where clusters reach into several groups.
+
+    With few rows or clusters errors are not known well, and Wald's chi-square test of them would
+    reject too often: of six groups of twelve incomes that do not differ, in a quarter of all cases.
+    """
 
     statistic: float
+    """The ratio F: Wald's statistic over its degrees of freedom, less what poorly known errors add.
+    """
     freedom: int
+    """One less than the groups."""
+    error_freedom: float
+    """The degrees of freedom of the errors; infinite where nobody says how well they are known."""
     p: float
+    groups: tuple[str, ...] = ()
+    """The groups that are compared: those whose errors are known."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,12 +171,10 @@ class GroupTable(Mapping[str, Answer]):
         if len(known) < _LEAST_GROUPS or any(part > _OPEN for part in open_by):
             return None
         values, covariance = np.array(answers)[known], self._covariance[np.ix_(known, known)]
-        contrasts = np.column_stack([-np.ones(len(known) - 1), np.eye(len(known) - 1)])
-        apart, spread = contrasts @ values, contrasts @ covariance @ contrasts.T
-        if np.linalg.matrix_rank(spread, hermitian=True) < len(apart):
-            return None
-        statistic = float(apart @ np.linalg.solve(spread, apart))
-        return Equality(statistic, len(apart), beyond_chi_square(statistic, len(apart)))
+        names = [self.groups[at] for at in known]
+        freedoms = np.array([self.freedoms.get(name, math.inf) for name in names])
+        found = _compare_all(values, covariance, freedoms)
+        return None if found is None else found._replace(groups=tuple(names))
 
     @property
     def level(self) -> float:
@@ -245,6 +255,33 @@ class GroupTable(Mapping[str, Answer]):
 
     def _repr_html_(self) -> str:
         return write_groups(self)
+
+
+def _compare_all(
+    values: FloatArray, covariance: FloatArray, freedoms: FloatArray
+) -> Equality | None:
+    """Test whether all values are one; None where errors are known with too few degrees of freedom.
+
+    Errors that go together are all known with the fewest.
+    """
+    count = len(values) - 1
+    contrasts = np.column_stack([-np.ones(count), np.eye(count)])
+    apart, spread = contrasts @ values, contrasts @ covariance @ contrasts.T
+    if np.linalg.matrix_rank(spread, hermitian=True) < count:
+        return None
+    ratio = float(apart @ np.linalg.solve(spread, apart)) / count
+    if np.count_nonzero(covariance) > len(values):
+        fewest = float(freedoms.min())
+        left = fewest - count + 1
+        times = left / fewest if left < math.inf else 1.0
+    else:
+        weights = 1 / np.diag(covariance)
+        open_part = float((1 - weights / weights.sum()) ** 2 @ (1 / freedoms))
+        times = 1 / (1 + 2 * (count - 1) / (count * (count + 2)) * open_part)
+        left = count * (count + 2) / (3 * open_part) if open_part > 0 else math.inf
+    if left <= 0:
+        return None
+    return Equality(times * ratio, count, left, beyond_f(times * ratio, count, left))
 
 
 def _adjust(ps: Sequence[float]) -> list[float]:

@@ -9,7 +9,7 @@ from pairgossip.pages.page import Paragraph, Table, show
 from pairgossip.text import align_columns, format_alike, format_count
 
 if TYPE_CHECKING:
-    from pairgossip.inference.group_table import GroupTable
+    from pairgossip.inference.group_table import Equality, GroupTable
 
 MOST_PAIRS = 15
 """Pairs of groups whose differences are shown, those of six groups; of more, only the joint test
@@ -70,9 +70,7 @@ def list_notes(table: GroupTable) -> list[str]:
     """Return the sentences below the tables."""
     notes, count = [], len(table.differences)
     if table.equality is not None:
-        statistic, freedom, p = table.equality
-        law = f"chi-square = {statistic:.2f} with {format_count(freedom, 'degree')} of freedom"
-        notes.append(f"All groups equal: {law}, p {'' if p < _LEAST_P else '= '}{format_p(p)}.")
+        notes.append(_describe_equality(table.equality, len(table)))
     if count > MOST_PAIRS:
         notes.append(f"The differences of {count:,} pairs are not shown.")
     elif count > 1 and not math.isnan(table.differences[0].adjusted):
@@ -80,6 +78,18 @@ def list_notes(table: GroupTable) -> list[str]:
     if any(one.bracket[0] < one.bracket[1] for one in table.differences):
         notes.append("Intervals and p of differences allow for what cells leave open.")
     return notes + [f"Group '{name}': {why}" for name, why in table.reasons.items()]
+
+
+def _describe_equality(test: Equality, groups: int) -> str:
+    """Return the sentence of the joint test."""
+    compared = len(test.groups)
+    which = "All groups" if compared == groups else f"The {compared} groups with an error"
+    freedom = format_count(test.freedom, "degree")
+    law = f"chi-square = {test.freedom * test.statistic:.2f} with {freedom} of freedom"
+    if test.error_freedom < math.inf:
+        law = f"F = {test.statistic:.2f} with {test.freedom} and {test.error_freedom:.1f} degrees"
+        law += " of freedom"
+    return f"{which} equal: {law}, p {'' if test.p < _LEAST_P else '= '}{format_p(test.p)}."
 
 
 def format_groups(table: GroupTable) -> str:

@@ -1,4 +1,4 @@
-"""The laws that tests and intervals refer to: normal, Student's t, chi-square, Kolmogorov's."""
+"""The laws that tests and intervals refer to: normal, Student's t, chi-square, F, Kolmogorov's."""
 
 from __future__ import annotations
 
@@ -93,6 +93,17 @@ def beyond_chi_square(statistic: float, freedom: int) -> float:
     powers = (start + k for k in range((freedom - 1) // 2))
     terms = (math.exp(a * math.log(half) - half - math.lgamma(a + 1)) for a in powers)
     return min(math.fsum([found, *terms]), 1.0)
+
+
+def beyond_f(ratio: float, freedom: int, error_freedom: float) -> float:
+    """Return how often the ratio of two mean squares is at least so large.
+
+    Their degrees of freedom are those of what is compared, and of its error.
+    """
+    if error_freedom > _NORMAL:
+        return beyond_chi_square(ratio * freedom, freedom)
+    share = error_freedom / (error_freedom + freedom * ratio)
+    return _beta_share(share, error_freedom / 2, freedom / 2)
 
 
 def beyond_kolmogorov(gap: float) -> float:
