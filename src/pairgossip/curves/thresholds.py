@@ -55,7 +55,6 @@ class OperatingPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number by name, with its interval and bracket."""
-        numbers = ((one.name, getattr(self, one.name)) for one in fields(self)[1:])
         return {"threshold": self.threshold} | {
             name: {
                 "value": number.value,
@@ -63,8 +62,12 @@ class OperatingPoint:
                 "high": number.high,
                 "bracket": number.bracket,
             }
-            for name, number in numbers
+            for name, number in self.numbers().items()
         }
+
+    def numbers(self) -> dict[str, SummaryAnswer]:
+        """Return the numbers by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)[1:]}
 
     def lines(self) -> list[tuple[str, str, str, str]]:
         """Return for every number its name, value, interval and what is certain, as text."""

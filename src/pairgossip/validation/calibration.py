@@ -1,0 +1,237 @@
+"""Calibration: how well scores that are probabilities go with what happened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.counts.bounds import UNKNOWN, Ends, widen
+from pairgossip.counts.intervals import interval_about
+from pairgossip.curves.scores import Scores
+from pairgossip.curves.shares import as_answer
+from pairgossip.inference.answer import NORMAL, Law
+from pairgossip.kernels.kernel import Scale
+from pairgossip.summaries.summary_reading import SummaryAnswer
+from pairgossip.text import format_count
+from pairgossip.validation.bins import Bin, read_bins
+from pairgossip.validation.logistic import fit_line, intercept_error, overlap, solve_intercept
+from pairgossip.validation.logistic_bounds import Boxes, bound_line
+from pairgossip.validation.numbers import describe_answer
+from pairgossip.validation.placed import CLASSES, Placed
+
+NAMES = {
+    "observed_expected": "observed / expected",
+    "in_the_large": "calibration in the large",
+    "slope": "calibration slope",
+    "intercept": "intercept at this slope",
+    "brier": "Brier score",
+    "scaled_brier": "scaled Brier score",
+}
+"""What people call the numbers of a calibration."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """How well probabilities go with the outcome; each number has an interval and a bracket.
+
+    Attributes
+    ----------
+    rows, positives
+        How many rows there are, and how many have the outcome.
+    observed_expected
+        The number of rows with the outcome over the sum of all scores: 1 if scores are right on
+        average.
+    in_the_large
+        What is to be added to the logit of every score so that they are; 0 is best.
+    slope, intercept
+        The logit of the outcome as a line over that of the score, by maximum likelihood; 1 and 0
+        are best. A slope below 1 says that scores are too far apart.
+    brier, scaled_brier
+        The mean squared difference of score and outcome, and 1 less its ratio to that of the same
+        score for all.
+    bins
+        The share with the outcome, by bins of about as many rows each.
+    reason
+        Why there is no slope; empty if there is one.
+    held
+        The least score of positive rows and the largest of negative ones that slope and intercept
+        allow for, where cells that end at 0 or 1 leave that open; else None.
+    """
+
+    rows: int
+    positives: int
+    observed_expected: SummaryAnswer
+    in_the_large: SummaryAnswer
+    slope: SummaryAnswer
+    intercept: SummaryAnswer
+    brier: SummaryAnswer
+    scaled_brier: SummaryAnswer
+    bins: tuple[Bin, ...]
+    reason: str = ""
+    held: Ends | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number by name, with its interval and bracket."""
+        return {
+            "rows": self.rows,
+            "positives": self.positives,
+            **{name: describe_answer(getattr(self, name)) for name in NAMES},
+            "bins": [one.to_dict() for one in self.bins],
+            "notes": list(self.notes),
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before using the numbers, in sentences."""
+        return tuple(self._list_notes())
+
+    def _list_notes(self) -> Iterator[str]:
+        if self.reason:
+            yield f"There is no slope: {self.reason}."
+        elif self.held is not None:
+            yield (
+                f"Slope and intercept take no positive row's score to be below {self.held[0]:.3g}, "
+                f"and no negative row's above {self.held[1]:.6g}: cells end at 0 or 1, and a row "
+                "of the other class right there would say all."
+            )
+
+
+def read_calibration(scores: Scores, level: float, least: int = 1) -> Calibration:
+    """Return the calibration of rows, or of counts; raise `InputError` for other scores than
+    probabilities.
+    """
+    placed = Placed(scores)
+    reader = _Reader(placed, level, least)
+    reason = _lack_slope(placed)
+    intercept, slope = reader.line() if not reason else (reader.unknown(), reader.unknown())
+    return Calibration(
+        rows=round(placed.n),
+        positives=round(placed.positives),
+        observed_expected=reader.observed_expected(),
+        in_the_large=reader.in_the_large(),
+        slope=slope,
+        intercept=intercept,
+        brier=reader.brier(),
+        scaled_brier=reader.scaled_brier(),
+        bins=read_bins(placed, level, least),
+        reason=reason,
+        held=None if reason else placed.held,
+    )
+
+
+def _lack_slope(placed: Placed) -> str:
+    """Return why a logistic fit has no slope; nothing if it has one."""
+    rows, points = placed.cells, placed.points
+    if placed.scores.ties_known and (count := round(rows[:, (points == 0) | (points == 1)].sum())):
+        return f"{format_count(count, 'score')} of exactly 0 or 1 {_have(count)} no logit"
+    return "" if overlap(placed.logits, rows) else "the scores of the two classes do not overlap"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+class _Part(NamedTuple):
+    """A statistic, with what rows of every class and cell add to it, and its bracket."""
+
+    value: float
+    added: FloatArray
+    bracket: Ends
+
+
+class _Reader:
+    """Reads the numbers of a calibration."""
+
+    def __init__(self, placed: Placed, level: float, least: int) -> None:
+        self.placed, self.level, self.least = placed, level, least
+        self.share = placed.positives / placed.n
+
+    def unknown(self) -> SummaryAnswer:
+        """Return a number that is not known."""
+        return as_answer(math.nan, math.nan, UNKNOWN, self.level, UNKNOWN, self.least)
+
+    def observed_expected(self) -> SummaryAnswer:
+        """Return how many rows have the outcome over how many are expected to."""
+        placed = self.placed
+        rows, points = placed.cells.sum(axis=0), placed.points
+        expected = float(rows @ points) / placed.n
+        if not expected > 0:
+            return self.unknown()
+        value = self.share / expected
+        everybody = placed.boxes.rows.sum(axis=0)
+        low, high = (float(everybody @ end) for end in (placed.boxes.low, placed.boxes.high))
+        most = placed.positives / low if low > 0 else math.inf
+        added = (CLASSES - value * points) / expected
+        return self._answer(_Part(value, added, (placed.positives / high, most)), "log")
+
+    def in_the_large(self) -> SummaryAnswer:
+        """Return what makes as many rows expected to have the outcome as have it."""
+        placed = self.placed
+        x, rows, positives = placed.logits, placed.cells, placed.positives
+        value = solve_intercept(x, rows, positives)
+        error = intercept_error(x, rows, value)
+        low, high = placed.free_ends
+        ends = [solve_intercept(end, placed.boxes.rows, positives) for end in (high, low)]
+        return self._answer_about(value, error, (ends[0], ends[1]))
+
+    def line(self) -> tuple[SummaryAnswer, SummaryAnswer]:
+        """Return the intercept and the slope of the logistic fit."""
+        placed = self.placed
+        fit = fit_line(placed.logits, placed.cells)
+        assert fit is not None  # as it was asked before
+        brackets = ((fit.intercept, fit.intercept), (fit.slope, fit.slope))
+        if not placed.is_known:
+            brackets = bound_line(Boxes(*placed.logit_ends, placed.boxes.rows), fit.slope)
+        numbers = (fit.intercept, fit.slope)
+        found = [
+            self._answer_about(*one) for one in zip(numbers, fit.errors, brackets, strict=True)
+        ]
+        return found[0], found[1]
+
+    def brier(self) -> SummaryAnswer:
+        """Return the mean squared difference of score and outcome."""
+        return self._answer(self._brier(), "logit")
+
+    def scaled_brier(self) -> SummaryAnswer:
+        """Return 1 less the Brier score over that of the mean outcome for all rows."""
+        brier, spread = self._brier(), self.share * (1 - self.share)
+        changes = (1 - 2 * self.share) * (CLASSES - self.share)
+        added = -(brier.added - brier.value / spread * changes) / spread
+        low, high = (1 - end / spread for end in brier.bracket)
+        return self._answer(_Part(1 - brier.value / spread, added, (high, low)), "plain")
+
+    def _brier(self) -> _Part:
+        placed, boxes = self.placed, self.placed.boxes
+        squares = (CLASSES - placed.points) ** 2
+        value = float((placed.cells * squares).sum()) / placed.n
+        of_ends = np.sort([(CLASSES - end) ** 2 for end in (boxes.low, boxes.high)], axis=0)
+        low, high = (float((boxes.rows * one).sum()) / placed.n for one in of_ends)
+        return _Part(value, squares - value, (low, high))
+
+    def _answer(self, part: _Part, scale: Scale) -> SummaryAnswer:
+        """Return a mean over rows, or a function of means, with its interval."""
+        n, rows = self.placed.n, self.placed.cells
+        if n < 2:
+            return self._answer_about(part.value, math.nan, part.bracket)
+        error = math.sqrt(float((rows * part.added**2).sum()) / (n * (n - 1)))
+        law = Law.of(part.added.ravel(), rows.ravel(), n - 1)
+        return self._answer_about(part.value, error, part.bracket, scale, law)
+
+    def _answer_about(
+        self, value: float, error: float, bracket: Ends, scale: Scale = "plain", law: Law = NORMAL
+    ) -> SummaryAnswer:
+        """Return a number with its interval, which allows for its bracket."""
+        if self.placed.is_known:
+            bracket = value, value
+        else:
+            bracket = widen(*bracket) if math.isfinite(sum(bracket)) else bracket
+            value = min(max(value, bracket[0]), bracket[1]) if bracket[0] == bracket[0] else value
+        ends = UNKNOWN
+        if math.isfinite(value) and all(map(math.isfinite, bracket)):
+            ends = interval_about(bracket, value, error, scale, law, self.level)
+        return as_answer(value, error, ends, self.level, bracket, self.least)

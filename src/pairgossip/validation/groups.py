@@ -1,0 +1,123 @@
+"""A validation by groups of rows: each group's own, and how far groups differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pairgossip.curves.roc import Roc
+from pairgossip.curves.thresholds import OperatingPoint
+from pairgossip.errors import Notice, unknown_name
+from pairgossip.inference.answer import answer_without_error
+from pairgossip.inference.group_table import GroupTable
+from pairgossip.kernels.data import format_label
+from pairgossip.validation.calibration import Calibration
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """What is read from the rows of one group.
+
+    Attributes
+    ----------
+    name
+        The group's own.
+    rows
+        How many it has.
+    roc, calibration
+        As those of all rows; None where there are none.
+    reason
+        Why a group has no ROC curve; empty if it has one.
+    """
+
+    name: str
+    rows: int
+    roc: Roc | None
+    calibration: Calibration | None
+    reason: str | Notice = ""
+
+    @property
+    def thresholds(self) -> tuple[OperatingPoint, ...]:
+        """What the agreed thresholds do to its rows."""
+        return () if self.roc is None else tuple(map(self.roc.at, self.roc.thresholds))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number by name."""
+        return {
+            "rows": self.rows,
+            "positives": None if self.roc is None else self.roc.positives,
+            "reason": str(self.reason),
+            "calibration": None if self.calibration is None else self.calibration.to_dict(),
+            "thresholds": [one.to_dict() for one in self.thresholds],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Mapping[str, Group]):
+    """The groups by their names.
+
+    Attributes
+    ----------
+    by
+        What tells groups apart.
+    auc
+        The AUC of each, with differences between them.
+    observed_expected
+        The same of the number of outcomes over the expected one; None if scores are no
+        probabilities.
+    """
+
+    parts: Mapping[str, Group]
+    by: str
+    auc: GroupTable
+    observed_expected: GroupTable | None
+
+    def __getitem__(self, group: Any) -> Group:
+        name = format_label(group)
+        if name not in self.parts:
+            raise unknown_name("group", name, self.parts)
+        return self.parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def worst(self) -> str:
+        """The group of the lowest AUC; it was looked for, so its interval says too little."""
+        return self.auc.worst
+
+    @cached_property
+    def tables(self) -> tuple[GroupTable, ...]:
+        """The tables of all that groups are compared by."""
+        return tuple(one for one in (self.auc, self.observed_expected) if one is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number by name."""
+        tables = {"auc": self.auc, "observed_expected": self.observed_expected}
+        return {
+            "by": self.by,
+            "worst": self.worst,
+            **{name: None if one is None else one.to_dict() for name, one in tables.items()},
+            "groups": {name: one.to_dict() for name, one in self.parts.items()},
+        }
+
+
+def compare_calibration(
+    parts: Mapping[str, Group], whole: Calibration | None, by: str
+) -> GroupTable | None:
+    """Return how far observed over expected outcomes differ between groups."""
+    if whole is None:
+        return None
+    found = {name: one.calibration for name, one in parts.items()}
+    answers = {
+        name: answer_without_error(math.nan) if one is None else one.observed_expected
+        for name, one in found.items()
+    }
+    rows = {name: one.rows for name, one in parts.items()}
+    return GroupTable(answers, whole.observed_expected, "observed / expected", by, rows=rows)

@@ -1,0 +1,125 @@
+"""Logistic regression of the outcome on the logit of a probability, from counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.validation.placed import CLASSES, expit, log_odds
+
+_STEPS = 100
+"""Steps of Newton's method; it takes about eight."""
+_CLOSE = 1e-12
+"""Largest step, in standard errors, at which a fit is done."""
+
+
+class LineFit(NamedTuple):
+    """The logit of the outcome as intercept + slope times the logit of the score."""
+
+    intercept: float
+    slope: float
+    errors: tuple[float, float]
+    """Standard errors of both."""
+
+
+def fit_line(x: FloatArray, rows: FloatArray) -> LineFit | None:
+    """Fit intercept and slope by maximum likelihood; None if there is no largest likelihood.
+
+    Parameters
+    ----------
+    x
+        The logits, by class, shape (2, places).
+    rows
+        The number of rows there, shape (2, places).
+    """
+    if not overlap(x, rows):
+        return None
+    center = float((rows * x).sum() / rows.sum())
+    u, likelihood = x - center, -math.inf
+    at: FloatArray = np.array([log_odds(float(rows[1].sum() / rows.sum())), 0.0])
+    step: Any = np.zeros(2)
+    for _ in range(_STEPS):
+        found = _log_likelihood(at[0] + at[1] * u, rows)
+        if found < likelihood - 1e-12 * abs(likelihood):  # Newton's step went too far
+            step /= 2
+            at = at - step
+            continue
+        likelihood = found
+        p = expit(at[0] + at[1] * u)
+        gradient = _sums(rows * (CLASSES - p), u)
+        information = _second_moments(rows * p * (1 - p), u)
+        step = np.linalg.solve(information, gradient)
+        at = at + step
+        if float(step @ information @ step) <= _CLOSE**2:
+            break
+    p = expit(at[0] + at[1] * u)
+    covariance = np.linalg.inv(_second_moments(rows * p * (1 - p), u))
+    # The intercept at a logit of 0, not at the center.
+    variance = covariance[0, 0] - 2 * center * covariance[0, 1] + center**2 * covariance[1, 1]
+    errors = math.sqrt(float(variance)), math.sqrt(float(covariance[1, 1]))
+    return LineFit(float(at[0] - at[1] * center), float(at[1]), errors)
+
+
+def overlap(x: FloatArray, rows: FloatArray) -> bool:
+    """Return whether the logits of the classes overlap, without which no slope is best."""
+    negative, positive = (one[many > 0] for one, many in zip(x, rows, strict=True))
+    if not len(negative) or not len(positive):
+        return False
+    return bool(negative.max() > positive.min() and positive.max() > negative.min())
+
+
+def _log_likelihood(x: FloatArray, rows: FloatArray) -> float:
+    signed = np.where(CLASSES > 0, x, -x)
+    return float((rows * (np.minimum(signed, 0.0) - np.log1p(np.exp(-np.abs(x))))).sum())
+
+
+def _sums(weights: FloatArray, u: FloatArray) -> FloatArray:
+    return np.array([float(weights.sum()), float((weights * u).sum())])
+
+
+def _second_moments(weights: FloatArray, u: FloatArray) -> FloatArray:
+    (total, first), second = _sums(weights, u), float((weights * u * u).sum())
+    return np.array([[total, first], [first, second]])
+
+
+def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> float:
+    """Return the intercept at which as many rows are expected to have the outcome as have it.
+
+    Parameters
+    ----------
+    offsets
+        What is added to the intercept, by class or for both, shape (..., places).
+    rows
+        The number of rows there, of the same shape.
+    positives
+        How many have it, more than none and fewer than all.
+    """
+    if not 0 < positives < rows.sum():
+        return math.copysign(math.inf, positives - rows.sum() / 2)
+    used = rows > 0
+    offsets, rows = offsets[used], rows[used]
+    middle = log_odds(positives / float(rows.sum()))
+    low, high = middle - float(offsets.max()), middle - float(offsets.min())
+    at = middle - float((rows * offsets).sum() / rows.sum())
+    for _ in range(_STEPS):
+        p = expit(at + offsets)
+        lacking = positives - float((rows * p).sum())
+        low, high = (at, high) if lacking > 0 else (low, at)
+        slope = float((rows * p * (1 - p)).sum())
+        step = lacking / slope if slope > 0 else math.inf
+        inside = low < at + step < high
+        next_at = at + step if inside else (low + high) / 2
+        if abs(next_at - at) <= _CLOSE * (1 + abs(at)) or not low < high:
+            return float(next_at)
+        at = next_at
+    return float(at)
+
+
+def intercept_error(offsets: FloatArray, rows: FloatArray, intercept: float) -> float:
+    """Return the standard error of an intercept."""
+    p = expit(intercept + offsets)
+    information = float((rows * p * (1 - p)).sum())
+    return 1 / math.sqrt(information) if information > 0 else math.nan

@@ -1,0 +1,224 @@
+"""Between which values the slope and the intercept of a logistic fit lie, wherever rows are.
+
+The likelihood is concave, so the slope is below b if its derivative at b, along the line on which
+the intercept is best, is negative. There rows balance, sum (y - p) = 0, so that the derivative is
+sum (y - p) (x - c) for any c. Each term has its largest value at a known place of the row's own
+box: the sum of these is an upper bound of the derivative for all rows that there could be. It is
+taken over all intercepts that are possible, and c is chosen so that it is least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.counts.bounds import UNKNOWN, Ends
+from pairgossip.validation.logistic import solve_intercept
+from pairgossip.validation.placed import expit
+
+_PIECES = 16
+"""Into how many pieces the possible intercepts are cut: within one, each term takes its best."""
+_SLOPE_PIECES = 32
+"""The same for possible slopes, where the intercept is bounded."""
+_EXACT = 1e-3
+"""Part of its distance from the estimate to which an end is found, from outside."""
+_LEAST, _MOST = 2.0**-12, 2.0**6
+"""Slopes between which ends are looked for; beyond these they are not known."""
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+class Boxes(NamedTuple):
+    """Rows by class, each between two logits; shapes (2, boxes)."""
+
+    low: FloatArray
+    high: FloatArray
+    rows: FloatArray
+
+    @property
+    def positives(self) -> float:
+        """How many rows have the outcome."""
+        return float(self.rows[1].sum())
+
+    def mirror(self) -> Boxes:
+        """Return the boxes with the sign of all logits changed."""
+        return Boxes(-self.high, -self.low, self.rows)
+
+    def drop_empty(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return ends, numbers and outcomes of the boxes that hold rows, one after the other."""
+        used = self.rows > 0
+        outcomes = np.broadcast_to(np.array([[0.0], [1.0]]), self.rows.shape)
+        return self.low[used], self.high[used], self.rows[used], outcomes[used]
+
+
+def bound_line(boxes: Boxes, slope: float) -> tuple[Ends, Ends]:
+    """Return the ends of the intercept and those of the slope, given an estimate of the slope."""
+    slopes = _lowest(boxes, slope), _highest(boxes, slope)
+    return _bound_intercept(boxes, slopes), slopes
+
+
+def _highest(boxes: Boxes, slope: float) -> float:
+    """Return the least slope found that no rows exceed."""
+    if _excess(boxes, _LEAST) > 0:
+        return _search(boxes, max(slope, _LEAST), is_upper=True)
+    mirrored = boxes.mirror()  # no slope is positive, or hardly: seen from the other side
+    if _deficit(mirrored, _LEAST) < 0:
+        return _LEAST
+    return -_search(mirrored, max(-slope, _LEAST), is_upper=False)
+
+
+def _lowest(boxes: Boxes, slope: float) -> float:
+    """Return the largest slope found that all rows exceed."""
+    if _deficit(boxes, _LEAST) >= 0:
+        return _search(boxes, max(slope, _LEAST), is_upper=False)
+    mirrored = boxes.mirror()
+    if _excess(mirrored, _LEAST) <= 0:
+        return -_LEAST
+    return -_search(mirrored, max(-slope, _LEAST), is_upper=True)
+
+
+def _search(boxes: Boxes, start: float, *, is_upper: bool) -> float:
+    """Return the end of the slopes above, or below, a positive one; infinite if there is none."""
+    if is_upper:
+        inside, step = start, 0.01 * (1 + start)
+        outside = inside + step
+        while _excess(boxes, outside) > 0:
+            inside, outside, step = outside, outside + 2 * step, 2 * step
+            if outside > _MOST:
+                return math.inf
+    else:
+        inside, outside = start, max(start - 0.01 * (1 + start), start / 2)
+        while _deficit(boxes, outside) < 0:
+            inside, outside = outside, max(2 * outside - start - 0.01, outside / 2)
+            if outside < _LEAST:
+                return _LEAST  # which is known to be outside
+    while abs(outside - inside) > _EXACT * (abs(outside - start) + 1e-9):
+        middle = (inside + outside) / 2
+        is_out = _excess(boxes, middle) <= 0 if is_upper else _deficit(boxes, middle) >= 0
+        inside, outside = (inside, middle) if is_out else (middle, outside)
+    return outside
+
+
+def _deficit(boxes: Boxes, slope: float) -> float:
+    """Return a lower bound of the derivative of the likelihood at a positive slope."""
+    return _excess_of(boxes, slope, is_lower=True)
+
+
+def _excess(boxes: Boxes, slope: float) -> float:
+    """Return an upper bound of the derivative of the likelihood at a positive slope."""
+    return _excess_of(boxes, slope, is_lower=False)
+
+
+def _excess_of(boxes: Boxes, slope: float, *, is_lower: bool) -> float:
+    low, high, rows, outcomes = boxes.drop_empty()
+    least = solve_intercept(slope * high, rows, boxes.positives)
+    most = solve_intercept(slope * low, rows, boxes.positives)
+    bound = _least_terms if is_lower else _most_terms
+
+    def total(c: float, first: float, last: float) -> float:
+        terms = bound(low, high, outcomes, (first, last), slope, c)
+        return float(rows @ terms)
+
+    middle, side = (least + most) / 2, -1.0 if is_lower else 1.0
+    c = _minimize(lambda at: side * total(at, middle, middle), _range(low, high, rows))
+    edges = np.linspace(least, most, _PIECES + 1).tolist()
+    pieces = [side * total(c, *ends) for ends in pairwise(edges)]
+    return side * max(pieces)
+
+
+def _range(low: FloatArray, high: FloatArray, rows: FloatArray) -> Ends:
+    """Return between which numbers the center of the logits is looked for."""
+    middles = np.clip((low + high) / 2, -40.0, 40.0)
+    mean = float(rows @ middles / rows.sum())
+    spread = math.sqrt(float(rows @ (middles - mean) ** 2 / rows.sum()))
+    return mean - 3 * spread - 1, mean + 3 * spread + 1
+
+
+def _minimize(function: Callable[[float], float], ends: Ends) -> float:
+    """Return about where a convex function is least."""
+    low, high = ends
+    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_first, at_second = function(first), function(second)
+    for _ in range(18):
+        if at_first <= at_second:
+            high, second, at_second = second, first, at_first
+            first = high - _GOLDEN * (high - low)
+            at_first = function(first)
+        else:
+            low, first, at_first = first, second, at_second
+            second = low + _GOLDEN * (high - low)
+            at_second = function(second)
+    return (low + high) / 2
+
+
+def _most_terms(
+    low: FloatArray, high: FloatArray, outcomes: FloatArray, ends: Ends, slope: float, c: float
+) -> FloatArray:
+    """Return the largest (y - p)(x - c) of x in boxes and an intercept between two."""
+    is_positive = outcomes > 0
+    # Of a negative row it is that of a positive one, seen from the other side of 0.
+    x_low, x_high = np.where(is_positive, low, -high), np.where(is_positive, high, -low)
+    center = np.where(is_positive, c, -c)
+    first = np.where(is_positive, ends[0], -ends[1])
+    last = np.where(is_positive, ends[1], -ends[0])
+    # (1 - p)(x - c) rises up to a place beyond c, and falls from there on.
+    tops = [_find_top(ends[0] + slope * c), _find_top(-ends[1] - slope * c)]
+    top = center + np.where(is_positive, *tops) / slope
+    at = np.clip(top, x_low, x_high)
+    intercept = np.where(at >= center, first, last)
+    return np.asarray(expit(-intercept - slope * at) * (at - center))
+
+
+def _least_terms(
+    low: FloatArray, high: FloatArray, outcomes: FloatArray, ends: Ends, slope: float, c: float
+) -> FloatArray:
+    """Return the least (y - p)(x - c) of x in boxes and an intercept between two."""
+    is_positive = outcomes > 0
+    x_low, x_high = np.where(is_positive, low, -high), np.where(is_positive, high, -low)
+    center = np.where(is_positive, c, -c)
+    first = np.where(is_positive, ends[0], -ends[1])
+    last = np.where(is_positive, ends[1], -ends[0])
+    found = []
+    for at in (x_low, x_high):  # a term that rises and then falls is least at an end
+        intercept = np.where(at >= center, last, first)
+        found.append(expit(-intercept - slope * at) * (at - center))
+    return np.minimum(*found)
+
+
+def _find_top(k: float) -> float:
+    """Return the u above 0 at which u p(k + u) = 1, p the logistic function."""
+    u = max(1.0, 1 - k)  # where the logarithm of the left side, concave in u, is below 0
+    while math.log(u) < _softplus(-k - u):
+        u += 1
+    for _ in range(50):
+        middle = -k - u
+        step = (math.log(u) - _softplus(middle)) / (1 / u + 1 / (1 + math.exp(min(-middle, 700.0))))
+        u -= step
+        if abs(step) <= 1e-13 * u:
+            break
+    return u
+
+
+def _softplus(x: float) -> float:
+    """Return log(1 + exp(x))."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+def _bound_intercept(boxes: Boxes, slopes: Ends) -> Ends:
+    """Return the ends of the intercept for slopes between two: it balances rows at its slope."""
+    if not all(map(math.isfinite, slopes)):
+        return UNKNOWN
+    low, high, rows, _ = boxes.drop_empty()
+    ends = []
+    edges = np.linspace(*slopes, _SLOPE_PIECES + 1).tolist()
+    for first, last in pairwise(edges):
+        products = np.stack([first * low, first * high, last * low, last * high])
+        ends += [
+            solve_intercept(side, rows, boxes.positives)
+            for side in (products.max(axis=0), products.min(axis=0))
+        ]
+    return min(ends), max(ends)

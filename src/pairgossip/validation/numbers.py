@@ -1,0 +1,54 @@
+"""A number with its interval and what is certain, as facts and as text."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pairgossip.inference.answer import Answer
+from pairgossip.text import format_alike
+
+_DIGITS = 4
+"""Part of an interval, one in so many, that the last digit of its ends may hide."""
+NOTHING = "-"
+"""What stands where there is no number."""
+
+
+def describe_answer(number: Answer) -> dict[str, Any]:
+    """Return a number with its error, interval and bracket, by name."""
+    return {
+        "value": number.value,
+        "error": number.error,
+        "low": number.low,
+        "high": number.high,
+        "bracket": number.bracket,
+    }
+
+
+def is_open(number: Answer) -> bool:
+    """Return whether counts leave a number open."""
+    return number.bracket[0] < number.bracket[1]
+
+
+def spell_parts(number: Answer) -> tuple[str, str, str]:
+    """Return a value, its interval and what is certain, as texts; empty where not known."""
+    if math.isnan(number.value):
+        return NOTHING, "", ""
+    has_interval = number.low <= number.high
+    width = (number.high - number.low) / _DIGITS if has_interval else 0.0
+    value, low, high, least, most = format_alike(
+        (number.value, number.low, number.high, *number.bracket), width
+    )
+    interval = f"{low} to {high}" if has_interval else ""
+    return value, interval, f"{least} to {most}" if is_open(number) else ""
+
+
+def spell(number: Answer) -> str:
+    """Return a number on one line: "0.83 (0.78 to 0.88) [0.82 to 0.84]".
+
+    The interval is in round brackets, and what is certain in square ones.
+    """
+    value, interval, certain = spell_parts(number)
+    return " ".join(
+        [value, *([f"({interval})"] if interval else []), *([f"[{certain}]"] if certain else [])]
+    )

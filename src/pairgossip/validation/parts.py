@@ -1,0 +1,234 @@
+"""What a validation shows on a page, and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pairgossip.curves.pictures import picture_decisions
+from pairgossip.curves.thresholds import NAMES as POINT_NAMES
+from pairgossip.curves.thresholds import OperatingPoint
+from pairgossip.inference.answer import Answer
+from pairgossip.inference.group_table import GroupTable
+from pairgossip.inference.group_text import list_notes, show_differences
+from pairgossip.pages.page import Facts, Figure, Heading, Paragraph, Part, Table
+from pairgossip.text import align_columns, format_count
+from pairgossip.validation.calibration import NAMES, Calibration
+from pairgossip.validation.numbers import NOTHING, is_open, spell, spell_parts
+from pairgossip.validation.pictures import picture_calibration, picture_groups
+
+if TYPE_CHECKING:
+    from pairgossip.validation.groups import Groups
+    from pairgossip.validation.validation import Validation
+
+_OF_GROUPS = ("sensitivity", "specificity", "ppv")
+"""What is shown of a threshold by group."""
+_CERTAIN = "In square brackets: between which ends the number lies for certain for these rows."
+Rows = Sequence[tuple[str, ...]]
+
+
+def list_parts(found: Validation) -> Iterator[Part]:
+    """Return what a page shows, from the top down."""
+    yield Facts(tuple(list_facts(found)))
+    yield Heading("Discrimination")
+    yield _discrimination_figure(found)
+    yield _numbers_table(discrimination(found), found.level)
+    yield Heading("Calibration")
+    yield from _calibration_parts(found)
+    if found.thresholds:
+        yield Heading("Thresholds")
+        yield from _threshold_parts(found)
+    if found.groups is not None:
+        yield Heading("Groups")
+        yield from _group_parts(found, found.groups)
+
+
+def list_facts(found: Validation) -> Iterator[tuple[str, str]]:
+    """Say what was validated."""
+    roc = found.roc
+    rows = roc.positives + roc.negatives
+    yield "rows", f"{rows:,}"
+    named = "" if roc.positive is None else f" ({roc.positive})"
+    yield f"with the outcome{named}", f"{roc.positives:,} ({100 * roc.positives / rows:.1f} %)"
+    yield "intervals", f"{100 * found.level:g} %, for rows like these"
+    if roc.least_cell > 1:
+        yield "counted", f"in blocks of {format_count(roc.least_cell, 'row')} or more"
+
+
+def discrimination(found: Validation) -> dict[str, Answer]:
+    """Return what says how well scores tell the classes apart."""
+    within = {} if found.within is None else {"AUC within strata": found.within}
+    return {"AUC": found.roc.auc, **within, "average precision": found.roc.average_precision}
+
+
+def _discrimination_figure(found: Validation) -> Figure:
+    certain = "" if found.roc.scores.is_known else ", and where that of these rows is for certain"
+    return Figure(
+        found.roc.picture(),
+        f"ROC curve. The region holds the whole curve of the population in {100 * found.level:g} % "
+        f"of samples{certain}.",
+    )
+
+
+def _numbers_table(numbers: dict[str, Answer], level: float, caption: str = "") -> Table:
+    """Return numbers one per line, with a column for what is certain if any is open."""
+    lines: list[tuple[str, ...]] = [(name, *spell_parts(one)) for name, one in numbers.items()]
+    header: tuple[str, ...] = ("", "value", f"{100 * level:g} % interval", "certain")
+    if not any(map(is_open, numbers.values())):
+        header, lines = header[:-1], [line[:-1] for line in lines]
+    return Table(header, tuple(lines), caption)
+
+
+def calibration_numbers(found: Calibration) -> dict[str, Answer]:
+    """Return the numbers of a calibration by what people call them."""
+    return {text: getattr(found, name) for name, text in NAMES.items()}
+
+
+def _calibration_parts(found: Validation) -> Iterator[Part]:
+    calibration = found.calibration
+    if calibration is None:
+        yield Paragraph(f"None: {found.no_calibration}")
+        return
+    yield Figure(
+        picture_calibration(calibration, found.level),
+        "Calibration. Each point is a bin of about as many rows; bars are intervals of the share "
+        "with the outcome.",
+    )
+    yield _numbers_table(calibration_numbers(calibration), found.level)
+    yield from map(Paragraph, calibration.notes)
+    yield Table(*bins_table(calibration), "Bins of the figure")
+
+
+def bins_table(found: Calibration) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the header and the lines of bins."""
+    lines = tuple(
+        (
+            f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.rows:,.0f}",
+            f"{one.expected:.4g}",
+            spell(one.observed),
+        )
+        for one in found.bins
+    )
+    return ("scores", "rows", "mean score", "share with the outcome"), lines
+
+
+def _threshold_parts(found: Validation) -> Iterator[Part]:
+    header, lines = threshold_table(found.thresholds)
+    yield Table(header, lines)
+    if any(is_open(one.sensitivity) or is_open(one.flagged) for one in found.thresholds):
+        yield Paragraph(_CERTAIN)
+    if found.calibration is not None:
+        yield Figure(
+            picture_decisions(found.roc),
+            "Decision curve: true positives less false ones at the odds of the threshold, per row.",
+        )
+
+
+def threshold_table(
+    points: Sequence[OperatingPoint],
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the header and the lines of what thresholds do, one threshold per column."""
+    lines = (
+        (text, *(spell(getattr(point, name)) for point in points))
+        for name, text in POINT_NAMES.items()
+    )
+    known = tuple(line for line in lines if set(line[1:]) != {NOTHING})
+    return ("", *(f"at {point.threshold:g} or above" for point in points)), known
+
+
+def _group_parts(found: Validation, groups: Groups) -> Iterator[Part]:
+    yield Figure(
+        picture_groups(groups.auc, found.roc.auc.value),
+        "AUC by group; the dashed line is that of all rows.",
+    )
+    header, lines = group_table(groups, found)
+    yield Table(header, lines)
+    for table in groups.tables:
+        yield from _difference_parts(table)
+    for at, point in enumerate(found.thresholds):
+        yield Table(*group_points(groups, found, at), f"At {point.threshold:g} or above")
+    yield from (
+        Paragraph(f"Group `{name}`: {one.reason}") for name, one in groups.items() if one.reason
+    )
+
+
+def _difference_parts(table: GroupTable) -> Iterator[Part]:
+    shown, name = show_differences(table), name_statistic(table)
+    if shown.lines:
+        yield Table(tuple(shown.head), tuple(map(tuple, shown.lines)), f"Differences in {name}")
+    yield from (Paragraph(one) for one in list_notes(table) if not one.startswith("Group "))
+
+
+def name_statistic(table: GroupTable) -> str:
+    """Return what a table is of, as people write it."""
+    return "AUC" if table.statistic == "auc" else table.statistic
+
+
+def group_table(
+    groups: Groups, found: Validation
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the header and the lines of groups, and of all rows."""
+    rows = found.roc.positives + found.roc.negatives
+    lines = [
+        (
+            name,
+            f"{one.rows:,}",
+            NOTHING if one.roc is None else f"{one.roc.positives:,}",
+            spell(groups.auc[name]),
+            *_spell_calibration(one.calibration),
+        )
+        for name, one in groups.items()
+    ]
+    whole = (f"{rows:,}", f"{found.roc.positives:,}", spell(found.roc.auc))
+    lines.append(("all rows", *whole, *_spell_calibration(found.calibration)))
+    header = (groups.by, "rows", "with the outcome", "AUC", "observed / expected", "slope")
+    if found.calibration is None:
+        return header[:4], tuple(line[:4] for line in lines)
+    return header, tuple(lines)
+
+
+def _spell_calibration(found: Calibration | None) -> tuple[str, str]:
+    if found is None:
+        return NOTHING, NOTHING
+    return spell(found.observed_expected), spell(found.slope)
+
+
+def group_points(
+    groups: Groups, found: Validation, at: int
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the header and the lines of what a threshold does, by group."""
+    named = {name: one.thresholds for name, one in groups.items()} | {"all rows": found.thresholds}
+    lines = tuple(
+        (name, *(spell(getattr(points[at], one)) if points else NOTHING for one in _OF_GROUPS))
+        for name, points in named.items()
+    )
+    return (groups.by, *(POINT_NAMES[one] for one in _OF_GROUPS)), lines
+
+
+def write_text(found: Validation) -> str:
+    """Return the same as text for a terminal."""
+    blocks = [[f"{name}: {said}" for name, said in list_facts(found)]]
+    numbers: dict[str, Answer] = discrimination(found)
+    if found.calibration is not None:
+        numbers |= calibration_numbers(found.calibration)
+    table = _numbers_table(numbers, found.level)
+    blocks.append(align_columns([table.header, *table.rows]))
+    if found.calibration is None:
+        blocks.append([f"no calibration: {found.no_calibration}"])
+    elif found.calibration.notes:
+        blocks.append(list(found.calibration.notes))
+    if found.thresholds:
+        header, lines = threshold_table(found.thresholds)
+        blocks.append(align_columns([header, *lines]))
+    if found.groups is not None:
+        header, lines = group_table(found.groups, found)
+        blocks.append(align_columns([header, *lines]))
+        for one in found.groups.tables:
+            shown = show_differences(one)
+            if shown.lines:
+                head = [f"{name_statistic(one)}, {shown.head[0]}", *shown.head[1:]]
+                blocks.append(align_columns([head, *shown.lines]))
+            blocks.append([note for note in list_notes(one) if not note.startswith("Group ")])
+        blocks.append([f"{n}: {one.reason}" for n, one in found.groups.items() if one.reason])
+    return "\n\n".join("\n".join(block) for block in blocks if block)
