@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,6 +70,19 @@ def test_indices_count_pairs(seed: int) -> None:
         assert found == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.parametrize("weights", ["harrell", "uno"])
+def test_pairs_that_tell_nothing_are_refused(weights: Any) -> None:
+    """The one event is at the last time: scikit-survival and lifelines raise, too."""
+    refused = "No event .*has a row with a later time"
+    for interval in (None, 0.95):
+        with pytest.raises(pg.InputError, match=refused):
+            pg.survival.concordance(
+                [10, 2, 3], [1, 0, 0], [1, 2, 3], interval=interval, weights=weights
+            )
+    last = pg.survival.concordance([10, 2, 10], [1, 0, 0], [3, 2, 1], interval=None)
+    assert last == 1.0  # the row that is censored at the time of the event outlives it
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_what_rows_add_is_the_derivative(seed: int) -> None:
     """The index changes so much for each row that counts a little more, its weights included."""
@@ -111,3 +125,52 @@ def test_columns_by_name() -> None:
     table = {"days": time, "died": event, "score": risk}
     found = pg.survival.concordance(table, "died", "score", columns="days")
     assert str(found) == str(pg.survival.concordance(time, event, risk))
+
+
+def count_sites(n: int, effect: float, least: int, seed: int = 0) -> tuple[pg.Summary, pg.Answer]:
+    """Return the counts of three sites, and the index of their rows."""
+    random = np.random.default_rng(seed)
+    risk = random.normal(size=n).clip(-4, 4)
+    time = random.exponential(10 * np.exp(-effect * risk))
+    stop = random.uniform(0, 30, n)
+    rows = np.column_stack((risk, np.minimum(time, stop), time <= stop))
+    cells = [pg.cells.Even(-4, 4, 32), pg.cells.Even(0, 30, 32)]
+    parts = [
+        pg.summarize(one, "concordance", cells=cells, least_cell=least)
+        for one in np.array_split(rows, 3)
+    ]
+    own = pg.survival.concordance(rows[:, 1], rows[:, 2], risk)
+    assert isinstance(own, pg.Answer)
+    return parts[0] + parts[1] + parts[2], own
+
+
+@pytest.mark.parametrize("least", [1, 3, 5])
+def test_the_index_of_a_summary_has_a_bracket(least: int) -> None:
+    s, own = count_sites(3000, 1.0, least)
+    found = pg.survival.concordance(s)
+    assert isinstance(found, pg.Answer)
+    low, high = found.bracket
+    assert 0.5 < low <= own.value <= high and low <= found.value <= high
+    assert found.low <= own.low < own.high <= found.high
+    assert found.error == pytest.approx(own.error, rel=0.5)
+    assert pg.survival.concordance(s, interval=None) == found.value
+    assert found.value == pytest.approx(1 - s.answer(0.95).value)
+
+
+def test_counts_that_do_not_tell_the_side_are_refused() -> None:
+    for n, effect, least in ((150, 1.0, 5), (3000, 0.1, 3)):
+        s, _ = count_sites(n, effect, least)
+        with pytest.raises(pg.InputError, match="do not tell whether higher risks fail first"):
+            pg.survival.concordance(s)
+
+
+def test_an_index_of_one_half_is_told_where_cells_leave_nothing_open() -> None:
+    time, event, risk, _ = follow_formula()
+    cells = [pg.cells.Whole(0, 13), pg.cells.Whole(0, 30)]
+    for turned in (risk, 12 - risk):
+        rows = np.column_stack((turned, time, event))
+        found = pg.survival.concordance(pg.summarize(rows, "concordance", cells=cells))
+        own = pg.survival.concordance(time, event, turned)
+        assert isinstance(found, pg.Answer) and isinstance(own, pg.Answer)
+        numbers = (found.value, found.low, found.high, *found.bracket)
+        assert numbers == pytest.approx((own.value, own.low, own.high, own.value, own.value))

@@ -165,7 +165,24 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.concordance(summary()),
-            "A summary has cells of predicted and of true times",
+            "Harrell's index needs the risk, the time and the event of every row, which this "
+            "summary does not hold: summarize these three columns for 'concordance'.",
+        ),
+        (
+            lambda: S.concordance(summary(), risk=R),
+            "A summary knows events, groups and strata of its rows itself: leave risk= out.",
+        ),
+        (
+            lambda: S.concordance([10, 2, 3], [1, 0, 0], [1, 2, 3]),
+            "No event has a row with a later time: no pair tells which row failed first.",
+        ),
+        (
+            lambda: S.concordance([1, 2, 1, 1], [0, 1, 1, 1], R, within=["a", "b", "c", "c"]),
+            "No event has a row with a later time: no pair tells which row failed first.",
+        ),
+        (
+            lambda: S.kaplan_meier(T, E, sites=3),
+            "Sites add up to a summary, and these are rows: leave sites= out.",
         ),
     ],
 )

@@ -12,11 +12,17 @@ from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer, check_level
 from pairgossip.inference.answering import answer
 from pairgossip.inference.questions import exact
+from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.summaries.summary import Summary
-from pairgossip.survival.rows import SurvivalRows, read_rows
-from pairgossip.survival.uno import project_uno
+from pairgossip.summaries.summary_reading import SummaryAnswer
+from pairgossip.survival.rows import SurvivalRows, read_rows, refuse_with_summary
+from pairgossip.survival.uno import order_times, project_uno
 
 _HARRELL, _UNO = "harrell", "uno"
+_LEVEL = 0.95
+"""The level of the interval beside which brackets are laid if none is asked for."""
+_CHANCE = 0.5
+"""The index of risks without meaning."""
 
 
 def concordance(
@@ -39,7 +45,9 @@ def concordance(
     Parameters
     ----------
     time, event, columns, missing
-        As in `kaplan_meier`.
+        As in `kaplan_meier`. Or a `Summary` for ``"concordance"`` of columns risk, time and event:
+        Harrell's index has a ``bracket`` then, and is refused where the cells leave more open than
+        sampling does and do not tell on which side of 1/2 it is.
     risk
         A number for every row, higher where it should fail earlier; or the name of a column. For a
         predicted time give its negative.
@@ -69,11 +77,13 @@ def concordance(
     kind = choice("weights", weights, (_HARRELL, _UNO))
     level = None if interval is None else check_level(interval)
     if isinstance(time, Summary):
-        raise _refuse_summary(kind)
+        given = {"event": event, "risk": risk, "truncation": truncation}
+        refuse_with_summary(given | {"within": within, "columns": columns})
+        return _read_summary(time, kind, level)
     if risk is None:
         raise InputError("Nothing says which rows should fail first: give {argument}.", "risk")
-    given = {"within": within, "risk": risk, "columns": columns, "missing": missing}
-    rows = read_rows(time, event, **given)
+    chosen = {"within": within, "risk": risk, "columns": columns, "missing": missing}
+    rows = read_rows(time, event, **chosen)
     if not rows.event.any():
         raise InputError("No row has an event, so that no pair tells which row failed first.")
     if kind == _HARRELL:
@@ -82,6 +92,7 @@ def concordance(
                 "Harrell's index has no truncation: leave {argument} out, or choose weights='uno'.",
                 "truncation",
             )
+        _check_pairs(rows)
         return _find_harrell(rows, level)
     if within is not None:
         raise InputError(
@@ -93,6 +104,18 @@ def concordance(
     return found.value if level is None else answer(found, level)
 
 
+def _check_pairs(rows: SurvivalRows) -> None:
+    """Raise `InputError` if no event has a row with a later time in its stratum."""
+    ranks = order_times(rows.time, rows.event)
+    strata = np.zeros(len(ranks), dtype=np.intp) if rows.strata is None else rows.strata
+    last = np.zeros(int(strata.max()) + 1)
+    np.maximum.at(last, strata, ranks)
+    if not ((rows.event > 0) & (ranks < last[strata])).any():
+        raise InputError(
+            "No event has a row with a later time: no pair tells which row failed first."
+        )
+
+
 def _find_harrell(rows: SurvivalRows, level: float | None) -> float | Answer:
     """Return the index of the kernel, whose predictions are high where times are long."""
     assert rows.risk is not None
@@ -102,15 +125,33 @@ def _find_harrell(rows: SurvivalRows, level: float | None) -> float | Answer:
     return exact(table, "concordance", within=rows.strata, interval=level)
 
 
-def _refuse_summary(kind: str) -> InputError:
-    """Say why this index is not read from a summary here."""
-    if kind == _HARRELL:
-        return InputError(
-            "A summary has cells of predicted and of true times: read it with its own "
-            "answer(reading='concordance'), where a higher prediction goes with a longer time."
+def _read_summary(summary: Summary, kind: str, level: float | None) -> float | SummaryAnswer:
+    """Return Harrell's index of counts of risks and times, if they tell on which side of 1/2 it is.
+
+    The kernel takes predictions that are high where times are long, so that all is turned.
+    """
+    if kind != _HARRELL:
+        raise InputError(
+            "Uno's index is not read from counts: its weights follow from the order of events and "
+            "censorings inside the cells, and where few rows are followed they have no upper "
+            "bound; give the rows, or read Harrell's."
         )
-    return InputError(
-        "Uno's index is not read from counts: its weights follow from the order of events and "
-        "censorings inside the cells, and where few rows are followed they have no upper bound; "
-        "give the rows, or read Harrell's with answer(reading='concordance')."
-    )
+    if not summary.has_events:
+        raise InputError(
+            "Harrell's index needs the risk, the time and the event of every row, which this "
+            "summary does not hold: summarize these three columns for 'concordance'."
+        )
+    found = summary.answer(_LEVEL if level is None else level, "concordance")
+    low, high = (1 - end for end in found.bracket[::-1])
+    sampling = 2 * normal_quantile(found.level) * found.error
+    if low < _CHANCE < high and not high - low <= sampling:
+        raise InputError(
+            f"Harrell's index of these rows may be anything between {low:.3f} and {high:.3f}, so "
+            "that their counts do not tell whether higher risks fail first: take finer cells, a "
+            "smaller least_cell, or more rows."
+        )
+    if level is None:
+        return 1 - found.value
+    ends = (1 - found.high, 1 - found.low, level, found.scale, found.positive)
+    open_by = ((low, high), found.p, found.p_bracket, found.least_cell)
+    return SummaryAnswer(1 - found.value, found.error, *ends, *open_by)

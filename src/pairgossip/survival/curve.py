@@ -108,6 +108,15 @@ class Curve:
         times = self.table.times if self.bounds is None else self.bounds.axis.places
         return times[(times >= 0) & (times <= self.end)]
 
+    @property
+    def is_of_cells(self) -> bool:
+        """Whether times are counted in cells that are wider than a number.
+
+        A row at an edge is counted in the cell above, so that counts tell best which share reaches
+        a time: ``before=True``.
+        """
+        return self.bounds is not None and not self.bounds.axis.ties_known
+
     @cached_property
     def band_ends(self) -> tuple[float, float]:
         """The first and the last time between which the simultaneous band holds."""

@@ -33,19 +33,27 @@ def make_picture(
         own = " ".join(text for text in (name, curve.name or "") if text)
         color = SERIES[number % len(SERIES)]
         parts += _draw_curve(curve, own, color, ends, label if number == 0 else "")
-    last = max(float(curve.times[-1]) for curve in curves) or 1.0
-    ticks = linear_ticks(0.0, last, _TICKS)
+    ticks = choose_ticks(curves)
     return Picture(
         tuple(parts),
         time_label,
         "share that survives",
-        x_range=(0.0, last),
+        x_range=(0.0, _find_last(curves)),
         y_range=(0.0, 1.0),
         below=tuple(_count_at_risk(curve, ticks) for curve in curves),
         below_at=tuple(ticks.tolist()),
         below_label="Number at risk",
         description=_describe(curves),
     )
+
+
+def choose_ticks(curves: Sequence[Curve]) -> FloatArray:
+    """Return the round times of the axis, from 0 to the end of the longest curve."""
+    return linear_ticks(0.0, _find_last(curves), _TICKS)
+
+
+def _find_last(curves: Sequence[Curve]) -> float:
+    return max(float(curve.times[-1]) for curve in curves) or 1.0
 
 
 def _draw_curve(
@@ -64,8 +72,13 @@ def _draw_curve(
     is_stepped = bounds is None or bounds.axis.ties_known
     y = points.survival if is_stepped else curve.read(x, before=True).survival
     yield Line(x, y, name, color, steps=is_stepped)
-    if bounds is None and 0 < curve.table.censored.astype(bool).sum() <= _MOST_MARKS:
+    if has_marks(curve):
         yield _mark_censored(curve, points, color)
+
+
+def has_marks(curve: Curve) -> bool:
+    """Return whether times of censoring are marked: they are known, and not too many."""
+    return curve.bounds is None and 0 < int((curve.table.censored > 0).sum()) <= _MOST_MARKS
 
 
 def _mark_censored(curve: Curve, points: Points, color: str) -> Line:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import REFUSE, real, whole
-from pairgossip.errors import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.inference.answer import check_level
+from pairgossip.pages.page import show
 from pairgossip.summaries.summary import Summary
 from pairgossip.survival.bounds import bound_curve
 from pairgossip.survival.curve import Curve, Median, Survival
@@ -20,12 +20,14 @@ from pairgossip.survival.drawing import make_picture
 from pairgossip.survival.life_table import LifeTable
 from pairgossip.survival.rows import read_rows, refuse_with_summary
 from pairgossip.survival.tables import find_end, place_times, read_groups
+from pairgossip.survival.writing import lay_curves, list_curves, show_medians, spread_columns
 from pairgossip.text import align_columns
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+    from pairgossip.pages.parts import Part
     from pairgossip.pictures.picture import Picture
 
 
@@ -81,7 +83,9 @@ class KaplanMeier:
         """
         with needed_for("KaplanMeier.to_pandas"):
             import pandas
-        return pandas.concat([pandas.DataFrame(_list_points(one)) for one in self.curves])
+        return pandas.concat(
+            [pandas.DataFrame(spread_columns(one)) for one in self.curves], ignore_index=True
+        )
 
     def picture(
         self, *, band: str = "pointwise", name: str = "", time_label: str = "time"
@@ -106,49 +110,34 @@ class KaplanMeier:
         """Draw the curves with matplotlib, on the axes given or on new ones; see `picture`."""
         return self.picture(band=band, name=name or "").draw(ax)
 
-    def _lines(self) -> list[list[str]]:
-        """Return the table that is printed."""
-        has_bounds = self.curves[0].bounds is not None
-        head = ["rows", "events", "median", f"{100 * self.level:g} %"] + ["certain"] * has_bounds
-        lines = [["group"] * bool(self.groups) + head]
-        for one in self.curves:
-            median = one.median
-            line = [f"{one.rows:,}", f"{one.events:,}", f"{median.value:.4g}"]
-            line += [_write_ends(median.interval)] + [_write_ends(median.bracket)] * has_bounds
-            lines.append([name for name in (one.name,) if name is not None] + line)
-        return lines
+    def to_dict(self, times: Sequence[float] | None = None) -> dict[str, Any]:
+        """Return the figures by name: of every curve its rows, events, median and some shares.
+
+        Parameters
+        ----------
+        times
+            Where shares are told, by default at round numbers. Of counts in cells they are the
+            shares that reach a time, as in ``at(..., before=True)``.
+        """
+        return list_curves(self, times)
+
+    def parts(
+        self, times: Sequence[float] | None = None, *, time_label: str = "time"
+    ) -> tuple[Part, ...]:
+        """Return the picture, medians and shares at times as parts of a page."""
+        return tuple(lay_curves(self, times, time_label))
 
     def __str__(self) -> str:
-        lines = self._lines()
-        width = max(len(line[0]) for line in lines)
-        if not self.groups:
-            lines = [[line[0].rjust(width), *line[1:]] for line in lines]
-        return "\n".join(align_columns(lines))
+        lines = show_medians(self)
+        if self.groups:
+            return "\n".join(align_columns(lines))
+        width = max(len(line[1]) for line in lines)
+        return "\n".join(align_columns([[line[1].rjust(width), *line[2:]] for line in lines]))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, *lines = self._lines()
-        rows = [
-            "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line)
-            for tag, line in (("th", head), *(("td", line) for line in lines))
-        ]
-        table = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<div>{self.picture().to_svg()}<table>{table}</table></div>"
-
-
-def _write_ends(ends: tuple[float, float]) -> str:
-    return f"{ends[0]:.4g} to {ends[1]:.4g}"
-
-
-def _list_points(curve: Curve) -> dict[str, Any]:
-    """Return the columns of a frame."""
-    times, table = curve.times, curve.table
-    points = curve.read(times, before=curve.bounds is not None)._asdict()
-    if curve.bounds is None:
-        del points["least"], points["most"]
-        points |= {"events": table.events.astype(int), "censored": table.censored.astype(int)}
-    return {"group": curve.name} | points if curve.name is not None else points
+        return show(self.parts())
 
 
 def kaplan_meier(
@@ -199,6 +188,10 @@ def kaplan_meier(
     if isinstance(time, Summary):
         refuse_with_summary({"event": event, "by": by, "columns": columns})
         return _read_summary(time, level, whole("The number of sites", sites))
+    if sites != 1:
+        raise InputError(
+            "Sites add up to a summary, and these are rows: leave {argument} out.", "sites"
+        )
     rows = read_rows(time, event, by=by, columns=columns, missing=missing)
     if rows.groups is None:
         return KaplanMeier((_make_curve(None, rows.time, rows.event, level),), level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,16 @@ from pairgossip.checks import REFUSE, choice
 from pairgossip.counts.bounds import UNKNOWN
 from pairgossip.errors import InputError
 from pairgossip.order_statistics.laws import beyond_chi_square
+from pairgossip.pages.page import show
 from pairgossip.summaries.summary import Summary
 from pairgossip.survival.log_rank_bounds import bound_scores, bound_statistic
 from pairgossip.survival.rows import read_rows, refuse_with_summary
 from pairgossip.survival.tables import GroupCounts, place_times, read_groups
-from pairgossip.text import align_columns
+from pairgossip.survival.writing import lay_test, name_test, show_scores
+from pairgossip.text import align_columns, format_count
+
+if TYPE_CHECKING:
+    from pairgossip.pages.parts import Part
 
 LOG_RANK, GEHAN = "log-rank", "gehan"
 _ROUNDING = 1e-10
@@ -54,20 +59,31 @@ class LogRank:
     bracket: tuple[float, float] = UNKNOWN
     p_bracket: tuple[float, float] = UNKNOWN
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that is known, by name."""
+        numbers = zip(self.observed, self.expected, strict=True)
+        events = ({"observed": one, "expected": other} for one, other in numbers)
+        names = ("weights", "statistic", "freedom", "p", "bracket", "p_bracket")
+        known = {name: getattr(self, name) for name in names}
+        return known | {"groups": dict(zip(self.groups, events, strict=True))}
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return the statistic and the events of the groups as parts of a page."""
+        return tuple(lay_test(self))
+
     def __str__(self) -> str:
-        lines = [["group", "observed", "expected"]]
-        for name, *numbers in zip(self.groups, self.observed, self.expected, strict=True):
-            lines.append([name, *(f"{one:,.2f}" for one in numbers)])
-        name = "Log-rank" if self.weights == LOG_RANK else "Gehan-Breslow"
-        freedom = f"{self.freedom} degree{'s' * (self.freedom > 1)} of freedom"
+        freedom = format_count(self.freedom, "degree")
         certain = ""
         if not math.isnan(self.bracket[0]):
             (low, high), (least, most) = self.bracket, self.p_bracket
             certain = f"\ncertain: {low:.4g} to {high:.4g}, p {least:.3g} to {most:.3g}"
-        first = f"{name} test: {self.statistic:.4g} with {freedom}, p = {self.p:.3g}{certain}"
-        return "\n".join([first, *align_columns(lines)])
+        said = f"{self.statistic:.4g} with {freedom} of freedom, p = {self.p:.3g}{certain}"
+        return "\n".join([f"{name_test(self)}: {said}", *align_columns(show_scores(self))])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return show(self.parts())
 
 
 class Scores(NamedTuple):

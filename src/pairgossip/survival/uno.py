@@ -35,7 +35,7 @@ def project_uno(time: FloatArray, event: FloatArray, risk: FloatArray, last: flo
     followed = np.concatenate([[1.0], np.cumprod(1 - hazard)[:-1]])[places]
     counted = (event > 0) & (time < last)
     weights = np.where(counted, np.where(counted, followed, 1.0) ** -2.0, 0.0)
-    rows = np.column_stack((-risk, _order_times(time, event), weights))
+    rows = np.column_stack((-risk, order_times(time, event), weights))
     with sharing_orders():
         agree, beyond = _find_later(rows)
         if not weights @ beyond > 0:
@@ -64,7 +64,7 @@ def _add_by_censoring(
     return np.where(event == 0, scale[places] - expected[places], -before)
 
 
-def _order_times(time: FloatArray, event: FloatArray) -> FloatArray:
+def order_times(time: FloatArray, event: FloatArray) -> FloatArray:
     """Return the ranks of times, where an event comes before what is censored then."""
     order = np.lexsort((-event, time))
     is_new = np.diff(time[order], prepend=-1.0) != 0
