@@ -1,12 +1,12 @@
 """How often the intervals of survival curves and of concordance indices hold the truth.
 
-Run with ``python -m benchmarks.survival_coverage``. All settings but one were fixed before the first
-run: 1,000 samples per line and levels of 95 %; times of three laws, censored by exponential ones so
-that 20 or 60 % of the rows are; curves at the times that 90, 75, 50 and 25 % survive, and the
-simultaneous band at all times from its beginning to its end. For the indices a time is one of the
-law over the exponential of a normal risk, Uno's truncation is the time that a fifth of the rows are
-followed, and the truth is that of 2,000,000 rows. Where the band begins and ends was chosen after a
-first run: from the first event to the last it held 87 to 92 %.
+Run with ``python -m benchmarks.survival_coverage``. All settings but one were fixed before the
+first run: 1,000 samples per line and levels of 95 %; times of three laws, censored by exponential
+ones so that 20 or 60 % of the rows are; curves at the times that 90, 75, 50 and 25 % survive, and
+the simultaneous band at all times from its beginning to its end. For the indices a time is one of
+the law over the exponential of a normal risk, Uno's truncation is the time that a fifth of the rows
+are followed, and the truth is that of 2,000,000 rows. Where the band begins and ends was chosen
+after a first run: from the first event to the last it held 87 to 92 %.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from pairgossip.survival.life_table import LifeTable
 from pairgossip.survival.rows import read_rows, refuse_with_summary
 from pairgossip.survival.tables import find_end, place_times, read_groups
 from pairgossip.survival.writing import lay_curves, list_curves, show_medians, spread_columns
-from pairgossip.text import align_columns
+from pairgossip.text import align_columns, json_value
 
 if TYPE_CHECKING:
     import pandas
@@ -111,7 +111,7 @@ class KaplanMeier:
         return self.picture(band=band, name=name or "").draw(ax)
 
     def to_dict(self, times: Sequence[float] | None = None) -> dict[str, Any]:
-        """Return the figures by name: of every curve its rows, events, median and some shares.
+        """Return the figures of every curve, as JSON can hold them: None where not known.
 
         Parameters
         ----------
@@ -119,7 +119,8 @@ class KaplanMeier:
             Where shares are told, by default at round numbers. Of counts in cells they are the
             shares that reach a time, as in ``at(..., before=True)``.
         """
-        return list_curves(self, times)
+        found: dict[str, Any] = json_value(list_curves(self, times))
+        return found
 
     def parts(
         self, times: Sequence[float] | None = None, *, time_label: str = "time"

@@ -20,7 +20,7 @@ from pairgossip.survival.log_rank_bounds import bound_scores, bound_statistic
 from pairgossip.survival.rows import read_rows, refuse_with_summary
 from pairgossip.survival.tables import GroupCounts, place_times, read_groups
 from pairgossip.survival.writing import lay_test, name_test, show_scores
-from pairgossip.text import align_columns, format_count
+from pairgossip.text import align_columns, format_count, json_value
 
 if TYPE_CHECKING:
     from pairgossip.pages.parts import Part
@@ -60,12 +60,14 @@ class LogRank:
     p_bracket: tuple[float, float] = UNKNOWN
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that is known, by name."""
+        """Return all numbers by name, as JSON can hold them: None where not known."""
         numbers = zip(self.observed, self.expected, strict=True)
         events = ({"observed": one, "expected": other} for one, other in numbers)
         names = ("weights", "statistic", "freedom", "p", "bracket", "p_bracket")
         known = {name: getattr(self, name) for name in names}
-        return known | {"groups": dict(zip(self.groups, events, strict=True))}
+        known["groups"] = dict(zip(self.groups, events, strict=True))
+        found: dict[str, Any] = json_value(known)
+        return found
 
     def parts(self) -> tuple[Part, ...]:
         """Return the statistic and the events of the groups as parts of a page."""
