@@ -12,6 +12,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
 from pairgossip.counts.bounds import Ends, widen
 from pairgossip.counts.intervals import interval_about
+from pairgossip.counts.tree import Tree
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.shares import as_answer
 from pairgossip.errors import InputError
@@ -203,8 +204,8 @@ def _variance_of_mean(rows: FloatArray, added: FloatArray) -> float:
 def average_precision(scores: Scores, level: float, least: int) -> SummaryAnswer:
     """Return the mean, over positive rows, of the precision at their score, with its bracket.
 
-    The interval is on the logit scale, by what every positive row adds (Boyd et al. 2013), and
-    allows for the bracket.
+    The interval is on the logit scale, with the error of a share of the positive rows (Boyd et al.
+    2013), and allows for the bracket.
     """
     positives, value = scores.sizes[1], _estimate_precision(scores)
     if scores.is_known:
@@ -227,8 +228,9 @@ def _estimate_precision(scores: Scores) -> float:
     parts = np.arange(1, _PARTS + 1)[:, None]
     used = np.clip(np.ceil(positives), 1, _PARTS)  # a row alone is in one part
     share = np.minimum(parts / used, 1.0)
-    true = beyond[1] + positives * share
-    false = beyond[0] + negatives * np.maximum(share - 0.5 / used, 0.0)
+    middle = np.maximum(share - 0.5 / used, 0.0)
+    true = beyond[1] + positives * middle + 0.5  # a row is above itself, and half of it is counted
+    false = beyond[0] + negatives * middle
     rows = np.where(parts <= used, positives / used, 0.0)
     return _weigh(rows, true, false) / scores.sizes[1]
 
@@ -243,38 +245,50 @@ def _bound_precision(scores: Scores) -> Ends:
     """Bound average precision: every positive row has the best, or the worst, precision it could.
 
     At a score in cell j, at most ``above.high[1, j]`` positive rows are above, and at least the
-    negative rows beyond the cell. Rows need not attain both at once.
+    negative rows beyond the cell. Of cells without blocks, rows come near both ends.
     """
     low, high = scores.above.low, scores.above.high
     beyond = slice(None, -1) if scores.ties_known else slice(1, None)
     best = _precision(high[1, :-1], low[0, beyond])
-    tree, counts = scores.tree, scores.counts
-    if tree is None or counts is None:
-        rows = scores.cells[1]
-        least = _least_sum(rows, low[1, 1:], high[0, :-1])
-        if scores.ties_known:
-            least = rows * _precision(low[1, :-1], high[0, :-1])
-        most = rows * best
-    else:
-        worst = _precision(low[1, 1:] + 1, high[0, :-1])  # the row itself is above
-        most = counts[1] * tree.gather(best, np.maximum)
-        least = counts[1] * tree.gather(worst, np.minimum)
+    in_cells, in_blocks = scores.split(1)
+    least = _bound_in_cells(scores, in_cells)
+    most = float(in_cells @ best)
+    if scores.tree is not None:
+        least += _bound_in_blocks(scores.tree, in_blocks, low[1, 1:], high[0, :-1])
+        most += float(in_blocks @ scores.tree.gather(best, np.maximum))
     n = scores.sizes[1]
-    found = widen(float(least.sum()) / n, float(most.sum()) / n)
-    return max(found[0], 0.0), min(found[1], 1.0)
+    bracket = widen(least / n, most / n)
+    return max(bracket[0], 0.0), min(bracket[1], 1.0)
+
+
+def _bound_in_cells(scores: Scores, rows: FloatArray) -> float:
+    """Return the least sum of precisions of positive rows whose cell is known.
+
+    Rows of one score are tied. Else it is the sum of (a + i) / (a + i + b) over the rows i of a
+    cell, one after the other, where a others and b negative rows are above; and 1 / (a + b + i) is
+    at most its mean from i - 1/2 to i + 1/2.
+    """
+    true, false = scores.above.low[1], scores.above.high[0, :-1]
+    if scores.ties_known:
+        return float(rows @ _precision(true[:-1], false))
+    logs = np.log1p(rows / (true[1:] + false + 0.5))
+    return float((rows - false * logs).sum())
+
+
+def _bound_in_blocks(tree: Tree, rows: FloatArray, true: FloatArray, false: FloatArray) -> float:
+    """Return a bound of the sum of precisions of positive rows that may be anywhere in blocks.
+
+    The row of rank i in its block has i rows of it above, itself included. Ranks from one power of
+    2 to the next count as the lowest of them.
+    """
+    total, rank = 0.0, 1
+    while rank <= rows.max():
+        ranked = np.clip(rows - (rank - 1), 0, rank)
+        total += float(ranked @ tree.gather(_precision(true + rank, false), np.minimum))
+        rank *= 2
+    return total
 
 
 def _precision(true: FloatArray, false: FloatArray) -> FloatArray:
     total = true + false
     return np.divide(true, total, out=np.ones_like(total), where=total > 0)
-
-
-def _least_sum(rows: FloatArray, beyond: FloatArray, false: FloatArray) -> FloatArray:
-    """Return the least sum of precisions of the rows of every cell, one after the other.
-
-    It is the sum of (beyond + i) / (beyond + i + false), and 1 / (a + i) is at most its mean from
-    i - 1/2 to i + 1/2.
-    """
-    at = beyond + false
-    logs = np.log1p(rows / np.maximum(at + 0.5, 0.5))
-    return np.asarray(rows - false * logs)

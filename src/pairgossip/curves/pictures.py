@@ -8,25 +8,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import real
+from pairgossip.errors import InputError
 from pairgossip.pictures.picture import MUTED, SERIES, Dots, Line, Part, Picture, Region
 from pairgossip.text import format_alike
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from pairgossip.curves.roc import Roc
     from pairgossip.curves.thresholds import OperatingPoint
 
 _UNIT = (0.0, 1.0)
 _BAND, _CERTAIN = 0.15, 0.35
 """How dark the region is in which the population's curve lies, and that of the rows' own."""
+_CORNERS = 8
+"""Points that stand for a piece of a ROC path that is bent where precision is drawn."""
 _DECISIONS = 100
 """At how many thresholds net benefit is drawn."""
+_HIGHEST = 0.99
+"""Largest threshold at which net benefit is drawn: the odds of 1 have no end."""
 
 
-def picture_roc(curves: Mapping[str, Roc], band: str) -> Picture:
-    """Return ROC curves on one picture; regions are drawn about a single one."""
+def picture_roc(curves: Mapping[str, Roc], band: str, first: int = 0) -> Picture:
+    """Return ROC curves on one picture; regions are drawn about a single one.
+
+    Colors begin with the one of this number.
+    """
     parts: list[Part] = [Line(np.array(_UNIT), np.array(_UNIT), color=MUTED, style="--", width=1)]
     is_alone = len(curves) == 1
-    for (name, roc), color in zip(curves.items(), _colors(len(curves)), strict=True):
+    for number, (name, roc) in enumerate(curves.items()):
+        color = SERIES[(first + number) % len(SERIES)]
         if is_alone and band == "simultaneous":
             label = f"{100 * roc.level:g} % band for the population's curve"
             parts.append(_fill(roc.band.lower, roc.band.upper, label, color, _BAND))
@@ -47,8 +59,10 @@ def picture_roc(curves: Mapping[str, Roc], band: str) -> Picture:
     )
 
 
-def _colors(count: int) -> list[str]:
-    return [SERIES[at % len(SERIES)] for at in range(count)]
+def count_curves(ax: Axes | None) -> int:
+    """Return how many curves are on axes already, so that another one has a color of its own."""
+    used = set() if ax is None else {line.get_color() for line in ax.lines}
+    return sum(color in used for color in SERIES)
 
 
 def _fill(
@@ -86,11 +100,15 @@ def _mark(points: Sequence[OperatingPoint], color: str, *, has_ends: bool) -> Do
     return Dots(
         _array(1 - one.value for one in right),
         _array(one.value for one in up),
-        "at " + ", ".join(f"{point.threshold:g}" for point in points),
+        _name_thresholds([point.threshold for point in points]),
         color,
         x_ends if has_ends else None,
         y_ends if has_ends else None,
     )
+
+
+def _name_thresholds(thresholds: Sequence[float]) -> str:
+    return "at " + ", ".join(f"{one:g}" for one in thresholds)
 
 
 def _array(numbers: Iterable[float]) -> FloatArray:
@@ -107,33 +125,60 @@ def _describe(name: str, roc: Roc) -> str:
     )
 
 
-def picture_precision(roc: Roc) -> Picture:
+def picture_precision(roc: Roc, name: str = "", first: int = 0) -> Picture:
     """Return precision over recall, beside the precision of chance."""
     share = roc.positives / (roc.positives + roc.negatives)
-    known = slice(1, None) if len(roc.tpr) > 1 else slice(None)
-    area = describe_number(roc.average_precision)
+    color = SERIES[first % len(SERIES)]
+    area = f"average precision {describe_number(roc.average_precision)}"
+    parts: list[Part] = [
+        Line(np.array(_UNIT), np.full(2, share), "by chance", MUTED, "--", width=1)
+    ]
+    if not roc.scores.is_known:
+        lower, upper = (_trace_precision(roc, path) for path in roc.certain)
+        parts.append(_fill(lower, upper, "certain for these rows", color, _CERTAIN))
+    # Up to a recall the precision is that of the threshold which reaches it, as in its mean.
+    recall, precision = np.append(roc.tpr[:0:-1], 0.0), np.append(roc.precision[:0:-1], np.nan)
+    precision[-1] = precision[-2]
+    label = f"{name}: {area}" if name else area
+    parts.append(Line(recall, precision, label, color, steps=roc.scores.ties_known))
     return Picture(
-        (
-            Line(np.array(_UNIT), np.full(2, share), "by chance", MUTED, "--", width=1),
-            Line(roc.tpr[known], roc.precision[known], f"average precision {area}"),
-        ),
+        tuple(parts),
         "recall (sensitivity)",
         "precision (positive predictive value)",
         x_range=_UNIT,
         y_range=_UNIT,
         is_square=True,
-        description=f"Precision over recall: average precision {area}, by chance {share:.3g}",
+        description=f"Precision over recall: {area}, by chance {share:.3g}",
     )
 
 
-def picture_decisions(roc: Roc, highest: float | None = None) -> Picture:
+def _trace_precision(
+    roc: Roc, path: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return recall and precision along a path of rates: the higher it is, the more precise."""
+    x, y = (_refine(one) for one in path)
+    true, false = roc.positives * y, roc.negatives * x
+    is_any = true + false > 0
+    return y[is_any], true[is_any] / (true + false)[is_any]
+
+
+def _refine(path: FloatArray) -> FloatArray:
+    """Return a coordinate of a path with more points between its corners."""
+    numbers = np.arange(len(path))
+    return np.interp(np.arange(_CORNERS * (len(path) - 1) + 1) / _CORNERS, numbers, path)
+
+
+def picture_decisions(
+    roc: Roc, highest: float | None = None, name: str = "", first: int = 0
+) -> Picture:
     """Return the net benefit of treating by score, everybody and nobody, over thresholds.
 
     Thresholds run up to ``highest``, by default three times the share of positive rows.
     """
     roc.check_probabilities("Net benefit")
     share = roc.positives / (roc.positives + roc.negatives)
-    top = min(highest or 3 * share, 0.99)
+    top = min(3 * share, _HIGHEST) if highest is None else _check_highest(highest)
+    color = SERIES[first % len(SERIES)]
     x = np.linspace(0, top, _DECISIONS + 1)[1:]
     gains = [roc.at(one).net_benefit for one in x.tolist()]
     everybody = share - (1 - share) * x / (1 - x)
@@ -145,8 +190,13 @@ def picture_decisions(roc: Roc, highest: float | None = None) -> Picture:
     ]
     if not roc.scores.is_known:
         label = "certain for these rows"
-        parts.append(_fill((x, low), (x, high), label, SERIES[0], _CERTAIN))
-    parts.append(Line(x, y, "those above the threshold"))
+        parts.append(_fill((x, low), (x, high), label, color, _CERTAIN))
+    parts.append(Line(x, y, name or "those above the threshold", color))
+    if agreed := [one for one in roc.thresholds if 0 < one <= top]:
+        at = [roc.at(one).net_benefit for one in agreed]
+        ends = _array(one.low for one in at), _array(one.high for one in at)
+        values = _array(one.value for one in at)
+        parts.append(Dots(_array(agreed), values, _name_thresholds(agreed), color, y_ends=ends))
     return Picture(
         tuple(parts),
         "threshold probability",
@@ -155,3 +205,12 @@ def picture_decisions(roc: Roc, highest: float | None = None) -> Picture:
         y_range=(-0.1 * share, 1.1 * max(share, float(y.max()))),
         description=f"Net benefit over thresholds from 0 to {top:.2g}, at most {y.max():.3g}",
     )
+
+
+def _check_highest(highest: float) -> float:
+    number = real("The highest threshold", highest, 0.0, 1.0)
+    if not 0 < number < 1:
+        raise InputError(
+            f"The highest threshold is {number:g}: give a number between 0 and 1.", "highest"
+        )
+    return min(number, _HIGHEST)

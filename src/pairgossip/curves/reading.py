@@ -67,10 +67,8 @@ def roc(
     >>> pg.roc(pg.summarize(score, "auc", labels=ill, cells=pg.cells.Even(0, 1, 10))).fpr.tolist()
     [0.0, 0.0, 0.0, 0.0, 0.2, 0.2, 0.2, 0.4, 0.8, 1.0, 1.0]
     """
-    level, agreed = (
-        check_level(interval),
-        () if thresholds is None else check_thresholds(thresholds),
-    )
+    level = check_level(interval)
+    agreed = () if thresholds is None else check_thresholds(thresholds)
     if isinstance(data, Summary):
         given = {"labels": labels, "columns": columns, "weights": weights, "classes": classes}
         refuse_of_summary(given | {"positive": positive})

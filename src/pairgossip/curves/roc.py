@@ -14,10 +14,20 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.counts.bounds import Ends
 from pairgossip.curves.areas import average_precision, partial_area
-from pairgossip.curves.pictures import picture_decisions, picture_precision, picture_roc
+from pairgossip.curves.pictures import (
+    count_curves,
+    picture_decisions,
+    picture_precision,
+    picture_roc,
+)
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.shares import as_answer, simultaneous_width
-from pairgossip.curves.thresholds import OperatingPoint, check_thresholds, read_point
+from pairgossip.curves.thresholds import (
+    OperatingPoint,
+    check_threshold,
+    check_thresholds,
+    read_point,
+)
 from pairgossip.errors import InputError, needed_for
 from pairgossip.inference.answer import Answer
 from pairgossip.summaries.summary_reading import SummaryAnswer
@@ -52,8 +62,18 @@ class Youden(NamedTuple):
     """The lowest and the highest threshold that may be the best one in the population.
 
     Its estimate converges so slowly that the bootstrap fails; this set follows from the
-    simultaneous band."""
+    simultaneous band. Few rows may leave all thresholds, from -infinity on, open."""
     point: OperatingPoint
+
+    def __str__(self) -> str:
+        low, high = self.thresholds
+        best = "the best threshold may be any"
+        if math.isfinite(low):
+            best = f"the best threshold is between {low:g} and {high:g}"
+        return f"Youden's index {self.value}; {best}\n{self.point}"
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +140,7 @@ class Roc:
         Its intervals hold if it was chosen without these rows. What happens at edges of cells is
         exact; inside a cell it is open up to the rows of the cell.
         """
-        (number,) = check_thresholds(threshold)
+        number = check_threshold(threshold)
         return read_point(self.scores, number, self.level, self.least_cell)
 
     def partial_auc(
@@ -182,7 +202,10 @@ class Roc:
         return negative, positive
 
     def youden(self) -> Youden:
-        """Return the threshold at which sensitivity and specificity add up to the most."""
+        """Return the threshold at which sensitivity and specificity add up to the most.
+
+        The highest of several; infinity, which no row reaches, for scores worse than chance.
+        """
         above, sizes, open_by = self.scores.above, self.scores.sizes[:, None], sum(self._widths)
         shares = [part / sizes for part in above]
         indexes = shares[2][1] - shares[2][0]
@@ -193,24 +216,36 @@ class Roc:
         high = shares[1][1, :-1] - shares[0][0, beyond]
         bracket = max(float(low.max()), 0.0), max(float(high.max()), 0.0)
         ends = max(bracket[0] - open_by, 0.0), min(bracket[1] + open_by, 1.0)
-        possible = np.flatnonzero(high + open_by >= ends[0])
-        lowest, highest = self.scores.axis.ends
-        threshold = float(self.cuts[::-1][at])
+        threshold = float(self.scores.cuts[at])
         return Youden(
             threshold,
             as_answer(float(indexes[at]), math.nan, ends, self.level, bracket, self.least_cell),
-            (float(lowest[possible[0]]), float(highest[possible[-1]])),
+            self._list_best(high + open_by, ends[0]),
             read_point(self.scores, threshold, self.level, self.least_cell),
         )
+
+    def _list_best(self, most: FloatArray, least: float) -> Ends:
+        """Return the ends of the thresholds that may be best: in cells where most is enough.
+
+        A threshold between two scores of rows does what the higher one does, and one beyond all of
+        them has no index at all.
+        """
+        possible = np.flatnonzero(most >= least)
+        lowest, highest = self.scores.axis.ends
+        if not self.scores.is_sample:
+            return float(lowest[possible[0]]), float(highest[possible[-1]])
+        if sum(self._widths) >= least:
+            return -math.inf, math.inf
+        return float(lowest[possible[0] - 1]), float(highest[possible[-1]])
 
     def net_benefit(self, thresholds: Sequence[float] | None = None) -> dict[float, SummaryAnswer]:
         """Return the net benefit at every threshold, by default those agreed on.
 
         Scores are probabilities then (Vickers and Elkin 2006).
         """
-        given = self.thresholds if thresholds is None else thresholds
         self.check_probabilities("Net benefit")
-        numbers = check_thresholds(given or (), of_probabilities=True)
+        named = self.thresholds if thresholds is None else thresholds
+        numbers = check_thresholds(named, of_probabilities=True)
         return {number: self.at(number).net_benefit for number in numbers}
 
     def check_probabilities(self, what: str) -> None:
@@ -260,16 +295,22 @@ class Roc:
         return picture_roc({name: self}, check_band(band, self.thresholds))
 
     def plot(self, ax: Axes | None = None, *, name: str = "", band: str = BANDS[0]) -> Axes:
-        """Draw the curve with matplotlib, with its band and what is certain; see `picture`."""
-        return self.picture(band=band, name=name).draw(ax)
+        """Draw the curve with matplotlib, with its band and what is certain; see `picture`.
 
-    def plot_precision(self, ax: Axes | None = None) -> Axes:
+        Axes that show curves already get this one in a color of its own.
+        """
+        band = check_band(band, self.thresholds)
+        return picture_roc({name: self}, band, count_curves(ax)).draw(ax)
+
+    def plot_precision(self, ax: Axes | None = None, *, name: str = "") -> Axes:
         """Draw precision over recall."""
-        return picture_precision(self).draw(ax)
+        return picture_precision(self, name, count_curves(ax)).draw(ax)
 
-    def plot_net_benefit(self, ax: Axes | None = None, *, highest: float | None = None) -> Axes:
+    def plot_net_benefit(
+        self, ax: Axes | None = None, *, name: str = "", highest: float | None = None
+    ) -> Axes:
         """Draw what decisions by these probabilities gain, for thresholds up to the highest."""
-        return picture_decisions(self, highest).draw(ax)
+        return picture_decisions(self, highest, name, count_curves(ax)).draw(ax)
 
     def _repr_html_(self) -> str:
         return self.picture().to_svg()

@@ -43,6 +43,8 @@ class Scores:
     """The blocks that rows are counted in; None if they are single cells."""
     counts: FloatArray | None = None
     """The number of rows per block, shape (2, blocks)."""
+    is_sample: bool = False
+    """Whether scores are those that rows happen to have: others may lie between them."""
 
     @classmethod
     def of_rows(cls, scores: FloatArray, is_positive: FloatArray, times: FloatArray) -> Self:
@@ -51,7 +53,7 @@ class Scores:
         places = np.searchsorted(values, scores)
         weights = times * np.stack([~is_positive.astype(bool), is_positive.astype(bool)])
         cells = [np.bincount(places, one, len(values)) for one in weights]
-        return cls(Labels(values), np.stack(cells))
+        return cls(Labels(values), np.stack(cells), is_sample=True)
 
     @classmethod
     def of_blocks(cls, blocks: Blocks) -> Self:
@@ -93,6 +95,13 @@ class Scores:
         if self.tree is None or self.counts is None:
             return self.cells
         return self.tree.place(self.counts, is_last=is_last)
+
+    def split(self, number: int) -> tuple[FloatArray, FloatArray]:
+        """Return the rows of a class whose cell is known, per cell, and others, per block."""
+        if self.tree is None or self.counts is None:
+            return self.cells[number], np.zeros(0)
+        rows = self.counts[number]
+        return rows[self.tree.cells], np.where(self.tree.is_cell, 0.0, rows)
 
     def count_from(self, threshold: float) -> Ranges:
         """Return how many rows of each class are at or above a threshold, shape (2,)."""

@@ -57,7 +57,7 @@ def read_share(part: Ends, rest: Ends, value: float, level: float, least: int) -
     least
         The least number of rows per block.
     """
-    bracket = _quotient(part[0], rest[1]), _quotient(part[1], rest[0])
+    bracket = join_ends(_quotient(part[0], rest[1]), _quotient(part[1], rest[0]))
     low = float(wilson(part[0], part[0] + rest[1], level)[0])
     high = float(wilson(part[1], part[1] + rest[0], level)[1])
     size = sum(part + rest) / 2
@@ -67,6 +67,27 @@ def read_share(part: Ends, rest: Ends, value: float, level: float, least: int) -
 
 def _quotient(part: float, rest: float) -> float:
     return part / (part + rest) if part + rest > 0 else math.nan
+
+
+def join_ends(low: float, high: float) -> Ends:
+    """Return the ends of a quotient; where one is none by none, it is at the other if anywhere."""
+    return (high, high) if math.isnan(low) else (low, low if math.isnan(high) else high)
+
+
+def ratio_of_shares(share: float, ends: Ends, other: float, other_ends: Ends) -> Ends:
+    """Return the interval of a ratio of independent shares from their own (Donner and Zou 2012).
+
+    >>> [round(end, 3) for end in ratio_of_shares(0.8, (0.6, 0.9), 0.2, (0.1, 0.4))]
+    [1.875, 8.062]
+    """
+    both = share * other
+    (low, high), (least, most) = ends, other_ends
+    below, beyond = low * (2 * share - low), most * (2 * other - most)
+    root = math.sqrt(max(both * both - below * beyond, 0.0))
+    lower = below / (both + root) if below > 0 else 0.0
+    beyond, below = high * (2 * share - high), least * (2 * other - least)
+    root = math.sqrt(max(both * both - beyond * below, 0.0))
+    return lower, (both + root) / below if below > 0 else math.inf
 
 
 def as_answer(

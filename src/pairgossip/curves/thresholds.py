@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from pairgossip.checks import real
-from pairgossip.counts.bounds import Ends
+from pairgossip.counts.bounds import UNKNOWN, Ends
 from pairgossip.curves.scores import Ranges, Scores
-from pairgossip.curves.shares import as_answer, read_share
+from pairgossip.curves.shares import as_answer, join_ends, ratio_of_shares, read_share, wilson
 from pairgossip.errors import InputError
-from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.summaries.summary_reading import SummaryAnswer
 from pairgossip.text import align_columns, format_alike
 
@@ -22,9 +21,10 @@ from pairgossip.text import align_columns, format_alike
 class OperatingPoint:
     """What a threshold does to the rows of both classes: those at or above it count as positive.
 
-    Every number has an interval for the population, by Wilson (1927) or, of ratios, by Simel
-    (1991), and a ``bracket`` for these rows. Predictive values and net benefit are those of a
-    population with as many positive rows as these have.
+    Every number has an interval for the population, and a ``bracket`` for these rows. Intervals of
+    shares are Wilson's (1927), and those of ratios and of net benefit follow from the intervals of
+    two shares (Zou and Donner 2008, Donner and Zou 2012). Predictive values and net benefit are
+    those of a population with as many positive rows as these have.
 
     Attributes
     ----------
@@ -155,49 +155,59 @@ class _Table:
         """Return a likelihood ratio: the share of positives over that of negatives."""
         (low, high), (least, most) = self.ends[part], self.ends[other]
         value = self._divide(self.values[part], self.values[other])
-        bracket = self._divide(low, most), self._divide(high, least)
-        ends = self._spread(low, most)[0], self._spread(high, least)[1]
-        return as_answer(value, math.nan, ends, self.level, bracket, self.least)
+        bracket = join_ends(self._divide(low, most), self._divide(high, least))
+        lower, upper = self._interval_of_ratio(low, most), self._interval_of_ratio(high, least)
+        return as_answer(value, math.nan, (lower[0], upper[1]), self.level, bracket, self.least)
 
     def _divide(self, positives: float, negatives: float) -> float:
         share, other = positives / self.sizes[1], negatives / self.sizes[0]
         return share / other if other > 0 else (math.inf if share > 0 else math.nan)
 
-    def _spread(self, positives: float, negatives: float) -> Ends:
-        """Return the interval of a ratio, on its log scale; half a row stands for none."""
-        add = 0.5 if min(positives, negatives) <= 0 else 0.0
-        size, other = self.sizes[1] + 2 * add, self.sizes[0] + 2 * add
-        a, b = positives + add, negatives + add
-        middle = math.log(a / size / (b / other))
-        half = normal_quantile(self.level) * math.sqrt(
-            max(1 / a - 1 / size, 0.0) + max(1 / b - 1 / other, 0.0)
-        )
-        return math.exp(middle - half), math.exp(middle + half)
+    def _interval_of_ratio(self, positives: float, negatives: float) -> Ends:
+        shares = positives / self.sizes[1], negatives / self.sizes[0]
+        ends = wilson(np.array([positives, negatives]), np.array(self.sizes[::-1]), self.level)
+        (low, least), (high, most) = ends.tolist()
+        return ratio_of_shares(shares[0], (low, high), shares[1], (least, most))
 
     def net_benefit(self, threshold: float) -> SummaryAnswer:
         """Return true positives less false ones at the odds of the threshold, per row."""
         if not 0 < threshold < 1:
-            return as_answer(math.nan, math.nan, (math.nan, math.nan), self.level)
+            return as_answer(math.nan, math.nan, UNKNOWN, self.level)
         n, odds = sum(self.sizes), threshold / (1 - threshold)
         (low, high), (least, most) = self.ends["tp"], self.ends["fp"]
-        value = (self.values["tp"] - odds * self.values["fp"]) / n
-        bracket = (low - odds * most) / n, (high - odds * least) / n
-        pairs = [(self.values["tp"], self.values["fp"]), (low, most), (high, least), (high, most)]
+        tp, fp = self.values["tp"], self.values["fp"]
+        value = (tp - odds * fp) / n
         # A row adds 1, less the odds, or nothing.
-        spread = max(tp / n + odds**2 * fp / n - ((tp - odds * fp) / n) ** 2 for tp, fp in pairs)
-        error = math.sqrt(max(spread, 0.0) / n)
-        half = normal_quantile(self.level) * error
-        return as_answer(
-            value, error, (bracket[0] - half, bracket[1] + half), self.level, bracket, self.least
-        )
+        error = math.sqrt(max(tp / n + odds**2 * fp / n - value**2, 0.0) / n)
+        lower, upper = self._benefit(low, most, odds), self._benefit(high, least, odds)
+        bracket = lower[1], upper[1]
+        return as_answer(value, error, (lower[0], upper[2]), self.level, bracket, self.least)
+
+    def _benefit(self, tp: float, fp: float, odds: float) -> tuple[float, float, float]:
+        """Return the lower end of an interval for net benefit, its value and the upper end.
+
+        Of the rows of both kinds, more of one are fewer of the other, so errors add up.
+        """
+        n = sum(self.sizes)
+        true, false = tp / n, fp / n
+        (low, least), (high, most) = wilson(np.array([tp, fp]), np.full(2, n), self.level).tolist()
+        correlation = math.sqrt(true * false / ((1 - true) * (1 - false)))
+        down = _add_errors(true - low, odds * (most - false), correlation)
+        up = _add_errors(high - true, odds * (false - least), correlation)
+        value = true - odds * false
+        return value - down, value, value + up
+
+
+def _add_errors(one: float, other: float, correlation: float) -> float:
+    return math.sqrt(one**2 + other**2 + 2 * correlation * one * other)
 
 
 def check_thresholds(thresholds: Any, *, of_probabilities: bool = False) -> tuple[float, ...]:
     """Return thresholds from the lowest to the highest; raise `InputError` for other values."""
-    given = np.atleast_1d(np.asarray(thresholds, dtype=object)).ravel().tolist()
-    numbers = [real("A threshold", one, -math.inf, math.inf) for one in given]
-    if not all(map(math.isfinite, numbers)) or not numbers:
-        raise InputError("Thresholds are finite numbers: correct {argument}.", "thresholds")
+    listed = np.atleast_1d(np.asarray(thresholds, dtype=object)).ravel().tolist()
+    if not listed:
+        raise InputError("No threshold is named: give {argument}.", "thresholds", [0.5])
+    numbers = [check_threshold(one) for one in listed]
     if of_probabilities and not all(0 < one < 1 for one in numbers):
         raise InputError(
             f"Scores are probabilities here, and {{argument}} holds "
@@ -205,3 +215,14 @@ def check_thresholds(thresholds: Any, *, of_probabilities: bool = False) -> tupl
             "thresholds",
         )
     return tuple(sorted(set(numbers)))
+
+
+def check_threshold(threshold: Any) -> float:
+    """Return a threshold as a number; raise `InputError` unless it is finite."""
+    try:
+        number = real("A threshold", threshold, -math.inf, math.inf)
+    except InputError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"A threshold is a finite number, not {threshold!r}: give such as 0.5.")
+    return number

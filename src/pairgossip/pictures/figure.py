@@ -200,5 +200,4 @@ def _add_legend(ax: Axes, picture: Picture) -> None:
     if by_name := dict(zip(reversed(labels), reversed(handles), strict=True)):
         names = list(dict.fromkeys(labels))
         look: Any = {"fontsize": "small", "framealpha": 0.8, "edgecolor": "none"}
-        look["loc"] = "lower right" if picture.is_square else "best"
         ax.legend([by_name[name] for name in names], names, **look)
