@@ -110,7 +110,7 @@ def test_areas_and_the_best_threshold(seed: int) -> None:
         low, high = sorted(random.choice([random.random(), 0.0, 0.5, 0.9, 1.0], 2, replace=False))
         start, stop = float(1 - high), float(1 - low)
         for name, path in (("specificity", points), ("sensitivity", turn(points))):
-            found = roc.partial_auc(**{name: (low, high)})
+            found = roc.partial_auc(**{name: (low, high)})  # type: ignore[arg-type]
             assert holds(found.bracket, find_area(path, start, stop)), name
             assert holds(found.bracket, found.value)
         value = float(average_precision_score(counted.labels, counted.scores))

@@ -96,7 +96,7 @@ def test_shares_of_statsmodels(level: float) -> None:
 
 
 def test_ratios_solve_the_equation_of_their_difference() -> None:
-    """An end t of a ratio is where the interval of share - t other, by Zou and Donner, ends at 0."""
+    """An end t of a ratio is where the interval of share - t other ends at 0."""
     random = np.random.default_rng(0)
     for _ in range(200):
         share, other = random.uniform(0.05, 0.95, 2)

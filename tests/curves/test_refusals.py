@@ -16,12 +16,13 @@ CELLS = pg.cells.Even(0, 1, 8)
 
 
 def summarize(**options: Any) -> pg.Summary:
-    arguments = {"labels": ILL, "classes": [0, 1], "cells": CELLS}
+    arguments: dict[str, Any] = {"labels": ILL, "classes": [0, 1], "cells": CELLS}
     return pg.summarize(SCORES, "auc", **arguments | options)
 
 
 def read(**options: Any) -> Callable[[], object]:
-    return lambda: pg.roc(**{"data": SCORES, "labels": ILL} | options)
+    arguments: dict[str, Any] = {"data": SCORES, "labels": ILL} | options
+    return lambda: pg.roc(**arguments)
 
 
 def use(read: Callable[[pg.Roc], object], **options: Any) -> Callable[[], object]:

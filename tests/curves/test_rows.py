@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,10 +49,10 @@ def test_partial_areas(seed: int) -> None:
     points = list_points(scores, labels)
     for name, path in (("specificity", points), ("sensitivity", turn(points))):
         area = find_area(path, 1 - high, 1 - low)
-        found = r.partial_auc(**{name: (low, high)})
+        found = r.partial_auc(**{name: (low, high)})  # type: ignore[arg-type]
         assert found.value == pytest.approx(area, abs=1e-13)
         assert found.bracket == (found.value, found.value)
-        corrected = r.partial_auc(**{name: (low, high)}, corrected=True)
+        corrected = r.partial_auc(**{name: (low, high)}, corrected=True)  # type: ignore[arg-type]
         least, most = ((1 - low) ** 2 - (1 - high) ** 2) / 2, high - low
         assert corrected.value == pytest.approx(
             (1 + (area - least) / (most - least)) / 2, abs=1e-11
@@ -109,7 +111,7 @@ def test_error_of_partial_areas_is_that_of_derivatives(seed: int, name: str) -> 
                 ends.append(measure(weights))
             added.append((ends[1] - ends[0]) / (2 * step))
         variance += float(np.var(added, ddof=1)) / len(rows)
-    found = pg.roc(scores, labels).partial_auc(**{name: (low, high)})
+    found = pg.roc(scores, labels).partial_auc(**{name: (low, high)})  # type: ignore[arg-type]
     assert found.error == pytest.approx(math.sqrt(variance), rel=1e-5, abs=1e-9)
 
 
@@ -121,13 +123,14 @@ def test_weights_are_repeated_rows(seed: int) -> None:
     other = pg.roc(np.repeat(scores, times), np.repeat(labels, times))
     assert (one.positives, one.negatives) == (other.positives, other.negatives)
     assert one.fpr.tolist() == other.fpr.tolist()
-    for read in (
+    readings: tuple[Callable[[pg.Roc], dict[str, Any]], ...] = (
         lambda r: r.auc.to_dict(),
         lambda r: r.partial_auc((0.8, 1)).to_dict(),
         lambda r: r.average_precision.to_dict(),
         lambda r: r.at(0.5).to_dict(),
         lambda r: r.youden().value.to_dict(),
-    ):
+    )
+    for read in readings:
         for first, second in zip(read(one).values(), read(other).values(), strict=True):
             assert repr(first) == repr(second) or first == pytest.approx(second, rel=1e-9)
 
