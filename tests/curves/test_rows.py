@@ -52,7 +52,7 @@ def test_partial_areas(seed: int) -> None:
         found = r.partial_auc(**{name: (low, high)})  # type: ignore[arg-type]
         assert found.value == pytest.approx(area, abs=1e-13)
         assert found.bracket == (found.value, found.value)
-        corrected = r.partial_auc(**{name: (low, high)}, corrected=True)  # type: ignore[arg-type]
+        corrected = r.partial_auc(**{name: (low, high)}, corrected=True)
         least, most = ((1 - low) ** 2 - (1 - high) ** 2) / 2, high - low
         assert corrected.value == pytest.approx(
             (1 + (area - least) / (most - least)) / 2, abs=1e-11
