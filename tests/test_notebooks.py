@@ -15,6 +15,8 @@ import pairgossip as pg
 INCOME = pg.datasets.engel()["income"][:30]
 GRAPH = pg.graphs.cycle(30)
 ILL = np.arange(30) % 3 == 0
+SITES = np.array(["<i>Cork", "Derry", "Kerry"])[np.arange(30) // 10]
+CELLS = pg.cells.Even(0, 9000, 64)
 
 
 class _Tags(HTMLParser):
@@ -40,13 +42,18 @@ def _make(what: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made: dict[str, Callable[[], Any]] = {
-            "summary": lambda: pg.summarize(INCOME, "gini", cells=pg.cells.Even(0, 9000, 64)),
+            "summary": lambda: pg.summarize(INCOME, "gini", cells=CELLS),
             "run": lambda: pg.estimate(INCOME, "gini", GRAPH, interval=0.95, iterations=99, seed=0),
             "fit": lambda: pg.minimize(
                 INCOME[:, None], ILL.astype(float), "auc-logistic", GRAPH, iterations=99, seed=0
             ),
             "plan": lambda: pg.plan(INCOME, "gini", GRAPH, error=0.1),
             "roc": lambda: pg.roc(INCOME, ILL),
+            "answer": lambda: pg.exact(INCOME, "gini", interval=0.95),
+            "reading": lambda: pg.summarize(INCOME, "gini", cells=CELLS).answer(0.95),
+            "groups": lambda: pg.exact(INCOME, "gini", by=SITES, interval=0.95),
+            "sites": lambda: pg.heterogeneity(INCOME, "gini", by=SITES),
+            "survival": lambda: pg.survival.kaplan_meier(INCOME, ILL, by=SITES),
         }
         return made[what]()
 
@@ -58,7 +65,13 @@ def _make(what: str) -> Any:
         ("run", "gosta-sync of gini"),
         ("fit", "auc-logistic"),
         ("plan", "messages"),
+        ("run", "gossip error"),
         ("roc", "sensitivity"),
+        ("answer", "95 % interval"),
+        ("reading", "certain: "),
+        ("groups", "&lt;i&gt;Cork - Derry"),
+        ("sites", "&lt;i&gt;Cork"),
+        ("survival", "&lt;i&gt;Cork"),
     ],
 )
 def test_objects_show_themselves(what: str, words: str) -> None:
@@ -66,7 +79,21 @@ def test_objects_show_themselves(what: str, words: str) -> None:
     tags = _Tags()
     tags.feed(html)
     assert not tags.open and words in html
-    assert "script" not in tags.seen and "link" not in tags.seen
+    assert not tags.seen & {"script", "link", "i"}
+
+
+@pytest.mark.parametrize("what", ["answer", "summary", "run", "groups", "sites"])
+def test_they_bring_their_colors(what: str) -> None:
+    """On a dark page text would not be seen, were the background not theirs too."""
+    html = _make(what)._repr_html_()
+    assert html.startswith('<div class="pairgossip">') and "background: #fff" in html
+
+
+def test_a_number_without_an_error_shows_no_error() -> None:
+    table = pg.exact(INCOME, "gini", by=SITES)
+    html = table["Derry"]._repr_html_()
+    assert f"{table['Derry'].value:.0f}"[:2] in html and "nan" not in html.split("</style>")[1]
+    assert "interval" not in html
 
 
 def test_text_of_data_is_shown_as_text() -> None:

@@ -180,7 +180,7 @@ def test_it_shows_itself() -> None:
     lines = str(found).split("\n")
     assert lines[0].split() == ["site", "rows", "auc", "weight"]
     assert re.match(r"<b> +40  0\.\d+ \(0\.\d+ to \d\.\d+\) +\d+ %", lines[1])
-    assert lines[7].startswith("mean of 6 sites: 0.") and "weights: random" in lines[7]
+    assert lines[7].startswith("mean of 6 sites: 0.") and "; random effects)" in lines[7]
     assert "tau = " in lines[8] and " on the logit, I2 = " in lines[8]
     assert "measured to hold" in lines[9]
     page = found._repr_html_()

@@ -79,7 +79,7 @@ def heterogeneity(
     north     8  0.81 (0.11 to 1.00)    36 %
     south     8  0.91 (0.13 to 1.00)    26 %
     west      8  0.62 (0.05 to 1.00)    39 %
-    mean of 3 sites: 0.79 (95 %: 0.30 to 0.97; weights: random)
+    mean of 3 sites: 0.79 (95 %: 0.30 to 0.97; random effects)
     between sites: tau = 0.000 on the logit, I2 = 0 %, Q = 1.1 (p = 0.57)
     a new site: 0.01 to 1.00 (meant for 95 %)
     fewer than 6 sites: they tell little of how far sites differ

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ from pairgossip.agreement.pooling import FEWEST_TO_PREDICT
 from pairgossip.errors import needed_for
 from pairgossip.inference.answer import Answer
 from pairgossip.kernels.kernel import Scale
+from pairgossip.pages.page import Figure, Paragraph, show
 from pairgossip.text import align_columns, format_count
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _MEASURED_LEVEL, _MEASURED_SITES = 0.95, 6
 _MEASURED = "; measured to hold 80 to 97 % of new sites"
 """How many intervals of this level for a new site held its true value, of 6 to 30 sites
 (benchmarks/heterogeneity.py): few sites do not tell tau well."""
+_WEIGHTS = {"random": "random effects", "equal": "equal weights"}
+"""What the ways to weigh sites are called in a sentence."""
 _SCALES: dict[Scale, str] = {
     "plain": "",
     "log": " on the logarithm",
@@ -115,7 +117,7 @@ class Heterogeneity:
         mean, *ends = format_ends(self.mean, self.interval)
         lines = [
             f"mean of {format_count(len(self.sites), 'site')}: {mean} "
-            f"({percent}: {ends[0]} to {ends[1]}; weights: {self.method})",
+            f"({percent}: {ends[0]} to {ends[1]}; {_WEIGHTS[self.method]})",
             f"between sites: tau = {self.tau:.3f}{_SCALES[self.scale]}, "
             f"I2 = {100 * self.i_squared:.0f} %, Q = {self.q:.1f} (p = {self.q_p:.2g})",
         ]
@@ -134,5 +136,4 @@ class Heterogeneity:
         return "\n".join([*align_columns(table), *self.facts])
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.facts)
-        return f"<div>{self.picture().to_svg()}{lines}</div>"
+        return show((Figure(self.picture()), *map(Paragraph, self.facts)))

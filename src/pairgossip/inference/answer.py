@@ -12,6 +12,7 @@ from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.laws import map_law, t_quantile, two_sided_by_t
+from pairgossip.pages.page import Value, show
 from pairgossip.text import format_alike
 
 _ROUNDING = 1e-12
@@ -88,6 +89,19 @@ class Answer(float):
         return "{} ({:g} %: {} to {}{})".format(value, 100 * self.level, *ends, of)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return show((Value(format_alike((self.value,), self.error)[0], self.describe()),))
+
+    def describe(self) -> str:
+        """Say how sure the number is: its interval and standard error, if they are known."""
+        error, *ends = format_alike((self.error, self.low, self.high), self.error)
+        known = {
+            f"{100 * self.level:g} % interval {' to '.join(ends)}": self.low,
+            f"standard error {error}": self.error,
+        }
+        words = [said for said, number in known.items() if not math.isnan(number)]
+        return "; ".join([*words, *([f"positive: {self.positive}"] if self.positive else [])])
 
 
 def answer_without_error(value: float, positive: str | None = None) -> Answer:

@@ -52,15 +52,17 @@ _STYLE = """
 .pairgossip .value { font-size: 2.5rem; line-height: 1.2; font-weight: 600; margin: 1rem 0 0; }
 .pairgossip .note { color: #57606a; margin: .25rem 0 1.5rem; }
 .pairgossip .wide { overflow-x: auto; margin: 1rem 0 1.5rem; }
-.pairgossip table { border-collapse: collapse; width: 100%; font-size: 15px; margin: 0; }
+.pairgossip table { border-collapse: collapse; width: 100%; font-size: 15px; margin: 0;
+  table-layout: auto; color: #1b1f24; }
 .pairgossip .facts { margin: 1rem 0 1.5rem; }
-.pairgossip :is(th, td) { text-align: left; vertical-align: top; padding: .4rem 1.25rem .4rem 0;
+.pairgossip.pairgossip :is(th, td, tr) { text-align: left; }
+.pairgossip :is(th, td) { vertical-align: top; padding: .4rem 1.25rem .4rem 0;
   border-bottom: 1px solid #d8dee4; font-weight: 400; color: #1b1f24; background: #fff; }
 .pairgossip :is(th, td):last-child { padding-right: 0; }
 .pairgossip :is(thead, .facts) th { font-weight: 500; color: #57606a; }
 .pairgossip .facts th { width: 9.5rem; }
 .pairgossip .facts :is(th, td) { overflow-wrap: anywhere; }
-.pairgossip :is(th, td).number { text-align: right; font-variant-numeric: tabular-nums;
+.pairgossip.pairgossip :is(th, td).number { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; }
 .pairgossip tbody th { min-width: 6rem; }
 .pairgossip caption { text-align: left; padding: 0 0 .35rem; font-weight: 600; color: #1b1f24; }
@@ -86,12 +88,20 @@ _STYLE = """
   .pairgossip .wide { overflow: visible; }
 }
 """
-"""Looks of all parts, which touch nothing outside an element of this class."""
+"""Looks of all parts, which touch nothing outside an element of this class.
+
+The class stands twice where notebooks are as particular about tables as these looks are.
+"""
 _PAGE_STYLE = """
 html { background: #fff; -webkit-text-size-adjust: 100%; }
 body { max-width: 48rem; margin: 3rem auto; padding: 0 1.25rem; }
 @media (max-width: 30rem) { body { margin: 1.25rem auto; padding: 0 1rem; } }
 @media print { body { max-width: none; margin: 0; padding: 0; } @page { margin: 18mm; } }
+"""
+_NOTEBOOK_STYLE = """
+.pairgossip { padding: .5rem .75rem; }
+.pairgossip .value { font-size: 1.6rem; margin-top: 0; }
+.pairgossip > :is(p, .facts, .wide, figure):last-child { margin-bottom: .25rem; }
 """
 
 
@@ -121,7 +131,7 @@ class Page:
 
 def show(parts: Iterable[Part]) -> str:
     """Return some parts as HTML for a notebook, whose own look stays as it is."""
-    style = f"<style>{_STYLE}.pairgossip {{ padding: .5rem .75rem; }}</style>"
+    style = f"<style>{_STYLE}{_NOTEBOOK_STYLE}</style>"
     return f'<div class="pairgossip">{style}\n{_join(parts)}</div>\n'
 
 

@@ -25,9 +25,9 @@ from pairgossip.privacy.estimation import as_record
 from pairgossip.results.fields import (
     CURVE,
     ITERATION,
+    PAGE,
     PER_TRIAL,
     ROW,
-    TABLE,
     Fact,
     about,
     at_end,
@@ -131,7 +131,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what ran, and the facts that are known of it."""
-        known = ((fact, value) for _, fact, value in shown_facts(self, TABLE) if value is not None)
+        known = ((fact, value) for _, fact, value in shown_facts(self, PAGE) if value is not None)
         rows = tuple((fact.label, _spell(value, fact.digits)) for fact, value in known)
         said = Paragraph(repr(self)[1:-1])
         return show((said, Facts(rows)) if rows else (said,))

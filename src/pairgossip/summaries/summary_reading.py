@@ -66,6 +66,11 @@ class SummaryAnswer(Answer):
         value = format_alike((self.value, *self.bracket), self.error)[0]
         return f"{value}{f', {p}' if p else ''}{certain}"
 
+    def describe(self) -> str:
+        """Say how sure the number is, and between which values it lies for certain."""
+        words = (super().describe(), self.describe_p(), self.describe_bracket())
+        return "; ".join(filter(None, words))
+
     def describe_bracket(self) -> str:
         """Say between which values the statistic lies for certain, and why; "" if not known."""
         half = (self.bracket[1] - self.bracket[0]) / 2
