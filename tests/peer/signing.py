@@ -23,12 +23,18 @@ KEPT = datetime.datetime(2026, 2, 3, 14, 15, 16, tzinfo=datetime.UTC)
 _ROUND, _TRANSCRIPT = 2, bytes(32)
 
 
-def sign_result_of(folder: Path, spec: str, rows: Sequence[Rows]) -> SignedResult:
-    """Let a member for each table of rows compute a result and sign it."""
+def make_members(folder: Path, count: int) -> list[Identity]:
+    """Make the keys of so many members, each in a folder of its own."""
     members = []
-    for k in range(len(rows)):
+    for k in range(count):
         (folder / f"key-{k}").mkdir()
         members.append(create_identity(folder / f"key-{k}", f"clinic-{k}"))
+    return members
+
+
+def sign_result_of(folder: Path, spec: str, rows: Sequence[Rows]) -> SignedResult:
+    """Let a member for each table of rows compute a result and sign it."""
+    members = make_members(folder, len(rows))
     dealt = {one.id: own for one, own in sorted(zip(members, rows, strict=True), key=_first)}
     return sign(run_programs(start_programs(parse_spec(spec), dealt)), members)
 

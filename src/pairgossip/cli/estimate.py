@@ -30,7 +30,8 @@ from pairgossip.cli.options import (
     TargetName,
     arguments_among,
 )
-from pairgossip.cli.outputs.files import RunOutputs
+from pairgossip.cli.outputs.files import RunOutputs, check_outputs
+from pairgossip.errors import InputError
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
 """By what a specification calls mixing."""
@@ -51,6 +52,9 @@ class _StatisticOptions:
     target, method and clock, and the ranges in which values must lie."""
     reference: float | None = None
     """The exact value, if you know it: then it is not computed."""
+    html: Path | None = None
+    """With a specification of sums, the page to write of what members with these rows would find,
+    and of the report that it asks for."""
 
 
 def estimate_command(
@@ -98,11 +102,19 @@ def estimate_command(
             from pairgossip.cli.sums import print_result, try_sums
 
             options = (statistic, rows, network, parameters, groups, privacy, how, sketch, outputs)
-            result, read = try_sums(specified, files, options)
+            check_outputs([statistic.html], [*files, statistic.spec])
+            result, read, report = try_sums(specified, files, options)
             rules = try_rules(specified.spec, read, result)
-            print_result(result, rules, read, json=outputs.json)
+            print_result(result, rules, read, report, json=outputs.json)
+            if statistic.html is not None:
+                from pairgossip.peer.result_page import write_rehearsal
+
+                write_rehearsal(result, report, statistic.html)
+                tell(f"Wrote {statistic.html}")
             return 0
         statistic, how = _apply_spec(specified, statistic, how)
+    if statistic.html is not None:
+        raise InputError("--html is for a --spec whose sums members compute: leave it out.")
     arguments = arguments_among(EstimateArguments, statistic, groups, how)
     request = EstimationRequest(data=None, **arguments)
     arguments["sketch"] = sketch.recipe(how.method, statistic.kernel)

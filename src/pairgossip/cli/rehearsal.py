@@ -105,7 +105,9 @@ def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
     honest = None if spec.noise is None else spec.noise.honest
     for epsilon in sorted({_EPSILON, *([] if given is None else [given])}):
         algorithm, noise = replace(spec.algorithm, least_cell=None), SumsNoise(epsilon, honest)
-        yield replace(spec, algorithm=algorithm, noise=noise), epsilon == given
+        # Noise takes fewer cells than a report, which goes with exact counts alone.
+        plain = replace(spec, report=None, thresholds=None)
+        yield replace(plain, algorithm=algorithm, noise=noise), epsilon == given
 
 
 def read_groups(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[dict[str, Any]]:

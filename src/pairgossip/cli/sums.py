@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pairgossip.cli.console import format_value, write_json, write_line, write_rows
+from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
+from pairgossip.cli.outputs.parts import print_parts
 from pairgossip.cli.rehearsal import (
     advise,
     name_unfilled,
@@ -24,20 +25,31 @@ if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
     from pairgossip.cli.data.specified import Specified
     from pairgossip.cli.rehearsal import Tried
+    from pairgossip.peer.reports.report import ReportReading
     from pairgossip.peer.sums.results import Result
+
+
+class Rehearsed(NamedTuple):
+    """What members with these rows would find."""
+
+    result: Result
+    rows: dict[str, FloatArray]
+    report: ReportReading | None
+    """What their report would say; None if the specification asks for none."""
 
 
 def try_sums(
     specified: Specified,
     files: Sequence[Path],
     options: Sequence[DataclassInstance],
-    used: Collection[str] = ("spec", "json"),
-) -> tuple[Result, dict[str, FloatArray]]:
+    used: Collection[str] = ("spec", "json", "html"),
+) -> Rehearsed:
     """Let every file be a member, and return what they find together, and their rows.
 
     A sum depends on no network and has no course, so every option but those ``used`` is refused.
     """
-    from pairgossip.peer.storage.rows import read_site_rows
+    from pairgossip.peer.reports.catalog import read_report
+    from pairgossip.peer.storage.rows import describe_dropped, read_site_rows
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
     for group in options:
@@ -48,24 +60,33 @@ def try_sums(
                     f"{specified.path} asks for sums, which depend on the rows and the "
                     f"specification alone: leave --{field.name.replace('_', '-')} out."
                 )
-    rows = {file.stem: read_site_rows(file, specified.spec).matrix for file in files}
-    if len(rows) < len(files):
+    spec = specified.spec
+    given = {file.stem: read_site_rows(file, spec) for file in files}
+    if len(given) < len(files):
         raise InputError("Two files have the same name, which is that of a member: rename one.")
-    return run_programs(start_programs(specified.spec, rows), is_read_once=True), rows
+    for name, own in given.items():
+        for sentence in describe_dropped(own, clean_text(name)):
+            tell(sentence)
+    rows = {name: own.matrix for name, own in given.items()}
+    programs = start_programs(spec, rows)
+    result, summary = run_programs(programs, is_read_once=True), programs[0].summary
+    return Rehearsed(result, rows, None if summary is None else read_report(summary, spec))
 
 
 def print_result(
     result: Result,
     rules: Sequence[Tried] = (),
     rows: Mapping[str, FloatArray] | None = None,
+    report: ReportReading | None = None,
     *,
     json: bool,
 ) -> None:
     """Print what members have found, what other rules would cost, and what real peers do.
 
-    ``rows`` are those of every member, of which groups are read.
+    ``rows`` are those of every member, of which groups are read unless a ``report`` does.
     """
     from pairgossip.peer.protocol.program import LEAST_MEMBERS
+    from pairgossip.peer.reports.figures import plain_figures
     from pairgossip.peer.spec.canonical_text import decode_spec
     from pairgossip.peer.spec.local_part import least_sites
 
@@ -77,10 +98,13 @@ def print_result(
 
         more = {"rules": [one.to_json() for one in rules], "advice": [*advise(rules), *unfilled]}
         more |= {"groups": groups} if groups else {}
+        more |= {} if report is None else {"report": plain_figures(report.to_dict())}
         write_json(msgspec.to_builtins(result) | (more if rules else {}))
         return
     write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
-    if groups:
+    if report is not None:
+        print_parts(report.parts())
+    elif groups:
         print_groups(clean_text(spec.by), groups)
     if rules:
         print_rules(rules)

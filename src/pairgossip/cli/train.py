@@ -184,7 +184,7 @@ def _train_on_sums(
     from pairgossip.cli.sums import print_result, try_sums
 
     used = ("spec", "json", "model")
-    result, rows = try_sums(specified, files, options, used)
+    result, rows, _ = try_sums(specified, files, options, used)
     if result.model is None:
         raise InputError("The sums tell no model: see that the rows have several classes.")
     settings = {"members": len(result.members), "rounds": result.rounds}

@@ -8,12 +8,20 @@ is shown with characters that control how it looks spelled out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pairgossip.pages.page import Code, Facts, Heading, Page, Paragraph, Part, Quote, Table, Value
+from pairgossip.peer.reports.catalog import find_report
+from pairgossip.peer.reports.report import ReportReading
+from pairgossip.peer.signed_report import read_signed_report
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
-from pairgossip.peer.spec.canonical_text import find_positive_class, restore_spec, write_toml
+from pairgossip.peer.spec.canonical_text import (
+    decode_spec,
+    find_positive_class,
+    restore_spec,
+    write_toml,
+)
 from pairgossip.peer.sums.results import Result, rounded_bracket
 from pairgossip.text import format_alike, format_count
 
@@ -27,14 +35,37 @@ def write_page(signed: SignedResult, path: Path) -> None:
     """Write the page of a signed result."""
     checked = check_signatures(signed, "This result")
     checked.require_all()
-    Page(checked.result.question, tuple(_parts(checked))).write(path)
+    report = read_signed_report(signed)
+    Page(_title(checked.result), tuple(_parts(checked, report))).write(path)
 
 
-def _parts(checked: Checked) -> Iterator[Part]:
+def write_rehearsal(result: Result, report: ReportReading | None, path: Path) -> None:
+    """Write the page that a study would have if its members had these rows."""
+    spec = restore_spec(result.specification)
+    said = "No member has signed this: it was computed on one machine, from a file of each."
+    facts = Facts((*_facts(result, {}), ("specification", f"`{result.hash}`")))
+    leaves = Heading("What would leave each site"), Quote(tuple(spec.leaves()))
+    code = Heading("Specification"), Code(write_toml(result.specification))
+    parts = (*_headline(result), Paragraph(said), facts, *_describe(report), *leaves, *code)
+    Page(f"Rehearsal: {_title(result)}", parts).write(path)
+
+
+def _title(result: Result) -> str:
+    """Return what stands above the page: the name of the report, or else the question."""
+    spec = decode_spec(result.specification)
+    return result.question if spec.report is None else find_report(spec.report).title(spec)
+
+
+def _describe(report: ReportReading | None) -> Iterable[Part]:
+    return () if report is None else report.parts()
+
+
+def _parts(checked: Checked, report: ReportReading | None) -> Iterator[Part]:
     result = checked.result
     yield from _headline(result)
     hash_of_spec = ("specification", f"`{result.hash}`")
     yield Facts((*_facts(result, checked.signed), *_origin(checked), hash_of_spec))
+    yield from _describe(report)
     yield Heading("What left each site")
     yield from _leaves(checked)
     yield Heading(f"Signed by all {len(checked.signed)} members")

@@ -76,6 +76,9 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     table: str | None = None
     """The table that the result is read from, with its salt, in base 64; None unless its writer
     has published it."""
+    report: dict[str, Any] | None = None
+    """The figures of the report that the specification asks for, all of which the table tells; None
+    if it asks for none, or the table is not here."""
 
 
 class Checked(NamedTuple):
@@ -195,37 +198,38 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     """Check every signature; raise `InputError` if one is not of this result."""
     result, names = signed.result, {}
     if not result.members:
-        raise _altered(where, "it names no members")
+        raise altered(where, "it names no members")
     if hash_of(result.specification) != result.hash:
-        raise _altered(where, "its specification is not that of its hash")
+        raise altered(where, "its specification is not that of its hash")
     try:
         decode_spec(result.specification)
     except InputError:
-        raise _altered(where, "its specification cannot be read") from None
+        raise altered(where, "its specification cannot be read") from None
     positive = find_positive_class(result.specification)
     if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
-        raise _altered(where, "its positive class is not that of its specification")
+        raise altered(where, "its positive class is not that of its specification")
     try:
         is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
     except ValueError:
         is_sound = False
     if not is_sound:  # refused before anybody counts by it
-        raise _altered(where, "its generation has no such name")
+        raise altered(where, "its generation has no such name")
     if signed.table is not None:
         digest = hashlib.sha256(_bytes(signed.table)).hexdigest()
         if digest != result.table:
-            raise _altered(where, "its table is not the one that members have signed")
+            raise altered(where, "its table is not the one that members have signed")
     for member, signature in signed.signatures.items():
         if member not in result.members:
-            raise _altered(where, f"{member[:16]} has signed but is no member")
+            raise altered(where, f"{member[:16]} has signed but is no member")
         if not _has_signed(signed, member, signature):
-            raise _altered(where, f"the signature of {member[:16]} is not of this result")
+            raise altered(where, f"the signature of {member[:16]} is not of this result")
         names[member] = name_in_certificate(signature.certificate)
     missing = sorted(result.members.keys() - names.keys())
     return Checked(result, names, missing, signed.version, signed.kept)
 
 
-def _altered(where: str, how: str) -> InputError:
+def altered(where: str, how: str) -> InputError:
+    """Build the error for a file that somebody has changed."""
     return InputError(f"{where} was altered ({how}): ask for the original.")
 
 

@@ -39,6 +39,9 @@ def result_command(
     `pairgossip verify` checks anywhere. Each signed result is kept in the peer's folder for good,
     whatever begins afterward.
 
+    Where the specification asks for a report, both hold it: the page its curves and figures, and
+    the JSON file the figures beside the table of counts from which everybody computes them again.
+
     With --reading another statistic is read from the table of counts that all members have signed,
     which is kept in the peer's folder: nothing is sent, and nobody has to agree.
 
@@ -64,7 +67,7 @@ def result_command(
         Publish the table in the file of --json: `pairgossip verify --reading` reads it there.
     """
     from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.signed_result import publish_table
+    from pairgossip.peer.signed_report import add_report, asks_report
     from pairgossip.peer.storage.kept_tables import read_kept_table
 
     place, files = find_home(home), [file for file in (out, json, html) if file is not None]
@@ -80,8 +83,9 @@ def result_command(
         signed = find_signed(place, generation)
         if reading.is_asked:
             reading.print(signed, read_kept_table(place, signed))
-        if with_table:
-            signed = publish_table(signed, read_kept_table(place, signed))
+        is_handed_on = json is not None or html is not None
+        if with_table or (is_handed_on and asks_report(signed.result)):
+            signed = add_report(signed, read_kept_table(place, signed))
         write_signed_files(place, signed, out, json, html)
     elif reading.is_asked:
         raise InputError("--reading is of a table of counts, and this peer exchanges rows.")

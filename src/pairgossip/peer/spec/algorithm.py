@@ -39,6 +39,8 @@ _NOT_OF_EXCHANGE = {
 
 FACTORS = {"by": "groups", "within": "strata", "weight": "weights"}
 """Keys that name a column by which rows are counted apart, and those that list its values."""
+OF_KERNELS = ("whole", *FACTORS, "report", "thresholds")
+"""Keys that are for sums and a kernel."""
 
 
 def choose_algorithm(table: Mapping[str, Any]) -> str | None:
@@ -89,7 +91,7 @@ def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     """Refuse keys that mean nothing to the algorithm that is chosen."""
     if is_sums and table.get("links"):
         raise InputError('links is for algorithm.name = "exchange", where links ring: remove it.')
-    for key in () if is_sums else ("whole", *FACTORS, *FACTORS.values()):
+    for key in () if is_sums else (*OF_KERNELS, *FACTORS.values(), "missing"):
         if table.get(key):
             raise InputError(f'{key} is for algorithm.name = "sums": remove it.')
     for (name, key), sentence in (_NOT_OF_SUMS if is_sums else _NOT_OF_EXCHANGE).items():

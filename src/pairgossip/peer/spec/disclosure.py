@@ -22,6 +22,7 @@ def describe_disclosure(spec: Spec) -> list[str]:
         return [
             f"No row leaves this machine: only {what} {named} do.",
             *(_describe_learning(spec) if spec.kernel is None else _describe_cells(spec)),
+            *_describe_report(spec),
         ]
     if spec.privacy is not None:
         return [
@@ -34,6 +35,22 @@ def describe_disclosure(spec: Spec) -> list[str]:
         f"Your rows travel from member to member, signed and as they are: {named} of every row.",
         "Every member may see which rows are yours.",
     ]
+
+
+def _describe_report(spec: Spec) -> list[str]:
+    """Say which rows are left out, and what is published beside the result."""
+    sentences = []
+    if spec.missing is not None:
+        sentences.append(
+            "Rows without an entry in one of these columns are left out at home, and nobody is "
+            "told how many they are."
+        )
+    if spec.report is not None:
+        sentences.append(
+            f"The result is a report, '{spec.report}', whose file holds the counts that members "
+            "learn: whoever is given it learns them too."
+        )
+    return sentences
 
 
 def _describe_report_interval(spec: Spec) -> list[str]:

@@ -17,7 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError, canonical
+from pairgossip.checks import MISSING, REFUSE
+from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.losses import (
@@ -29,6 +30,7 @@ from pairgossip.losses import (
     as_loss,
     as_proximal,
 )
+from pairgossip.peer.reports.catalog import name_kernel
 from pairgossip.peer.spec.algorithm import (
     EXCHANGE,
     FACTORS,
@@ -58,6 +60,8 @@ _LEAST_CELL = 3
 """Least number of rows that is counted if the file does not say."""
 LARGEST_TEXT = 60_000
 """Characters of a canonical text, which travels in every hello; a longer one is refused."""
+_LATER = ("whole", "links", *FACTORS, *FACTORS.values(), "report", "thresholds", "missing")
+"""Keys that came later: they are in no canonical text unless given, so that hashes stay."""
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
 
@@ -174,6 +178,12 @@ class Spec(_Strict, frozen=True):
     """With sums and a kernel, the column that says how often a row counts."""
     weights: tuple[_Whole, ...] | None = None
     """How often rows may count, from the least on."""
+    report: str | None = None
+    """With sums and a kernel, what is published of the counts beside the statistic."""
+    thresholds: tuple[float, ...] | None = None
+    """Those agreed on for a report, at which cells end."""
+    missing: str | None = None
+    """"drop" for sums over rows with an entry in every column; None where others are refused."""
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
@@ -237,8 +247,7 @@ class Spec(_Strict, frozen=True):
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, defaults filled in."""
         table = msgspec.to_builtins(self)
-        # They came later: a file without them keeps its hash.
-        for later in ("whole", "links", *FACTORS, *FACTORS.values()):
+        for later in _LATER:
             if table[later] is None:
                 del table[later]
         if table["algorithm"]["least_cell"] is None:
@@ -295,7 +304,7 @@ def read_spec(path: str | PathLike[str]) -> Spec:
 
 def parse_unchecked(text: str) -> Spec:
     """Make a canonical specification of TOML text, whether or not this version would run it."""
-    table = parse_toml(text)
+    table = name_kernel(parse_toml(text))
     chosen = choose_algorithm(table)
     is_sums = chosen == SUMS
     tables = dict(_TABLES)
@@ -358,6 +367,12 @@ def _canonical(spec: Spec) -> Spec:
     if spec.links is not None:
         links = {link_name(*name.split()): weight for name, weight in spec.links.items()}
         changes["links"] = {name: weight for name, weight in links.items() if weight != 1} or None
+    if spec.report is not None:
+        changes["report"] = canonical(spec.report)
+    if spec.thresholds is not None:
+        changes["thresholds"] = tuple(sorted({one + 0.0 for one in spec.thresholds})) or None
+    if spec.missing is not None:
+        changes["missing"] = _canonical_missing(spec.missing)
     if spec.classes is not None:
         changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:
@@ -384,6 +399,13 @@ def _order_question(spec: Spec) -> OrderQuestion | None:
     from pairgossip.counts.layouts import find_order_question
 
     return find_order_question(str(spec.kernel))
+
+
+def _canonical_missing(given: str) -> str | None:
+    missing = canonical(given)
+    if missing not in MISSING:
+        raise unknown_name("missing", given, MISSING)
+    return None if missing == REFUSE else missing
 
 
 def _canonical_algorithm(spec: Spec) -> Algorithm:

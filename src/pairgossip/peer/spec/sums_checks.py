@@ -13,7 +13,8 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import why_not_sketched
-from pairgossip.peer.spec.algorithm import FACTORS, OR_EXCHANGE
+from pairgossip.peer.reports.catalog import check_report
+from pairgossip.peer.spec.algorithm import FACTORS, OF_KERNELS, OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.summaries.heads import LEAST_BLOCK
@@ -46,7 +47,7 @@ def check_sums(spec: Spec) -> None:
     if spec.loss is None:
         _check_statistic(spec)
     else:
-        for key in ("whole", *FACTORS):
+        for key in OF_KERNELS:
             if getattr(spec, key):
                 raise InputError(f"{key} is for a kernel, whose columns have cells: remove it.")
         _check_loss(spec)
@@ -82,6 +83,7 @@ def _check_statistic(spec: Spec) -> None:
     names = spec.whole or ()
     for name in names:
         _check_whole_range(name, *spec.ranges[name])
+    check_report(spec)
     cells = cells_of(spec)
     if names:
         _check_whole(spec, names, cells)

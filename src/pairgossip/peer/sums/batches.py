@@ -44,19 +44,13 @@ from pairgossip.peer.protocol.program import (
     round_size,
 )
 from pairgossip.peer.protocol.state import Counted, Released
+from pairgossip.peer.sums.figures import find_estimate, round_estimate
 from pairgossip.peer.sums.labels import check_labels
 from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation, SumsProgram
-from pairgossip.peer.sums.results import (
-    CROWDED,
-    AddedNoise,
-    rounded_bracket,
-    rounded_interval,
-    rounded_or_none,
-)
-from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law, summary_of
-from pairgossip.summaries.summary import Summary
+from pairgossip.peer.sums.results import AddedNoise, rounded_or_none
+from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
@@ -135,8 +129,6 @@ class StatisticsProgram(SumsProgram):
             check_labels(spec, rows[:, len(spec.columns)])
         super().__init__(spec, generation, _describe_question(spec))
         self._cells, self._noise = cells_of(spec), noise
-        self.summary: Summary | None = None
-        """The sum of all members' counts, once it is known; None with noise."""
         self._rows, self._salt, self._before = rows, np.frombuffer(salt, "<u8"), released
         self._parts, self._waiting = self._split_rows()
         self._base = released.finished
@@ -311,26 +303,14 @@ class StatisticsProgram(SumsProgram):
 
     def _read(self, table: Table) -> dict[str, Any]:
         """Return the figures of the result."""
-        sums = self._cells.read_sums(table.numbers)
         if self._noise is None:
-            self.summary = summary_of(self._spec, table.numbers[1:])
-            has_parts = self._spec.groups or self._spec.strata or self._spec.weights
-            estimate = self.summary.find() if has_parts else self._cells.find(sums)
+            self.summary, estimate = find_estimate(self._spec, table.numbers)
             check_value(self._spec, estimate)
             noise = None
         else:
+            sums = self._cells.read_sums(table.numbers)
             estimate, noise = self._find_noisy(sums, table.batches)
-        return {
-            "value": rounded_or_none(estimate.value),
-            "sampling_error": rounded_or_none(estimate.error),
-            "interval": rounded_interval(estimate.low, estimate.high),
-            "p": rounded_or_none(estimate.p),
-            "bracket": rounded_bracket(*estimate.bracket),
-            "p_bracket": rounded_bracket(*estimate.p_bracket),
-            "crowded_cells": _crowded(estimate.fullest_cells),
-            "noise": noise,
-            "batches": len(table.batches),
-        }
+        return {**round_estimate(estimate), "noise": noise, "batches": len(table.batches)}
 
     def _find_noisy(self, sums: Sums, batches: Sequence[int]) -> tuple[Estimate, AddedNoise]:
         """Return what noisy counts tell, and what noise does to it."""
@@ -363,9 +343,3 @@ def _describe_question(spec: Spec) -> str:
     kind += "" if spec.within is None else f", pairs within {spec.within} alone"
     kind += "" if spec.weight is None else f", each as often as {spec.weight} says"
     return f"{spec.kernel} of {join_names(spec.columns)}{by}, over the rows of all members{kind}"
-
-
-def _crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
-    """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
-    crowded = tuple(rounded_or_none(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
-    return crowded if any(crowded) else None

@@ -23,6 +23,7 @@ from pairgossip.peer.sums.results import Result, follow_result
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
+    from pairgossip.summaries.summary import Summary
 
 _FEWEST_BITS, _MOST_BITS = 32, 52
 """Binary digits of a row's number; where rows leave room for fewer, they are refused."""
@@ -54,6 +55,8 @@ class SumsProgram(ABC):
         self._rounds = 0
         self.result: Result | None = None
         """Once it is known; all members state it."""
+        self.summary: Summary | None = None
+        """The sum of all members' counts, once it is known; None with noise, and for a model."""
         self.is_stated = False
 
     @property

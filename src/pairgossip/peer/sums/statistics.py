@@ -9,6 +9,7 @@ from pairgossip.arrays import IntArray
 from pairgossip.counts.cells import choose_cells
 from pairgossip.counts.noisy import rows_for_interval
 from pairgossip.counts.tables import MOST_COLUMN_CELLS, Layout
+from pairgossip.peer.reports.catalog import find_report
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.summaries.summary import Summary
@@ -55,14 +56,17 @@ def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
     positive = None
     if spec.has_two_classes and values is not None:
         positive = f"{values[-1]:g}" if spec.classes is None else spec.classes[-1]
+    cells = tuple(
+        choose_cells(*spec.ranges[name], MOST_COLUMN_CELLS if is_whole else bins, is_whole)
+        for name in spec.columns[: -1 if has_events else None]
+        for is_whole in [name in (spec.whole or ())]
+    )
+    if spec.report is not None:
+        cells = find_report(spec.report).choose_cells(spec, cells)
     empty = Summary.empty(
         reading=str(spec.kernel),
         kind=spec.target,
-        cells=tuple(
-            choose_cells(*spec.ranges[name], MOST_COLUMN_CELLS if is_whole else bins, is_whole)
-            for name in spec.columns[: -1 if has_events else None]
-            for is_whole in [name in (spec.whole or ())]
-        ),
+        cells=cells,
         classes=values,
         has_events=has_events,
         positive=positive,

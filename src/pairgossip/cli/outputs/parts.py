@@ -1,0 +1,63 @@
+"""The parts of a page as text: all of it but the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pairgossip.cli.console import write_line, write_rows
+from pairgossip.pages.parts import Code, Facts, Heading, Paragraph, Part, Quote, Table, Value
+from pairgossip.text import clean_text
+
+_LONGEST = 10_000
+"""Characters of one text; a longer one is cut."""
+
+
+def print_parts(parts: Iterable[Part]) -> None:
+    """Print what stands on a page, in its order."""
+    for part in parts:
+        if (printer := _PRINTERS.get(type(part))) is not None:
+            printer(part)
+
+
+def _clean(text: str) -> str:
+    return clean_text(text.replace("`", ""), _LONGEST)
+
+
+def _print_text(part: Heading | Paragraph) -> None:
+    write_line(_clean(part.text))
+
+
+def _print_value(part: Value) -> None:
+    write_line(_clean(f"{part.text} ({part.note})" if part.note else part.text))
+
+
+def _print_lines(part: Quote) -> None:
+    for text in part.paragraphs:
+        write_line(_clean(text))
+
+
+def _print_code(part: Code) -> None:
+    for line in part.text.splitlines():
+        write_line(_clean(line))
+
+
+def _print_facts(part: Facts) -> None:
+    write_rows(("figure", ""), [[*map(_clean, row)] for row in part.rows], numbers=False)
+
+
+def _print_table(part: Table) -> None:
+    rows = [[*map(_clean, row)] for row in part.rows]
+    write_rows([*map(_clean, part.header)], rows, _clean(part.caption) or None)
+
+
+_PRINTERS: dict[type, Callable[[Any], None]] = {
+    Heading: _print_text,
+    Paragraph: _print_text,
+    Value: _print_value,
+    Quote: _print_lines,
+    Code: _print_code,
+    Facts: _print_facts,
+    Table: _print_table,
+}
+"""How each kind of part is printed; pictures are not."""

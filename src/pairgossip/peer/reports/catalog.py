@@ -1,0 +1,74 @@
+"""The kinds of reports by name, and the checks that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.peer.reports.report import RefusedReading, Report, ReportReading
+from pairgossip.peer.reports.validation import ValidationReport
+from pairgossip.text import join_names
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.summaries.summary import Summary
+
+REPORTS: dict[str, Report] = {one.name: one for one in (ValidationReport(),)}
+
+
+def find_report(name: str) -> Report:
+    """Return the report of this name; raise `InputError` if there is none."""
+    plain = canonical(name)
+    if plain not in REPORTS:
+        raise unknown_name("report", name, REPORTS)
+    return REPORTS[plain]
+
+
+def read_report(summary: Summary, spec: Spec) -> ReportReading | None:
+    """Return what the report of a specification says of its counts; None if it asks for none."""
+    if spec.report is None:
+        return None
+    try:
+        return find_report(spec.report).read(summary, spec)
+    except InputError as problem:  # there may be one class only
+        return RefusedReading(str(problem))
+
+
+def name_kernel(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the table of a specification with the kernel that its report implies."""
+    name = table.get("report")
+    if name is None:
+        return table
+    if not isinstance(name, str):
+        raise InputError('report must be a name in quotes, as in report = "validation".')
+    report = find_report(name)
+    if "kernel" in table or "loss" in table:
+        return table
+    return {**table, "kernel": report.kernels[0]}
+
+
+def check_report(spec: Spec) -> None:
+    """Refuse what a report cannot be read by, and its keys where there is none that takes them."""
+    taken = () if spec.report is None else find_report(spec.report).keys
+    for report in REPORTS.values():
+        for key in report.keys:
+            if key not in taken and getattr(spec, key) is not None:
+                raise InputError(
+                    f'{key} is for report = "{report.name}": remove it, or ask for that report.'
+                )
+    if spec.report is None:
+        return
+    report = find_report(spec.report)
+    if spec.kernel not in report.kernels:
+        known = join_names([f"'{name}'" for name in report.kernels], "or")
+        raise InputError(
+            f"report '{report.name}' is read from the counts of kernel {known}, not of "
+            f"'{spec.kernel}': leave kernel out, or report."
+        )
+    if spec.noise is not None:
+        raise InputError(
+            "report and [privacy] do not go together, since a report is read from exact counts: "
+            "remove one."
+        )
+    report.check(spec)

@@ -1,0 +1,78 @@
+"""The figures of a report in its file: numbers that any machine writes alike, and compares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+_DIGITS = 12
+"""Significant digits of a figure; machines may differ in later ones."""
+_TOLERANCE = 1e-8
+"""Largest relative difference of a figure that was computed by two machines."""
+_LEAST = 1e-11
+"""Largest absolute difference of the same."""
+Place = tuple[str, ...]
+"""Where a figure stands."""
+
+
+def plain_figures(figures: Any) -> Any:
+    """Return figures as JSON has them: rounded, with null for NaN and a word for infinity."""
+    if isinstance(figures, Mapping):
+        return {str(name): plain_figures(one) for name, one in figures.items()}
+    if hasattr(figures, "tolist"):  # of NumPy
+        figures = figures.tolist()
+    if isinstance(figures, list | tuple):
+        return [plain_figures(one) for one in figures]
+    if figures is None or isinstance(figures, bool | str):
+        return figures
+    if isinstance(figures, Integral):
+        return int(figures)
+    if isinstance(figures, Real):
+        return _plain_number(float(figures))
+    return str(figures)
+
+
+def _plain_number(number: float) -> float | str | None:
+    if math.isnan(number):
+        return None
+    if math.isinf(number):
+        return "infinite" if number > 0 else "-infinite"
+    return float(f"{number:.{_DIGITS}g}") + 0.0
+
+
+def list_figures(
+    figures: Any, place: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every figure with its place, such as ("groups", "f", "auc", "value")."""
+    if isinstance(figures, Mapping):
+        for name, one in figures.items():
+            yield from list_figures(one, (*place, name))
+    elif isinstance(figures, list | tuple):
+        for number, one in enumerate(figures, 1):
+            yield from list_figures(one, (*place, str(number)))
+    else:
+        yield place, figures
+
+
+def find_difference(stated: Any, computed: Any) -> tuple[str, Any, Any] | None:
+    """Return the first figure that is stated otherwise than computed, and both; None if none is.
+
+    A figure that one of them lacks is told as None there.
+    """
+    told, found = dict(list_figures(stated)), dict(list_figures(computed))
+    for place in (*found, *told):
+        one, other = told.get(place), found.get(place)
+        if place not in told or place not in found or not _are_alike(one, other):
+            return ".".join(place), one, other
+    return None
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    are_numbers = [
+        isinstance(part, int | float) and type(part) is not bool for part in (one, other)
+    ]
+    if all(are_numbers):
+        return abs(one - other) <= max(_TOLERANCE * abs(other), _LEAST)
+    return type(one) is type(other) and bool(one == other)

@@ -1,0 +1,68 @@
+"""A kind of report: which counts it asks members for, and what it reads from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from pairgossip.counts.cells import Cells
+    from pairgossip.pages.parts import Part
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.summaries.summary import Summary
+
+
+class ReportReading(Protocol):
+    """What a report says of one table of counts."""
+
+    def parts(self) -> Iterable[Part]:
+        """Return what stands on the page."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every figure that stands on the page, by name."""
+
+
+class RefusedReading(NamedTuple):
+    """The sentence that says why counts tell no report."""
+
+    reason: str
+
+    def parts(self) -> Iterable[Part]:
+        """Return the sentence as a paragraph."""
+        from pairgossip.pages.parts import Paragraph
+
+        return [Paragraph(f"There is no report: {self.reason}")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence, in place of figures."""
+        return {"refused": self.reason}
+
+
+class Report(ABC):
+    """What a specification asks for by ``report``, beside the statistic of its kernel.
+
+    A later one is a class like this and an entry of `REPORTS`.
+    """
+
+    name: ClassVar[str]
+    kernels: ClassVar[tuple[str, ...]]
+    """Those whose counts it is read from; the first is taken if a specification names none."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """Keys of a specification that mean something to it, among those that are for reports alone."""
+
+    @abstractmethod
+    def title(self, spec: Spec) -> str:
+        """Return what stands above the page."""
+
+    @abstractmethod
+    def check(self, spec: Spec) -> None:
+        """Raise `InputError` for a specification that it cannot be read by."""
+
+    def choose_cells(self, spec: Spec, cells: Sequence[Cells]) -> tuple[Cells, ...]:
+        """Return the cells that it wants of all columns, instead of those of the kernel."""
+        return tuple(cells)
+
+    @abstractmethod
+    def read(self, summary: Summary, spec: Spec) -> ReportReading:
+        """Return what the counts say; raise `InputError` if they say too little."""

@@ -1,0 +1,109 @@
+"""The report of a signed result: read from the table that members have signed, and checked by it.
+
+Nobody signs the figures of a report. The file holds the table beside them, whose digest all members
+have signed, so that everybody computes them again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from pairgossip.arrays import IntArray
+from pairgossip.errors import InputError
+from pairgossip.peer.reports.catalog import read_report
+from pairgossip.peer.reports.figures import find_difference, list_figures, plain_figures
+from pairgossip.peer.reports.report import ReportReading
+from pairgossip.peer.signed_result import SignedResult, altered, publish_table, published_table
+from pairgossip.peer.spec.canonical_text import decode_spec
+from pairgossip.peer.sums.batches import read_table
+from pairgossip.peer.sums.figures import find_estimate, find_other_figure, round_estimate
+from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.statistics import summary_of
+from pairgossip.text import clean_text
+
+_LONGEST = 40
+"""Characters of a figure in a sentence; a longer one is cut."""
+
+
+class Recomputed(NamedTuple):
+    """What the counts in a file tell."""
+
+    figures: int
+    """How many figures of the file follow from them."""
+    report: ReportReading | None
+    """What the report says; None if the specification asks for none."""
+
+
+def asks_report(result: Result) -> bool:
+    """Return whether a report of a result can be made: it asks for one, and there is a table."""
+    return decode_spec(result.specification).report is not None and result.table is not None
+
+
+def add_report(signed: SignedResult, table: bytes) -> SignedResult:
+    """Return a result with its table, and with the figures of the report that it asks for."""
+    published = publish_table(signed, table)
+    report = read_signed_report(published)
+    if report is None:
+        return published
+    return msgspec.structs.replace(published, report=plain_figures(report.to_dict()))
+
+
+def read_signed_report(signed: SignedResult) -> ReportReading | None:
+    """Return what the report of a result says; None if there is none, or no table."""
+    spec = decode_spec(signed.result.specification)
+    if spec.report is None or signed.table is None:
+        return None
+    return read_report(summary_of(spec, _read_numbers(signed)[1:]), spec)
+
+
+def recompute(signed: SignedResult, where: str) -> Recomputed | None:
+    """Compute all figures of a file anew from the counts in it; None if there are none.
+
+    Raise `InputError` for the first that they do not tell. Counts with noise tell none exactly.
+    """
+    result, spec = signed.result, decode_spec(signed.result.specification)
+    if signed.table is None or spec.noise is not None:
+        if signed.report is not None:
+            raise altered(where, "it holds a report without its counts")
+        return None
+    summary, estimate = find_estimate(spec, numbers := _read_numbers(signed))
+    if result.rows != numbers[0]:
+        raise altered(where, f"it is of {result.rows:,} rows, and its table of {numbers[0]:,}")
+    if (other := find_other_figure(result, estimate)) is not None:
+        raise _differs(signed, where, other)
+    own = round_estimate(estimate).values()
+    count = sum(one is not None for _, one in list_figures([*own]))
+    report = read_report(summary, spec)
+    if report is None:
+        if signed.report is not None:
+            raise altered(where, "it holds a report that nobody has asked for")
+        return Recomputed(count, None)
+    if signed.report is None:
+        raise altered(where, f"it lacks the figures of its report, '{spec.report}'")
+    figures = plain_figures(report.to_dict())
+    if (found := find_difference(signed.report, figures)) is not None:
+        name, stated, told = found
+        raise _differs(signed, where, f"{name} is {_show(told)} here and {_show(stated)} there")
+    return Recomputed(count + sum(1 for _ in list_figures(figures)), report)
+
+
+def _read_numbers(signed: SignedResult) -> IntArray:
+    """Return the number of rows, and the counts, of the table in a file."""
+    try:
+        return read_table(published_table(signed)).numbers
+    except ValueError:
+        raise InputError("The table is of another form: use the version that wrote it.") from None
+
+
+def _differs(signed: SignedResult, where: str, how: str) -> InputError:
+    version = ", ".join(signed.result.versions.values())
+    return InputError(
+        f"{where} says otherwise than the counts in it ({how}): it was altered, or version "
+        f"{version[:40]} of pairgossip reads counts otherwise; ask for the original."
+    )
+
+
+def _show(figure: object) -> str:
+    return "missing" if figure is None else clean_text(repr(figure), _LONGEST)
