@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray, distinct
+from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows
@@ -35,9 +36,11 @@ class SiteRows:
 
     spec: Spec
     table: Table
-    """All columns of the source."""
+    """All columns of the source, without the rows that were left out."""
     matrix: FloatArray
     """What a specification names of them: columns, label, group, stratum and weight."""
+    dropped: int = 0
+    """How many rows of the source were left out, since something agreed is missing in them."""
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -137,13 +140,25 @@ def check_contribution(
 
     check_own_rows(spec, given.matrix, settings.least_rows, settings.allow)
     if spec.kernel is None:
-        return []
+        return describe_dropped(given, what)
     said = (
+        *describe_dropped(given, what),
         describe_unfilled(spec, given.cells, what),
         describe_small_cells(spec, given.cells),
         describe_crowded_cells(spec, given.cells),
     )
     return [sentence for sentence in said if sentence is not None]
+
+
+def describe_dropped(given: SiteRows, what: str = "This site") -> list[str]:
+    """Say how many rows were left out; nothing if none were."""
+    if not given.dropped:
+        return []
+    count = format_count(len(given) + given.dropped, "row")
+    return [
+        f"{what} leaves out {given.dropped:,} of its {count}, since an agreed column has no entry "
+        "there: they stay at home, and nobody is told how many they are."
+    ]
 
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
@@ -164,7 +179,7 @@ def read_site_rows(
     messages end up in terminals, logs and mails.
     """
     is_private = is_private or spec.privacy is not None
-    table = _read_table(Path(path), spec, delimiter, is_private=is_private)
+    table, dropped = _read_table(Path(path), spec, delimiter, is_private=is_private)
     for name, words in spec.words.items():
         table = _with_codes(table, spec, name, words, is_private=is_private)
     for name in spec.measured:
@@ -195,19 +210,29 @@ def read_site_rows(
     # Rows of one class are no mistake here: others may have the other class.
     if spec.label is None or len(distinct(measured[:, -1])) > 1:
         spec.measure.check(measured[:, 0] if measured.shape[1] == 1 else measured)
-    return SiteRows(spec, table, matrix)
+    return SiteRows(spec, table, matrix, dropped)
 
 
-def _read_table(path: Path, spec: Spec, delimiter: str | None, *, is_private: bool) -> Table:
-    """Read the columns, and find what is missing or no number."""
+def _read_table(
+    path: Path, spec: Spec, delimiter: str | None, *, is_private: bool
+) -> tuple[Table, int]:
+    """Read the columns, and find what is missing or no number; count the rows left out."""
     table = read_columns(path, (), delimiter)
     table = replace(table, words=spec.words)
     numbers = [name for name in spec.observed if name not in spec.words]
     if is_private:
         _refuse_unshown(table, spec.observed, numbers)
     table.refuse_unknown(spec.observed)
+    gaps = table.gaps(spec.observed) if spec.missing == DROP else []
+    if gaps:
+        if len(gaps) == len(table):
+            raise InputError(
+                f"In every row of {path} an agreed column has no entry, so that missing = "
+                '"drop" leaves none: check the columns of the file.'
+            )
+        table = table.without(gaps)
     table.refuse_gaps(spec.observed)
-    return table.with_columns(numbers)
+    return table.with_columns(numbers), len(gaps)
 
 
 def _refuse_unshown(table: Table, names: Sequence[str], numbers: Sequence[str]) -> None:
