@@ -7,7 +7,7 @@ from typing import Any
 
 from pairgossip.cli.console import write_line, write_rows
 from pairgossip.pages.parts import Code, Facts, Heading, Paragraph, Part, Quote, Table, Value
-from pairgossip.text import clean_text
+from pairgossip.text import align_columns, clean_text
 
 _LONGEST = 10_000
 """Characters of one text; a longer one is cut."""
@@ -24,7 +24,11 @@ def _clean(text: str) -> str:
     return clean_text(text.replace("`", ""), _LONGEST)
 
 
-def _print_text(part: Heading | Paragraph) -> None:
+def _print_heading(part: Heading) -> None:
+    write_line(f"\n{_clean(part.text)}")
+
+
+def _print_paragraph(part: Paragraph) -> None:
     write_line(_clean(part.text))
 
 
@@ -47,13 +51,17 @@ def _print_facts(part: Facts) -> None:
 
 
 def _print_table(part: Table) -> None:
-    rows = [[*map(_clean, row)] for row in part.rows]
-    write_rows([*map(_clean, part.header)], rows, _clean(part.caption) or None)
+    """Print a table in full: a number that is cut says nothing."""
+    if part.caption:
+        write_line(f"\n{_clean(part.caption)}")
+    for line in align_columns([[*map(_clean, row)] for row in (part.header, *part.rows)]):
+        write_line(line)
+    write_line("")
 
 
 _PRINTERS: dict[type, Callable[[Any], None]] = {
-    Heading: _print_text,
-    Paragraph: _print_text,
+    Heading: _print_heading,
+    Paragraph: _print_paragraph,
     Value: _print_value,
     Quote: _print_lines,
     Code: _print_code,
