@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from pairgossip.significance import test
     from pairgossip.summaries.summarizing import summarize
     from pairgossip.summaries.summary import Summary
+    from pairgossip.validation.reading import validate
+    from pairgossip.validation.validation import Validation
 
 __version__ = "0.3.0.dev0"
 
@@ -99,6 +101,8 @@ _HOMES = {
     "significance": ("test",),
     "summaries.summarizing": ("summarize",),
     "summaries.summary": ("Summary",),
+    "validation.reading": ("validate",),
+    "validation.validation": ("Validation",),
 }
 
 _MODULES = {"cells": "counts.cells"}
@@ -138,6 +142,7 @@ __all__ = [
     "SquaredL2",
     "Summary",
     "UnknownTarget",
+    "Validation",
     "cells",
     "compare",
     "datasets",
@@ -167,6 +172,7 @@ __all__ = [
     "test",
     "theory",
     "trimmed_mean",
+    "validate",
     "winsorized_mean",
 ]
 

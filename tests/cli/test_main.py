@@ -27,7 +27,7 @@ from .running import CommandLine, assembled_once, main, run_really
 
 COMMANDS = (
     *("answer", "completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels"),
-    *("losses", "methods", "plot", "score", "summarize", "test", "train"),
+    *("losses", "methods", "plot", "score", "summarize", "test", "train", "validate"),
 )
 
 

@@ -34,6 +34,7 @@ from pairgossip.cli.summaries.answer import answer_command
 from pairgossip.cli.summaries.summarize import summarize_command
 from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command
+from pairgossip.cli.validate import validate_command
 from pairgossip.cli.watch import watch_command
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
@@ -129,6 +130,7 @@ for command in (
     verify_command,
     test_command,
     train_command,
+    validate_command,
     watch_command,
 ):
     app.command(command, name=command.__name__.removesuffix("_command"), help_format="markdown")

@@ -64,6 +64,8 @@ _STYLE = """
 .pairgossip .facts :is(th, td) { overflow-wrap: anywhere; }
 .pairgossip.pairgossip :is(th, td).number { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; }
+.pairgossip :is(thead th.number, td.number:has(span)) { white-space: normal; }
+.pairgossip td.number span { white-space: nowrap; }
 .pairgossip tbody th { min-width: 6rem; }
 .pairgossip caption { text-align: left; padding: 0 0 .35rem; font-weight: 600; color: #1b1f24; }
 .pairgossip figure { margin: 1.25rem 0 1.75rem; max-width: 100%; }

@@ -17,6 +17,8 @@ from pairgossip.text import clean_text, printable
 _LONGEST = 10_000
 """Characters of one text; a longer one is cut."""
 _CODE = re.compile("`([^`]+)`")
+_BRACKETS = re.compile(r" (\([^()<>]*\)|\[[^\[\]<>]*\])")
+"""What stands in brackets after a number, such as its interval."""
 
 
 class Part(Protocol):
@@ -135,10 +137,18 @@ class Table(NamedTuple):
 
 def _write_row(row: tuple[str, ...], kinds: list[str]) -> str:
     """Return the cells of a row, of which the first is its header."""
-    first, *others = ((kind, write_words(text)) for kind, text in zip(kinds, row, strict=True))
+    first, *others = (
+        (kind, _keep_together(write_words(text)) if kind else write_words(text))
+        for kind, text in zip(kinds, row, strict=True)
+    )
     return f'<th scope="row"{first[0]}>{first[1]}</th>' + "".join(
         f"<td{kind}>{words}</td>" for kind, words in others
     )
+
+
+def _keep_together(words: str) -> str:
+    """Let a line of numbers break only between what is in brackets and what is not."""
+    return _BRACKETS.sub(r" <span>\1</span>", words)
 
 
 def escape(text: object) -> str:

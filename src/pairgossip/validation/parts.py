@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _OF_GROUPS = ("sensitivity", "specificity", "ppv")
 """What is shown of a threshold by group."""
+_OF_ALL = ("Intervals", "Adjusted")
+"""How notes begin that are the same of every table."""
 _CERTAIN = "In square brackets: between which ends the number lies for certain for these rows."
 Rows = Sequence[tuple[str, ...]]
 
@@ -62,12 +64,13 @@ def discrimination(found: Validation) -> dict[str, Answer]:
 
 
 def _discrimination_figure(found: Validation) -> Figure:
-    certain = "" if found.roc.scores.is_known else ", and where that of these rows is for certain"
-    return Figure(
-        found.roc.picture(),
-        f"ROC curve. The region holds the whole curve of the population in {100 * found.level:g} % "
-        f"of samples{certain}.",
-    )
+    regions = f"The region holds the population's whole curve at {100 * found.level:g} %."
+    if not found.roc.scores.is_known:
+        regions = (
+            f"The light region holds the population's whole curve at {100 * found.level:g} %, the "
+            "dark one that of these rows for certain."
+        )
+    return Figure(found.roc.picture(), f"ROC curve. {regions}")
 
 
 def _numbers_table(numbers: dict[str, Answer], level: float, caption: str = "") -> Table:
@@ -144,20 +147,30 @@ def _group_parts(found: Validation, groups: Groups) -> Iterator[Part]:
     )
     header, lines = group_table(groups, found)
     yield Table(header, lines)
-    for table in groups.tables:
-        yield from _difference_parts(table)
+    yield from _difference_parts(groups)
     for at, point in enumerate(found.thresholds):
         yield Table(*group_points(groups, found, at), f"At {point.threshold:g} or above")
-    yield from (
-        Paragraph(f"Group `{name}`: {one.reason}") for name, one in groups.items() if one.reason
-    )
 
 
-def _difference_parts(table: GroupTable) -> Iterator[Part]:
-    shown, name = show_differences(table), name_statistic(table)
-    if shown.lines:
-        yield Table(tuple(shown.head), tuple(map(tuple, shown.lines)), f"Differences in {name}")
-    yield from (Paragraph(one) for one in list_notes(table) if not one.startswith("Group "))
+def _difference_parts(groups: Groups) -> Iterator[Part]:
+    for table in groups.tables:
+        shown = show_differences(table)
+        if shown.lines:
+            caption = f"Differences in {name_statistic(table)}"
+            yield Table(tuple(shown.head), tuple(map(tuple, shown.lines)), caption)
+    yield from map(Paragraph, group_notes(groups))
+
+
+def group_notes(groups: Groups) -> list[str]:
+    """Return the sentences about groups, each once."""
+    notes = [
+        note if note.startswith(_OF_ALL) else f"{name_statistic(table)}: {note}"
+        for table in groups.tables
+        for note in list_notes(table)
+        if not note.startswith("Group ")
+    ]
+    notes += [f"Group '{name}': {one.reason}" for name, one in groups.items() if one.reason]
+    return list(dict.fromkeys(notes))
 
 
 def name_statistic(table: GroupTable) -> str:
@@ -182,7 +195,7 @@ def group_table(
     ]
     whole = (f"{rows:,}", f"{found.roc.positives:,}", spell(found.roc.auc))
     lines.append(("all rows", *whole, *_spell_calibration(found.calibration)))
-    header = (groups.by, "rows", "with the outcome", "AUC", "observed / expected", "slope")
+    header = (groups.by, "rows", "outcomes", "AUC", "observed / expected", "slope")
     if found.calibration is None:
         return header[:4], tuple(line[:4] for line in lines)
     return header, tuple(lines)
@@ -229,6 +242,5 @@ def write_text(found: Validation) -> str:
             if shown.lines:
                 head = [f"{name_statistic(one)}, {shown.head[0]}", *shown.head[1:]]
                 blocks.append(align_columns([head, *shown.lines]))
-            blocks.append([note for note in list_notes(one) if not note.startswith("Group ")])
-        blocks.append([f"{n}: {one.reason}" for n, one in found.groups.items() if one.reason])
+        blocks.append(group_notes(found.groups))
     return "\n\n".join("\n".join(block) for block in blocks if block)

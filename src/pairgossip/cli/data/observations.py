@@ -126,6 +126,19 @@ class ComparedRows(PairOptions):
     differences between groups, and whether all are equal. Not the sites of --group-by."""
 
 
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class ValidatedRows(RowOptions):
+    """Which rows are used, what their labels count as, and what else is known of them."""
+
+    by: str | None = None
+    """Column of groups to compare, such as sex."""
+    within: str | None = None
+    """Column of strata, such as a ward: the AUC is also told for pairs of rows within one."""
+    weight: str | None = None
+    """Column that says how often each row counts, a whole number."""
+
+
 class Places(NamedTuple):
     """Where rows are: in one file, or in several."""
 

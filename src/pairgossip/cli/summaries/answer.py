@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from cyclopts import Parameter
 from pairgossip.cli.console import tell, write_json, write_line, write_rows
 from pairgossip.cli.options import MOST, NEEDED, OUTPUT, Json
 from pairgossip.cli.peer.readings import TableReading
-from pairgossip.text import clean_text, join_names
+from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.summaries.summary_file import SummaryFile
@@ -49,16 +48,12 @@ def answer_command(
     out
         Write the sum of all files, as a file of the same kind.
     """
-    from pairgossip.cli.summaries.files import check_file
+    from pairgossip.cli.summaries.files import add_files, check_file
     from pairgossip.files import write_bytes
-    from pairgossip.results.loading import load_summary
-    from pairgossip.summaries.summary_file import join_files
 
     if out is not None:
         check_file(out, files)
-    read = [(str(path), load_summary(path)) for path in files]
-    whole = join_files(read)
-    _warn(read)
+    read, whole = add_files(files)
     answer = reading.answer(whole.summary, whole.columns, interval)
     if json:
         write_json(_facts(answer, reading, read, whole))
@@ -67,20 +62,6 @@ def answer_command(
     if out is not None:
         write_bytes(out, whole.to_bytes())
         tell(f"Wrote {out}")
-
-
-def _warn(read: list[tuple[str, SummaryFile]]) -> None:
-    """Say what may be a mistake: the same counts twice, and columns of other names."""
-    for (name, one), (other_name, other) in combinations(read, 2):
-        if one.resembles(other):
-            tell(
-                f"Warning: {name} and {other_name} count exactly the same, though not on one "
-                "machine: leave one out if they are of the same rows."
-            )
-    names = {part.columns: part.name for _, file in read for part in file.parts}
-    if len(names) > 1:
-        listed = [f"{', '.join(columns)} ({part})" for columns, part in names.items()]
-        tell(f"Warning: Columns have different names, {join_names(listed)}: they are added up.")
 
 
 def _print(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pairgossip.cli.console import tell
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError
-from pairgossip.text import format_count
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +29,31 @@ def check_file(out: Path, inputs: Sequence[Path]) -> None:
     check_outputs([out], inputs)
     if out.exists():  # it may be the only copy of what was told
         raise InputError(f"{out} exists already: choose another name, or move it away first.")
+
+
+def add_files(files: Sequence[Path]) -> tuple[list[tuple[str, SummaryFile]], SummaryFile]:
+    """Read files of counts by their names, and add them up; say what may be a mistake."""
+    from pairgossip.results.loading import load_summary
+    from pairgossip.summaries.summary_file import join_files
+
+    read = [(str(path), load_summary(path)) for path in files]
+    whole = join_files(read)
+    _warn(read)
+    return read, whole
+
+
+def _warn(read: list[tuple[str, SummaryFile]]) -> None:
+    """Say what may be a mistake: the same counts twice, and columns of other names."""
+    for (name, one), (other_name, other) in combinations(read, 2):
+        if one.resembles(other):
+            tell(
+                f"Warning: {name} and {other_name} count exactly the same, though not on one "
+                "machine: leave one out if they are of the same rows."
+            )
+    names = {part.columns: part.name for _, file in read for part in file.parts}
+    if len(names) > 1:
+        listed = [f"{', '.join(columns)} ({part})" for columns, part in names.items()]
+        tell(f"Warning: Columns have different names, {join_names(listed)}: they are added up.")
 
 
 def describe_file(file: SummaryFile, path: Path, names: Sequence[str]) -> list[str]:
