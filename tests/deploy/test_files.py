@@ -189,6 +189,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         updated=1.0,
         rounds=RoundsStatus(1, 3, 1, ("bob",), False, (2.0, 3.0), "sums"),
         counts={"refused: stranger": 1},
+        refused={"refused: stranger": 1},
         neighbors={"bob": NeighborStatus(True, True, 1.5, None)},
     )
     text = MetricsPages(lambda: status).get("/metrics")[2].decode()
@@ -215,17 +216,6 @@ def test_legends_name_labels_that_there_are(served: dict[str, set[str]]) -> None
             (name,) = set(METRIC.findall(target["expr"])) or {""}
             known = served.get(name, set()) | {"instance"}
             assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= known
-
-
-def test_events_that_alerts_look_for_are_counted() -> None:
-    """The names of counters are made where something is refused."""
-    (rule,) = [one for one in alerts() if one["alert"] == "PeerRefusesMessages"]
-    patterns = set(re.findall(r'event=~"([^"]+)"', rule["expr"]))
-    assert patterns == {".*refused.*"}
-    programs = (ROOT / "src" / "pairgossip" / "peer").rglob("*.py")
-    texts = "".join(file.read_text(encoding="utf-8") for file in programs)
-    for counter in ("refused: ", "frames refused: "):
-        assert f'"{counter}' in texts and all(re.fullmatch(one, counter) for one in patterns)
 
 
 def test_the_field_guide_names_the_alerts() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 from urllib.request import Request, urlopen
 
 import msgspec
 import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse
 
 from pairgossip.errors import InputError
 from pairgossip.peer.service import metrics
@@ -62,6 +65,7 @@ def served(first_status: Status, server: Served) -> Served:
         sampling_error=0.5,
         sampling_interval=(1.5, 3.5),
         counts={"offers": 5, "refused: too long": 2},
+        refused={"refused: too long": 2},
         neighbors={"bob": NeighborStatus(True, False, 1.5, None)},
     )
     return server
@@ -77,6 +81,7 @@ def test_metrics_are_prometheus_text(served: Served) -> None:
         "pairgossip_status_timestamp_seconds 1.8e+09",
         'pairgossip_events_total{event="offers"} 5.0',
         'pairgossip_events_total{event="refused: too long"} 2.0',
+        'pairgossip_refused_total{event="refused: too long"} 2.0',
         "pairgossip_exchanges 17.0",
         "pairgossip_sampling_error 0.5",
         "pairgossip_sampling_interval_low 1.5",
@@ -96,8 +101,31 @@ def test_metrics_are_prometheus_text(served: Served) -> None:
 def test_metrics_hold_before_there_is_any(served: Served) -> None:
     served.status = None
     assert served.get("/metrics")[0] == 200
+    assert served.get("/status.json") == (200, "null")
     assert served.get("/healthz")[0] == 503
     assert served.get("/readyz")[0] == 503
+
+
+def test_the_status_holds_no_more_than_the_metrics(served: Served) -> None:
+    """And no less: every number of one is in the other, and so is every name."""
+    code, text = served.get("/status.json")
+    numbers, names = set[float](), set[str]()
+
+    def walk(part: Any) -> None:
+        if isinstance(part, dict):
+            names.update(part)
+            list(map(walk, part.values()))
+        elif isinstance(part, list):
+            list(map(walk, part))
+        elif part is not None:
+            numbers.add(float(part))
+
+    walk(json.loads(text))
+    metrics = served.get("/metrics")[1]
+    samples = [one for family in parse(metrics) for one in family.samples]
+    assert code == 200 and numbers == {one.value for one in samples}
+    assert {text for one in samples for text in one.labels.values()} - {"0"} <= names
+    assert [name for name in names if name not in metrics] == []
 
 
 def test_health_is_a_recent_status(served: Served) -> None:

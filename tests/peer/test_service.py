@@ -18,6 +18,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Member, Members
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.service.assembly import Assembly, assemble, read_snapshot
@@ -58,15 +59,15 @@ class Line:
     def __init__(self, board: Switchboard, me: str, on_frame: OnFrame) -> None:
         self._board, self._me = board, me
         board.lines[me] = on_frame
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[Event] = Counter()
         self.reopened: list[set[str]] = []
 
     def send(self, to: str, frame: bytes) -> None:
-        self._counts["frames sent"] += 1
+        self._counts[Event.FRAME_SENT] += 1
         if to in self._board.lines and to not in self._board.deaf:
             self._board.lines[to](self._me, frame)
 
-    def counts(self) -> Counter[str]:
+    def counts(self) -> Counter[Event]:
         return self._counts
 
     def connected(self) -> set[str]:

@@ -16,7 +16,7 @@ from pairgossip.peer.protocol.rules import PaperMixing, WeightedMixing
 from pairgossip.peer.protocol.state import Node, Save, State
 from pairgossip.peer.reading import FolderReader
 from pairgossip.peer.service.assembly import PeerSnapshot, assemble, read_snapshot
-from pairgossip.peer.service.metrics import _gauges
+from pairgossip.peer.service.shown import list_samples, show
 from pairgossip.peer.service.status import estimate_of, read_status, write_status
 from pairgossip.peer.storage.journal_file import export
 
@@ -100,7 +100,7 @@ def test_generations_are_counted_from_1_wherever_they_are_shown(tmp_path: Path) 
         status, shown = read_snapshot(ann).status(), export(ann.state)
         assert status.generation == shown["generation"] == expected
         assert [node["holds"]["generation"] for node in shown["nodes"]] == [expected] * 2
-        (gauge,) = (value for name, _, value in _gauges(status) if name == "generation")
+        (gauge,) = (one.value for one in list_samples(show(status)) if one.name == "generation")
         assert gauge == expected
         write_status(ann.status, status)
         assert json.loads(ann.status.read_text())["generation"] == expected

@@ -72,6 +72,7 @@ def status(name: str = "clinic", **more: Any) -> Status:
         "pending": 0,
         "neighbors": {"other": NeighborStatus(True, True, 0.5, None)},
         "counts": {"refused: bad frame": 2, "exchanges": 7},
+        "refused": {"refused: bad frame": 2},
         "pid": os.getpid(),
         "started": time.time(),
         # Not yet: else, by its age, it would be frozen where a test takes long.

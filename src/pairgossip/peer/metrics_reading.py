@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 
-from pairgossip.errors import InputError, needed_for
+import msgspec
+
+from pairgossip.errors import InputError
 from pairgossip.peer.reading import (
     DOWN,
     FROZEN,
@@ -16,9 +16,8 @@ from pairgossip.peer.reading import (
     UNCLEAR,
     UP,
     PeerReading,
-    count_refused,
 )
-from pairgossip.peer.service.errors import Errors
+from pairgossip.peer.service.shown import Shown
 from pairgossip.peer.service.status import RoundsStatus
 from pairgossip.text import clean_text, is_loopback, parse_address
 
@@ -26,7 +25,6 @@ _LONGEST_ANSWER = 2.0
 """Seconds that a metrics server may take; then the peer counts as frozen."""
 _LARGEST_ANSWER = 1 << 20
 """Bytes of an answer; a longer one is refused."""
-_Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 def parse_metrics_address(text: str) -> tuple[str, int] | None:
@@ -59,23 +57,21 @@ class MetricsReader:
     def read(self) -> PeerReading:
         """Ask once, and not for long."""
         try:
-            code, text = self._get("/metrics")
+            code, content = self._get("/status.json")
             is_alive = code == 200 and self._get("/healthz")[0] == 200
-            samples = _parse_samples(text) if code == 200 else None
+            shown = msgspec.json.decode(content, type=Shown | None)
         except TimeoutError:  # the system has accepted the connection, but nobody answers
             return PeerReading(FROZEN)
         except OSError:
             return PeerReading(DOWN)
-        except (HTTPException, ValueError):
-            samples = None
-        if samples is None:
-            problem = f"{self.name} does not serve a peer's metrics."
+        except (HTTPException, ValueError):  # any bytes may come from there
+            problem = f"{self.name} does not serve a peer's metrics, or those of another version."
             return PeerReading(UNCLEAR, problems=(problem,))
-        if "pairgossip_exchanges" not in samples:
+        if shown is None:
             return PeerReading(STARTING)
-        return _reading_of_samples(samples, UP if is_alive else FROZEN)
+        return _reading_of(shown, UP if is_alive else FROZEN)
 
-    def _get(self, path: str) -> tuple[int, str]:
+    def _get(self, path: str) -> tuple[int, bytes]:
         connection = HTTPConnection(self.host, self.port, timeout=_LONGEST_ANSWER)
         try:
             connection.request("GET", path)
@@ -83,68 +79,36 @@ class MetricsReader:
             content = answer.read(_LARGEST_ANSWER + 1)
             if len(content) > _LARGEST_ANSWER:
                 raise ValueError("too long an answer")
-            return answer.status, content.decode()
+            return answer.status, content
         finally:
             connection.close()
 
 
-def _parse_samples(text: str) -> _Samples:
-    with needed_for("Metrics", "pairgossip"):
-        from prometheus_client.parser import text_string_to_metric_families
-    samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    try:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                samples.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
-    except Exception as problem:  # any bytes may come from there, and fail in any way
-        raise ValueError("not metrics") from problem
-    return samples
-
-
-def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
-    def one(name: str) -> float | None:
-        value = samples.get(f"pairgossip_{name}", [({}, math.nan)])[0][1]
-        return value if math.isfinite(value) else None
-
-    def count(name: str) -> int | None:
-        value = one(name)
-        return None if value is None else int(value)
-
-    def ends(name: str) -> tuple[float, float] | None:
-        low, high = one(f"{name}_low"), one(f"{name}_high")
-        return None if low is None or high is None else (low, high)
-
-    entries, rounds = samples.get("pairgossip_estimate", []), None
-    number, most, held = count("round"), count("rounds_most"), count("round_held")
-    if number is not None and most is not None and held is not None:
-        kinds = [labels.get("kind", "") for labels, _ in samples.get("pairgossip_round_kind", [])]
-        kind = clean_text(kinds[0], 16) if kinds else ""
-        is_finished = bool(count("rounds_finished"))
-        # Whose contributions are awaited is not among the metrics.
-        rounds = RoundsStatus(number, most, held, (), is_finished, ends("bracket"), kind)
-    met, members = count("members_met"), count("members")
-    problems = count("problems") or 0
-    events = [
-        (labels.get("event", ""), value)
-        for labels, value in samples.get("pairgossip_events_total", [])
-        if math.isfinite(value)
-    ]
+def _reading_of(shown: Shown, state: str) -> PeerReading:
+    """Return what a peer's numbers say; who it is, and whom it waits for, is not among them."""
+    estimate, rounds = shown.estimate, shown.rounds
+    is_single = len(estimate) == 1
+    problems = f"{shown.problems} to look at: see peer status."
     return PeerReading(
         state,
-        estimate=one("estimate") if len(entries) == 1 else None,
-        parameters=0 if len(entries) == 1 else len(entries),
-        errors=Errors(
-            gossip_error=one("gossip_error"),
-            gossip_interval=ends("gossip_interval"),
-            sampling_error=one("sampling_error"),
-            sampling_interval=ends("sampling_interval"),
-            privacy_error=one("privacy_error"),
+        estimate=estimate[0] if is_single else None,
+        parameters=0 if is_single else len(estimate),
+        errors=shown.errors,
+        exchanges=shown.exchanges,
+        refused=sum(shown.refused.values()),
+        generation=shown.generation,
+        rounds=None
+        if rounds is None
+        else RoundsStatus(
+            rounds.round,
+            rounds.rounds_most,
+            rounds.round_held,
+            (),
+            rounds.rounds_finished,
+            rounds.bracket,
+            clean_text(rounds.round_kind, 16),
         ),
-        exchanges=count("exchanges"),
-        refused=int(count_refused(events)),
-        generation=count("generation"),
-        rounds=rounds,
-        covers=None if met is None or members is None else (met, members),
+        covers=(shown.members_met, shown.members),
         updated=time.time() if state == UP else None,
-        problems=(f"{problems} to look at: see peer status.",) if problems else (),
+        problems=(problems,) if shown.problems else (),
     )

@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -289,7 +289,7 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         parameters=0 if is_single else len(estimate),
         errors=Errors(**status.as_fields()),
         exchanges=status.exchanges,
-        refused=int(count_refused(status.counts.items())),
+        refused=sum(status.refused.values()),
         generation=status.generation,
         covers=(status.covers.members, status.covers.of_members),
         rounds=None if status.rounds is None else _clean_rounds(status.rounds),
@@ -306,11 +306,6 @@ def _clean_rounds(rounds: RoundsStatus) -> RoundsStatus:
     """Make names harmless; they come from peers."""
     awaited = tuple(clean_text(name, LONGEST_NAME) for name in rounds.awaited[:_MOST_AWAITED])
     return msgspec.structs.replace(rounds, awaited=awaited, kind=clean_text(rounds.kind, 16))
-
-
-def count_refused(counts: Collection[tuple[str, float]]) -> float:
-    """Add up the counts of events in which something was refused."""
-    return sum(count for event, count in counts if "refused" in event)
 
 
 def state_of(status: Status | None, pid: int | None, now: float) -> str:

@@ -34,6 +34,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     Accept,
@@ -55,6 +56,20 @@ from pairgossip.peer.protocol.state import (
     State,
 )
 
+_REJECTED: dict[Reason, Event] = {
+    "busy": Event.REJECTED_BUSY,
+    "member": Event.REJECTED_MEMBER,
+    "stale": Event.REJECTED_STALE,
+    "generation": Event.REJECTED_GENERATION,
+}
+"""What it is called that a neighbor has rejected an offer."""
+_REJECTING: dict[Reason, Event] = {
+    "busy": Event.REJECTING_BUSY,
+    "member": Event.REJECTING_MEMBER,
+    "stale": Event.REJECTING_STALE,
+    "generation": Event.REJECTING_GENERATION,
+}
+"""The same of a neighbor's offer."""
 _REPEATS_UNTIL_AWAY = 3
 """A neighbor is taken to be away once this many repeated offers were not answered at all."""
 
@@ -89,17 +104,17 @@ class Exchange(Nodes):
     def ring(self, to: str) -> list[Action]:
         """The clock rang and a neighbor was drawn: offer it an exchange, if it is there."""
         if to not in self.present:
-            self.counts["skipped: neighbor evicted"] += 1
+            self.counts[Event.NEIGHBOR_EVICTED] += 1
         elif to in self.state.pending:
-            self.counts["skipped: an offer to the neighbor is in doubt"] += 1
+            self.counts[Event.OFFER_IN_DOUBT] += 1
         elif not self.free_rows:
-            self.counts["skipped: no row is free"] += 1
+            self.counts[Event.NO_ROW_FREE] += 1
         elif to not in self.agreed:
-            return self._greet(to, "skipped: neighbor not heard of")
+            return self._greet(to, Event.NEIGHBOR_UNHEARD)
         elif to in self.away:
-            return self._greet(to, "skipped: neighbor away")
+            return self._greet(to, Event.NEIGHBOR_AWAY)
         elif self.free_rows == 1:
-            return self._greet(to, "asked whether the neighbor is there")
+            return self._greet(to, Event.NEIGHBOR_ASKED)
         else:
             return self.ask(to)
         return []
@@ -110,7 +125,7 @@ class Exchange(Nodes):
         seq = self.state.seq + 1
         pending = {**self.state.pending, to: Pending(seq, node)}
         self.state = replace(self.state, seq=seq, pending=pending)
-        self.counts["offers"] += 1
+        self.counts[Event.OFFER] += 1
         return [Save(self.state, sync=True), Send(to, self._offer(to)), RepeatLater(to)]
 
     def repeat(self, to: str) -> list[Action]:
@@ -118,7 +133,7 @@ class Exchange(Nodes):
         if to not in self.state.pending:
             return []
         seq = self.state.pending[to].seq
-        self.counts["offers repeated"] += 1
+        self.counts[Event.OFFER_REPEATED] += 1
         # The neighbor may be gone, if not even a repeated offer was answered. Two peers that both
         # wait for lost ones would otherwise never speak again, and never join what each knows of
         # evictions and added rows.
@@ -165,7 +180,7 @@ class Exchange(Nodes):
         )
         self._waiting.clear()
         self._overdue.clear()
-        self.counts["generations begun"] += 1
+        self.counts[Event.GENERATION_BEGUN] += 1
         # Evicted neighbors too, while they listen: their operators should know.
         notices = [Send(neighbor, notice) for neighbor in self.context.neighbors]
         return [Save(self.state, sync=True, everything=True, own=own), *notices]
@@ -192,7 +207,7 @@ class Exchange(Nodes):
             return []
         if answer.reason == "stale":
             raise RestoredBackup(sender)
-        self.counts[f"rejected by neighbors: {answer.reason}"] += 1
+        self.counts[_REJECTED[answer.reason]] += 1
         self._set_free(sender)
         return [Save(self.state, sync=False), *self._answer_waiting()]
 
@@ -200,7 +215,7 @@ class Exchange(Nodes):
         """Return the offer that a neighbor answers; None if it was answered before."""
         pending = self.state.pending.get(sender)
         if pending is None or pending.seq != seq:
-            self.counts["answers received again"] += 1
+            self.counts[Event.ANSWER_AGAIN] += 1
             return None
         return pending
 
@@ -226,17 +241,17 @@ class Exchange(Nodes):
     def _handle_offer(self, sender: str, offer: Offer) -> list[Action]:
         outcome_before = self.state.outcomes.get(sender)
         if outcome_before is not None and offer.seq < outcome_before.seq:
-            self.counts["offers older than the last"] += 1
+            self.counts[Event.OFFER_OUTDATED] += 1
             return [Send(sender, Reject(self.state.generation, offer.seq, "stale"))]
         if outcome_before is not None and offer.seq == outcome_before.seq:
-            self.counts["answers repeated"] += 1
+            self.counts[Event.ANSWER_REPEATED] += 1
             return [Send(sender, self._answer_of(outcome_before))]
         if not self.context.check.is_member(offer.record):
             return self._reject(sender, offer.seq, "member")
         node = self._free_node()
         if node is None:
             if sender < self.context.me and self._expects_an_answer():
-                self.counts["offers kept waiting"] += 1
+                self.counts[Event.OFFER_WAITS] += 1
                 self._waiting[sender] = offer
                 return []
             return self._reject(sender, offer.seq, "busy")
@@ -246,7 +261,7 @@ class Exchange(Nodes):
             return []
         touched = (node, *self._exchange_locally())
         self._keep(sender, outcome)
-        self.counts["offers accepted"] += 1
+        self.counts[Event.OFFER_ACCEPTED] += 1
         return [Save(self.state, True, touched, sender), Send(sender, self._answer_of(outcome))]
 
     def _expects_an_answer(self) -> bool:
@@ -256,7 +271,7 @@ class Exchange(Nodes):
     def _reject(self, sender: str, seq: int, reason: Reason) -> list[Action]:
         outcome = Outcome(seq, None, reason=reason)
         self._keep(sender, outcome)
-        self.counts[f"offers rejected: {reason}"] += 1
+        self.counts[_REJECTING[reason]] += 1
         return [Save(self.state, True, (), sender), Send(sender, self._answer_of(outcome))]
 
     def _keep(self, sender: str, outcome: Outcome) -> None:
@@ -271,18 +286,18 @@ class Exchange(Nodes):
     def _is_sound(self, message: Offer | Accept) -> bool:
         check, record = self.context.check, message.record
         if not self.context.rule.is_plausible(message.mass):
-            self.counts["refused: implausible mass"] += 1
+            self.counts[Event.MASS_IMPLAUSIBLE] += 1
         elif not check.is_member(record):
             if isinstance(message, Offer):
                 return True  # it is rejected later, so that the neighbor can go on
-            self.counts["refused: record of no member"] += 1
+            self.counts[Event.RECORD_OF_STRANGER] += 1
         elif not check.is_sound(record, self.state.generation):
-            self.counts["refused: record not genuine"] += 1
+            self.counts[Event.RECORD_NOT_GENUINE] += 1
         else:
             return True
         return False
 
-    def _greet(self, to: str, why: str) -> list[Action]:
+    def _greet(self, to: str, why: Event) -> list[Action]:
         """Say hello first; the exchange is offered when the neighbor says hello too."""
         self.counts[why] += 1
         self.greeted.add(to)

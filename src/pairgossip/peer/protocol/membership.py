@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import (
     AnyMessage,
@@ -54,8 +55,8 @@ class Membership(ABC, Generic[_S]):
 
     context: Context
     state: _S
-    counts: Counter[str] = field(default_factory=Counter)
-    """Events since the peer started, by name."""
+    counts: Counter[Event] = field(default_factory=Counter)
+    """Events since the peer started."""
     agreed: set[str] = field(default_factory=set)
     """Neighbors that run the same specification."""
     disagreeing: dict[str, str] = field(default_factory=dict)
@@ -102,15 +103,15 @@ class Membership(ABC, Generic[_S]):
     def receive(self, sender: str, frame: bytes) -> list[Any]:
         """Handle a frame from a neighbor; an invalid one changes nothing but a counter."""
         if sender not in self.context.neighbors:
-            self.counts["refused: stranger"] += 1
+            self.counts[Event.STRANGER] += 1
             return []
         try:
             message = decode(frame, self.context.frame_limit)
         except BadFrame as problem:
-            self.counts[f"refused: {problem}"] += 1
+            self.counts[problem.event] += 1
             return []
         if sender in self.state.evicted:
-            self.counts["refused: evicted"] += 1
+            self.counts[Event.EVICTED] += 1
             # The network lets no evicted member connect. This is for the moment before its
             # connection is closed, in which it may say hello: it then learns that it was evicted.
             return self._send_notice(sender) if isinstance(message, Hello) else []
@@ -167,7 +168,7 @@ class Membership(ABC, Generic[_S]):
         else:
             self.agreed.discard(sender)
             self.disagreeing[sender] = hello.text
-            self.counts["refused: another specification"] += 1
+            self.counts[Event.OTHER_SPECIFICATION] += 1
         answers: list[Any] = []
         if hello.wants_answer:
             answers.append(Send(sender, self._hello(sender, wants_answer=False)))
@@ -180,7 +181,7 @@ class Membership(ABC, Generic[_S]):
 
     def _handle_out_of_step(self, sender: str, message: AnyMessage) -> list[Any]:
         """Send a neighbor that is behind the notice; ask one that is ahead for it."""
-        self.counts["messages of another generation"] += 1
+        self.counts[Event.OTHER_GENERATION] += 1
         if message.generation < self.state.generation:
             return self._send_notice(sender)
         return [Send(sender, self._hello(sender))]
@@ -192,18 +193,18 @@ class Membership(ABC, Generic[_S]):
 
     def _handle_notice(self, sender: str, notice: Notice) -> list[Any]:
         if notice.generation == self.state.generation:
-            event = "notices received again"
+            event = Event.NOTICE_AGAIN
         elif not is_consistent(notice.generation, notice.changes):
-            event = "refused: malformed"
+            event = Event.MALFORMED
         elif not self.context.is_genuine_notice(notice):
-            event = "refused: notice not genuine"
+            event = Event.NOTICE_NOT_GENUINE
         elif not all(map(self._is_genuine_growth, notice.grown)):
-            event = "refused: growth not genuine"
+            event = Event.GROWTH_NOT_GENUINE
         elif self.context.me in notice.evicted:
             return self._leave(notice)
         elif strangers := set(notice.evicted) - self.context.rows.keys():
             # Else whoever likes could begin one generation after another about nobody.
-            event = "refused: eviction of no member"
+            event = Event.EVICTION_OF_STRANGER
             self.unlisted[sender] = min(strangers)
         elif notice.changes.rows().get(self.context.me, 0) > len(self.context.own):
             raise ForgottenRows(sender)
@@ -214,7 +215,7 @@ class Membership(ABC, Generic[_S]):
 
     def _leave(self, notice: Notice) -> list[Any]:
         """Note that others have begun a generation without this peer."""
-        self.counts["evicted by the others"] += 1
+        self.counts[Event.EVICTED_BY_OTHERS] += 1
         self.evicted_by = notice.announcer
         return []
 
@@ -233,12 +234,12 @@ class Membership(ABC, Generic[_S]):
         latest, theirs = self._latest, notice.changes
         mine = latest.changes
         if notice.generation == latest.generation:
-            self.counts["notices received again"] += 1
+            self.counts[Event.NOTICE_AGAIN] += 1
             return None
         if notice.generation > latest.generation and theirs.include(mine):
             return notice
         if notice.generation < latest.generation and mine.include(theirs):
-            self.counts["notices older than mine"] += 1
+            self.counts[Event.NOTICE_OUTDATED] += 1
             return None
         return self._announce(mine.union(theirs), latest.generation, notice.generation)
 

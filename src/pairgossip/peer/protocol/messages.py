@@ -22,6 +22,8 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from pairgossip.peer.protocol.events import Event
+
 VERSION = 5
 """Version of the form of frames, messages and records, and of the rules of an exchange, which
 neighbors must have in common. Count it up whenever any of that changes."""
@@ -370,6 +372,10 @@ def is_roster(rows: Sequence[tuple[str, int]], members: int) -> bool:
 class BadFrame(ValueError):
     """A frame that is not a message: too long, malformed, or with numbers that are not finite."""
 
+    def __init__(self, event: Event) -> None:
+        super().__init__(event)
+        self.event = event
+
 
 _decoder = msgspec.msgpack.Decoder(AnyMessage, strict=True)
 _encoder = msgspec.msgpack.Encoder()
@@ -383,22 +389,22 @@ def encode(message: AnyMessage) -> bytes:
 def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
     """Read a frame; raise `BadFrame` unless it is a message of a plausible size."""
     if len(frame) > largest:  # before anything is allocated for it
-        raise BadFrame("too long")
+        raise BadFrame(Event.TOO_LONG)
     try:
         message = _decoder.decode(frame)
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         # ValueError: text that is not UTF-8.
-        raise BadFrame("malformed") from None
+        raise BadFrame(Event.MALFORMED) from None
     if isinstance(message, _WITH_MASS) and not _is_finite(message):
-        raise BadFrame("not finite")
+        raise BadFrame(Event.NOT_FINITE)
     if isinstance(message, Hello) and len(message.text) > _LARGEST_TEXT:
-        raise BadFrame("too long")
+        raise BadFrame(Event.TOO_LONG)
     if not is_generation(message.generation):
-        raise BadFrame("malformed")
+        raise BadFrame(Event.MALFORMED)
     if isinstance(message, _OF_EXCHANGES) and not 1 <= message.seq <= _LARGEST_NUMBER:
-        raise BadFrame("malformed")
+        raise BadFrame(Event.MALFORMED)
     if isinstance(message, _OF_ROUNDS) and not 0 <= message.round <= MOST_ROUNDS:
-        raise BadFrame("malformed")
+        raise BadFrame(Event.MALFORMED)
     return message
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Mass, Record
 from pairgossip.peer.protocol.state import Node, State, Vector, as_vector
@@ -66,7 +67,7 @@ class Nodes(Membership[State]):
         mine = self.state.nodes[node]
         average = tuple((a + b) / 2 for a, b in zip(mine.mass, mass, strict=True))
         if not self._update({node: Node(record, average, mine.private)}):
-            self.counts["refused: update not finite"] += 1
+            self.counts[Event.UPDATE_NOT_FINITE] += 1
             return False
         self.state = replace(self.state, exchanges=self.state.exchanges + 1)
         return True
@@ -79,7 +80,7 @@ class Nodes(Membership[State]):
         if not drawn:
             # Harmless: it is rare, it depends on no value, and what is reported is divided by the
             # weight of the updates that were made. These rows are only picked later.
-            return self._leave_out("no two rows are free")
+            return self._leave_out(Event.TOO_FEW_FREE)
         i, j = drawn
         first, second = self.state.nodes[i], self.state.nodes[j]
         average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))
@@ -87,10 +88,10 @@ class Nodes(Membership[State]):
             i: Node(second.record, average, first.private),
             j: Node(first.record, average, second.private),
         }
-        return (i, j) if self._update(swapped) else self._leave_out("update not finite")
+        return (i, j) if self._update(swapped) else self._leave_out(Event.LOCAL_NOT_FINITE)
 
-    def _leave_out(self, why: str) -> tuple[int, ...]:
-        self.counts[f"local exchanges left out: {why}"] += 1
+    def _leave_out(self, why: Event) -> tuple[int, ...]:
+        self.counts[why] += 1
         self.state = replace(self.state, left_out=self.state.left_out + 1)
         return ()
 

@@ -41,6 +41,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.held import Batch
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
@@ -192,7 +193,7 @@ class Rounds(Summation):
             released=self.state.released.leave(is_finished=self.ask is None and self.halt is None),
         )
         self._begin()
-        self.counts["generations begun"] += 1
+        self.counts[Event.GENERATION_BEGUN] += 1
         notices = [Send(neighbor, notice) for neighbor in self.context.neighbors]
         save = SaveSums(self.state, True, everything=True, has_more_rows=has_more)
         if waiting is not None and not notice.changes.include(waiting.changes):
@@ -210,18 +211,18 @@ class Rounds(Summation):
             case Want() if self._is_set(message.members):
                 return self._handle_want(sender, message)
             case Have() | Want():
-                self.counts["refused: set of other members"] += 1
+                self.counts[Event.OTHER_SET] += 1
             case Contribution():
                 return self._handle_contribution(sender, message)
             case Proof():
                 return self._handle_proof(sender, message)
             case Roster() if not is_roster(message.rows, len(self.context.rows)):
-                self.counts["refused: malformed"] += 1
+                self.counts[Event.MALFORMED] += 1
             case Roster():
                 if self.round == 0:
                     self.other_lists[sender] = dict(message.rows)
             case _:
-                self.counts["refused: message of another protocol"] += 1
+                self.counts[Event.OTHER_PROTOCOL] += 1
         return []
 
     def _greeted_back(self, sender: str) -> list[SumsAction]:
@@ -328,10 +329,10 @@ class Rounds(Summation):
         """Find out why a neighbor's transcript differs: another list, or a lie a round ago."""
         if self.round == 0:
             self.other_lists.setdefault(sender, {})
-            self.counts["refused: another list of members"] += 1
+            self.counts[Event.OTHER_LIST] += 1
             rows = tuple(sorted(self.context.present_rows.items()))
             return [Send(sender, Roster(self.state.generation, rows))]
-        self.counts["transcripts that differ"] += 1
+        self.counts[Event.TRANSCRIPT_DIFFERS] += 1
         # An answer holds some members' contributions only, so those not seen yet are asked for.
         everyone = (1 << len(self.members)) - 1
         left = everyone & ~self._compared.get(sender, 0) or everyone
@@ -347,7 +348,7 @@ class Rounds(Summation):
             if contribution is None or len(answers) >= _MOST_SENT or size >= _MOST_BYTES:
                 continue
             if counts[want.round, one] >= _MOST_REPEATS:
-                self.counts["requests left unanswered: repeated too often"] += 1
+                self.counts[Event.REQUEST_UNANSWERED] += 1
                 continue
             counts[want.round, one] += 1
             answers.append(Send(sender, contribution))
@@ -356,23 +357,23 @@ class Rounds(Summation):
 
     def _handle_contribution(self, sender: str, contribution: Contribution) -> list[SumsAction]:
         if contribution.member not in self.members:
-            self.counts["refused: contribution of no member"] += 1
+            self.counts[Event.CONTRIBUTION_OF_STRANGER] += 1
             return []
         last = self.round - (self.ask is None)  # no round is open without a question
         if contribution.round > last:
-            self.counts["contributions ahead of this peer"] += 1
+            self.counts[Event.CONTRIBUTION_AHEAD] += 1
             return []
         before = self.contribution(contribution.member, contribution.round)
         if before is not None and self._digest(before) == self._digest(contribution):
             if contribution.member == self.context.me:
                 self._sent.setdefault(contribution.round, set()).add(sender)
-            self.counts["contributions received again"] += 1
+            self.counts[Event.CONTRIBUTION_AGAIN] += 1
             return []
         if self._is_too_long(contribution):
-            self.counts["refused: malformed"] += 1
+            self.counts[Event.MALFORMED] += 1
             return []
         if not self._is_genuine(contribution):
-            self.counts["refused: contribution not genuine"] += 1
+            self.counts[Event.CONTRIBUTION_NOT_GENUINE] += 1
             return []
         if before is not None and before.transcript == contribution.transcript:
             return self._handle_proof(sender, Proof(self.state.generation, before, contribution))
@@ -385,9 +386,9 @@ class Rounds(Summation):
     def _fits(self, contribution: Contribution) -> bool:
         """Return whether a contribution to the present round is one that can be added."""
         if contribution.transcript != self.transcript:
-            self.counts["refused: contribution for another transcript"] += 1
+            self.counts[Event.OTHER_TRANSCRIPT] += 1
         elif not self._is_well_formed(contribution):
-            self.counts["refused: malformed"] += 1
+            self.counts[Event.MALFORMED] += 1
         else:
             return True
         return False
@@ -424,13 +425,13 @@ class Rounds(Summation):
             return []
         is_contradiction = places[0] == places[1] and self._digest(first) != self._digest(second)
         if not (is_contradiction and self._is_genuine(first) and self._is_genuine(second)):
-            self.counts["refused: no proof"] += 1
+            self.counts[Event.NO_PROOF] += 1
             return []
         if first.member == self.context.me:
             raise RestoredBackup(sender)
         self.state = replace(self.state, proof=proof)
         self.halt = Halt("lie", (first.member,))
-        self.counts["lies proved"] += 1
+        self.counts[Event.LIE_PROVED] += 1
         return [SaveSums(self.state, True), *(Send(who, proof) for who in self.present)]
 
 

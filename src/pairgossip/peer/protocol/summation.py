@@ -18,6 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.consent import find_difference, refuse_sum
 from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import (
@@ -217,7 +218,7 @@ class Summation(Membership[SumsState]):
             return super()._leave(notice)
         if self._is_leaving:
             return []
-        self.counts["evictions that wait for a result"] += 1
+        self.counts[Event.EVICTION_WAITS] += 1
         self.state = replace(self.state, next_notice=encode(notice))
         return [SaveSums(self.state, True)]
 
@@ -247,7 +248,7 @@ class Summation(Membership[SumsState]):
         later = self._combine(notice)
         if later is None:
             return []
-        self.counts["notices that wait for consent"] += 1
+        self.counts[Event.NOTICE_WAITS] += 1
         self.state = replace(self.state, next_notice=encode(later))
         # The others hear of it all the same: theirs may agree before this peer's operator does.
         notices = [Send(neighbor, later) for neighbor in self.present]
@@ -277,7 +278,7 @@ class Summation(Membership[SumsState]):
         if notice is not None and generation == notice.generation and not self._is_leaving:
             context = context.with_changes(notice.changes)
         elif generation != self.state.generation:
-            self.counts["agreements to another generation"] += 1
+            self.counts[Event.OTHER_AGREEMENT] += 1
             return []
         grown = find_difference(self.state, context.present_rows, context.rows).grown
         rows = [(member, count) for member, (_, count) in grown.items()]
@@ -343,7 +344,7 @@ class Summation(Membership[SumsState]):
             return ask
         self._repeated = is_different
         if is_different:
-            self.counts["rounds repeated: members asked differently"] += 1
+            self.counts[Event.ROUND_REPEATED] += 1
             return self.program.follow(contributions[0].public)
         self.program.take(ask, masks.add_up((one.words for one in contributions), ask.words))
         return self.program.ask()

@@ -8,9 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pairgossip.errors import InputError, needed_for
+from pairgossip.peer.service.shown import Shown, list_samples, show
 from pairgossip.text import is_loopback, parse_address
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ _Current = Callable[[], "Status | None"]
 
 
 class MetricsServer:
-    """Serves ``/metrics``, ``/healthz`` and ``/readyz`` from threads of its own.
+    """Serves ``/metrics``, ``/status.json``, ``/healthz`` and ``/readyz`` from its own threads.
 
     The place is a host and port of this machine, such as ``127.0.0.1:9464``. At another address
     whoever reaches the port may read all of it. The function that returns the latest status is
@@ -120,6 +124,9 @@ class MetricsPages:
         if path == "/metrics":
             return 200, self._type, self._generate(self._registry)
         status = self._current()
+        if path == "/status.json":
+            shown = None if status is None else show(status)
+            return 200, "application/json", msgspec.json.encode(shown)
         if path == "/healthz":
             is_alive = status is not None and time.time() - status.updated < _LONGEST_SILENCE
             return _answer(is_alive, "alive", "not alive")
@@ -131,7 +138,7 @@ class MetricsPages:
     def collect(self) -> Iterator[Metric]:
         """Turn the latest status into metrics."""
         status = self._current()
-        return iter(()) if status is None else _metrics(status)
+        return iter(()) if status is None else _make_families(show(status))
 
 
 def _answer(is_so: bool, yes: str, no: str) -> tuple[int, str, bytes]:
@@ -163,92 +170,17 @@ def _handler(pages: MetricsPages, is_for_all: bool) -> type[BaseHTTPRequestHandl
     return Handler
 
 
-def _metrics(status: Status) -> Iterator[Metric]:
+def _make_families(shown: Shown) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-    events = CounterMetricFamily(
-        "pairgossip_events", "What has happened since the peer started.", labels=["event"]
-    )
-    for event, count in sorted(status.counts.items()):
-        events.add_metric([event], count)
-    yield events
-    for name, meaning, value in _gauges(status):
-        if value is not None:
-            yield GaugeMetricFamily(f"pairgossip_{name}", meaning, value=float(value))
-    for name, meaning, label, values in _labeled_gauges(status):
-        gauge = GaugeMetricFamily(f"pairgossip_{name}", meaning, labels=[label])
-        for one, value in values.items():
-            if value is not None:
-                gauge.add_metric([one], float(value))
-        yield gauge
-
-
-def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
-    gossip, sampling = status.gossip_interval, status.sampling_interval
-    return [
-        ("exchanges", "Exchanges in this generation.", status.exchanges),
-        ("generation", "Which generation this is: the first is 1.", status.generation),
-        ("gossip_error", "Of this peer, to the value over all rows.", status.gossip_error),
-        *_ends("gossip_interval", "Where the value over all rows is likely to lie", gossip),
-        ("sampling_error", "Of the value over all rows.", status.sampling_error),
-        *_ends("sampling_interval", "Covers the population's value at 95 %", sampling),
-        ("privacy_error", "What reports bring at most, or noise in sums.", status.privacy_error),
-        ("members_met", "Members whose records were met.", status.covers.members),
-        ("members", "Members that take part.", status.covers.of_members),
-        ("rows", "Rows of the members that take part.", status.covers.of_rows),
-        ("staleness_seconds", "Since the last exchange.", status.staleness),
-        ("pending", "Offers that wait for their answers.", status.pending),
-        *_rounds(status),
-        ("problems", "Things to look at: see peer status.", len(status.problems)),
-        ("status_timestamp_seconds", "When the status was written.", status.updated or None),
-        ("evicted", "Members evicted.", len(status.evicted)),
-    ]
-
-
-def _rounds(status: Status) -> list[tuple[str, str, float | None]]:
-    """Say how far sums are; nothing where rows are exchanged."""
-    rounds = status.rounds
-    if rounds is None:
-        return []
-    return [
-        ("round", "Of sums, from 0, in which members commit to their rows.", rounds.round),
-        ("rounds_most", "How many rounds there are at most.", rounds.most),
-        ("round_held", "Contributions to this round that are here.", rounds.held),
-        ("rounds_finished", "Whether all members have signed the result.", rounds.is_finished),
-        *_ends("bracket", "Where the value over all rows lies for certain", rounds.bracket),
-    ]
-
-
-def _ends(
-    name: str, meaning: str, ends: tuple[float, float] | None
-) -> list[tuple[str, str, float | None]]:
-    low, high = ends or (None, None)
-    return [(f"{name}_low", f"{meaning}: from.", low), (f"{name}_high", f"{meaning}: to.", high)]
-
-
-_Labeled = tuple[str, str, str, dict[str, float | None]]
-
-
-def _labeled_gauges(status: Status) -> list[_Labeled]:
-    neighbors = dict(sorted(status.neighbors.items()))
-
-    def each(name: str, meaning: str, field: str) -> _Labeled:
-        values = {who: getattr(one, field) for who, one in neighbors.items()}
-        return f"neighbor_{name}", meaning, "neighbor", values
-
-    entries = enumerate(status.estimate or ())
-    estimate: dict[str, float | None] = {str(entry): value for entry, value in entries}
-    kind: dict[str, float | None] = {}
-    if status.rounds is not None and status.rounds.kind:
-        kind = {status.rounds.kind: 1.0}
-    return [
-        ("estimate", "The statistic, or the model's parameters.", "entry", estimate),
-        ("round_kind", "What this round is for.", "kind", kind),
-        each("agreed", "Whether the neighbor has the same specification.", "agreed"),
-        each("connected", "Whether there is a connection to the neighbor.", "connected"),
-        each("away", "Whether the neighbor is known to be away.", "away"),
-        each("silence_seconds", "Since its last frame.", "heard"),
-    ]
+    for name, found in groupby(list_samples(shown), key=lambda sample: sample.name):
+        samples = list(found)
+        first = samples[0]
+        kind = CounterMetricFamily if first.counts else GaugeMetricFamily
+        family = kind(f"pairgossip_{name}", first.says, labels=[*first.labels])
+        for sample in samples:
+            family.add_metric([*sample.labels.values()], sample.value)
+        yield family
 
 
 def _is_local(host: str) -> bool:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import is_early, is_expired
 from pairgossip.peer.identity.members import Member, PeerContext
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, SaveSums, Standing
@@ -169,7 +170,7 @@ class Reporter(ABC):
 
     def report(
         self,
-        counts: Mapping[str, int],
+        counts: Mapping[Event, int],
         connected: set[str],
         versions: Mapping[str, int],
         waiting: Mapping[str, float],
@@ -185,7 +186,9 @@ class Reporter(ABC):
         self._connected, self._versions = connected, versions
         self._unresolved = self._find_unresolved()
         problems = self._problems(now, waiting)
-        all_counts = {**self._protocol.counts, **counts}
+        events = {**self._protocol.counts, **counts}
+        all_counts = {one: count for one, count in events.items() if count}
+        refused = {one.value: count for one, count in all_counts.items() if one.is_refusal}
         self.status = self._describe(
             name=self._parts.settings.name,
             neighbors={
@@ -193,7 +196,8 @@ class Reporter(ABC):
                 for member in self._parts.members.neighbors()
             },
             staleness=None if self._changed_at is None else now - self._changed_at,
-            counts={name: count for name, count in all_counts.items() if count},
+            counts={one.value: count for one, count in all_counts.items()},
+            refused=refused,
             problems=tuple(problem.sentence for problem in problems),
             pid=os.getpid(),
             started=self._started,
@@ -202,7 +206,7 @@ class Reporter(ABC):
             ended=self._ended,
         )
         self._write(self.status)
-        self._log_news(problems, all_counts)
+        self._log_news(problems, refused)
 
     def _write(self, status: Status) -> None:
         """Write the status; if that fails, the peer goes on and says so."""
@@ -341,7 +345,7 @@ class Reporter(ABC):
         name, why = self._name(neighbor), clean_text(" ".join(reasons), 1000)
         return f"Neighbor '{name}' runs another specification: {why}"
 
-    def _log_news(self, problems: list[Problem], counts: Mapping[str, int]) -> None:
+    def _log_news(self, problems: list[Problem], refused: Mapping[str, int]) -> None:
         """Log what is new since the last report."""
         for neighbor in self._protocol.agreed - self._agreed:
             name = self._name(neighbor)
@@ -352,7 +356,6 @@ class Reporter(ABC):
             if sentence != self._fatal and key not in self._logged:
                 self._log.warning(sentence)
         self._logged = set(sentences)
-        refused = {name: count for name, count in counts.items() if "refused" in name and count}
         if sum(refused.values()) > self._refused:
             self._refused = sum(refused.values())
             fields = {"_".join(name.replace(":", "").split()): refused[name] for name in refused}

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.membership import BrokenInvariant, Membership
@@ -24,7 +25,6 @@ _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 30.0
 """Seconds between repetitions, at most."""
 _SAVES = (Save, SaveSums)
-_BUSY = "rejected by neighbors: busy"
 _DRAWN_AGAIN = 5.0
 """How many times sooner than usual the clock rings after a neighbor was busy."""
 _WAIT_PER_ROUND_TRIP = 4.0
@@ -148,13 +148,13 @@ class ExchangeRuntime(Runtime[Exchange]):
     def received(self, sender: str, frame: bytes, now: float) -> None:
         """Take a frame from a neighbor."""
         before, was_away = self.protocol.state, sender in self.protocol.away
-        asked, busy = before.pending.get(sender), self.protocol.counts[_BUSY]
+        asked, busy = before.pending.get(sender), self.protocol.counts[Event.REJECTED_BUSY]
         self._carry_out(self.protocol.receive(sender, frame), now)
         state = self.protocol.state
         if asked is not None and state.generation == before.generation:
             if state.pending.get(sender) != asked:
                 self._learn_round_trip(sender, now)
-                if self.protocol.counts[_BUSY] > busy:
+                if self.protocol.counts[Event.REJECTED_BUSY] > busy:
                     self._draw_again(now)
             elif was_away:
                 self._asked[sender].repeats_at = now  # it is back: no need to wait any longer

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from pairgossip.errors import InputError
 from pairgossip.files import is_full, unwritable
 from pairgossip.peer.identity.members import Member
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import (
     BrokenInvariant,
@@ -68,7 +69,7 @@ _PATIENCE = 5.0
 class _Network(Link, Protocol):
     """A link with what the service uses of it, as in `ZenohLink`."""
 
-    def counts(self) -> dict[str, int]: ...
+    def counts(self) -> Mapping[Event, int]: ...
     def connected(self) -> set[str]: ...
     def other_versions(self) -> Mapping[str, int]: ...
     def reopen(self, neighbors: Sequence[Member]) -> None: ...
@@ -306,8 +307,8 @@ class PeerService:
     def _report(self, *, is_last: bool = False) -> None:
         counts = {
             **self._network.counts(),
-            "frames dropped: inbox full": self._inbox.dropped,
-            "sessions reopened: too many connections": self._clearings,
+            Event.FRAME_DROPPED: self._inbox.dropped,
+            Event.SESSION_REOPENED: self._clearings,
         }
         connected = self._network.connected()
         self._protocol.away |= self._connected - connected

@@ -129,6 +129,8 @@ class Status(Errors, frozen=True):
     neighbors: dict[str, NeighborStatus]
     counts: dict[str, int]
     """Events since the peer started, by name."""
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
+    """Those of them in which something that was received was refused."""
     problems: tuple[str, ...] = ()
     pid: int | None = None
     """None when made from the disk of a peer that does not run."""

@@ -40,6 +40,7 @@ from pairgossip.peer.identity import certificates
 from pairgossip.peer.identity.certificates import Opener, Sealer, is_expired, is_signed
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.text import TLS
 
@@ -58,6 +59,8 @@ OVERHEAD = _HEADER + certificates.OVERHEAD
 _SLACK = 1024
 """Room for what Zenoh adds to a frame."""
 _PURPOSE = b"pairgossip frame\x00"
+_BYTES = {Event.FRAME_SENT: Event.BYTES_SENT, Event.FRAME_RECEIVED: Event.BYTES_RECEIVED}
+"""Frames whose bytes are counted."""
 _LONGEST_REOPENING = 15.0
 """Seconds until the session before has ended, and then until its port is free again."""
 _LONGEST_CLOSING = 0.5
@@ -224,7 +227,7 @@ class ZenohLink:
         self._on_frame = on_frame
         self._opener = Opener(site.me, identity.agree)
         self._counting = threading.Lock()
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[Event] = Counter()
         self._others: dict[str, int] = {}
         self._session: Session | None = None
         self._open(site)
@@ -233,17 +236,17 @@ class ZenohLink:
         """Seal, sign and send a frame without waiting; it may be lost."""
         certificate = self._certificates.get(to)
         if certificate is None or self._session is None:
-            self._count("frames not sent: neighbor shut out")
+            self._count(Event.FRAME_NOT_SENT)
             return
         me = self._site.me
         sealed = self._sealer.seal(to, certificate, frame)
         signature = self._sign(signed_part(me, to, VERSION, sealed))
         whole = b"".join((bytes([VERSION]), signature, sealed))
         self._session.put(key_between(me, to), whole, **self._options)  # type: ignore[arg-type]
-        self._count("frames sent", len(frame))
+        self._count(Event.FRAME_SENT, len(frame))
 
-    def counts(self) -> Counter[str]:
-        """Return what has happened, by name."""
+    def counts(self) -> Counter[Event]:
+        """Return what has happened."""
         with self._counting:
             return Counter(self._counts)
 
@@ -311,31 +314,32 @@ class ZenohLink:
     def _take(self, sample: Sample) -> None:
         size = len(sample.payload) - OVERHEAD
         if size > self._site.longest_frame:  # before anything is copied
-            self._count("frames refused: too long")
+            self._count(Event.FRAME_TOO_LONG)
             return
         _, to, sender = str(sample.key_expr).split("/")
         content = bytes(sample.payload)
         certificate = self._certificates.get(sender)
         if certificate is None or not _is_genuine(certificate, sender, to, content):
-            self._count("frames refused: not signed by their sender")
+            self._count(Event.FRAME_NOT_SIGNED)
             return
         if content[0] != VERSION:
             self._others[sender] = content[0]
-            self._count("frames refused: another version")
+            self._count(Event.FRAME_OF_OTHER_VERSION)
             return
         self._others.pop(sender, None)
         frame = self._opener.open(sender, content[_HEADER:])
         if frame is None:
-            self._count("frames refused: not sealed to this peer")
+            self._count(Event.FRAME_NOT_SEALED)
             return
-        self._count("frames received", len(frame))
+        self._count(Event.FRAME_RECEIVED, len(frame))
         self._on_frame(sender, frame)
 
-    def _count(self, event: str, size: int | None = None) -> None:
+    def _count(self, event: Event, size: int = 0) -> None:
+        """Count a frame, and the bytes of one that has gone its way."""
         with self._counting:
             self._counts[event] += 1
-            if size is not None:
-                self._counts[f"bytes in {event}"] += size + OVERHEAD
+            if (in_bytes := _BYTES.get(event)) is not None:
+                self._counts[in_bytes] += size + OVERHEAD
 
 
 def _end(session: Session) -> None:

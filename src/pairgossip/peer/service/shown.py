@@ -1,0 +1,175 @@
+"""What a peer shows to whoever reads its metrics: numbers, and no names but those of neighbors.
+
+One structure is served twice: as ``/status.json``, which other commands of this package read, and
+as metrics for Prometheus, which follow from its fields and their types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_type_hints
+
+import msgspec
+
+from pairgossip.peer.service.errors import Errors
+
+if TYPE_CHECKING:
+    from pairgossip.peer.service.status import Status
+
+Ends: TypeAlias = tuple[float, float]
+"""Two numbers between which something lies; two metrics, ``_low`` and ``_high``."""
+
+
+def _says(text: str, label: str = "", *, counts: bool = False) -> msgspec.Meta:
+    """Return what a metric is, the label by which there are several, and whether it only grows."""
+    return msgspec.Meta(description=text, extra={"label": label, "counts": counts})
+
+
+class ShownNeighbor(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One link; its metrics are labeled by the neighbor's name."""
+
+    agreed: Annotated[bool, _says("Whether the neighbor has the same specification.")]
+    connected: Annotated[bool, _says("Whether there is a connection to the neighbor.")]
+    away: Annotated[bool, _says("Whether the neighbor is known to be away.")]
+    silence_seconds: Annotated[float | None, _says("Since its last frame.")] = None
+
+
+class ShownRounds(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far sums are."""
+
+    round: Annotated[int, _says("Of sums, from 0, in which members commit to their rows.")]
+    rounds_most: Annotated[int, _says("How many rounds there are at most.")]
+    round_held: Annotated[int, _says("Contributions to this round that are here.")]
+    rounds_finished: Annotated[bool, _says("Whether all members have signed the result.")]
+    bracket: Annotated[
+        Ends | None, _says("Where the value over all rows lies for certain: from low to high.")
+    ] = None
+    round_kind: Annotated[str, _says("What this round is for.", "kind")] = ""
+
+
+class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A peer in numbers; None where a number is not known."""
+
+    events: Annotated[
+        dict[str, int], _says("What has happened since the peer started.", "event", counts=True)
+    ]
+    refused: Annotated[
+        dict[str, int], _says("Of these, what was received and refused.", "event", counts=True)
+    ] = {}
+    estimate: Annotated[
+        tuple[float, ...], _says("The statistic, or the model's parameters.", "entry")
+    ] = ()
+    exchanges: Annotated[int, _says("Exchanges in this generation.")]
+    generation: Annotated[int, _says("Which generation this is: the first is 1.")]
+    gossip_error: Annotated[float | None, _says("Of this peer, to the value over all rows.")] = None
+    gossip_interval: Annotated[
+        Ends | None, _says("Where the value over all rows is likely to lie: from low to high.")
+    ] = None
+    sampling_error: Annotated[float | None, _says("Of the value over all rows.")] = None
+    sampling_interval: Annotated[
+        Ends | None, _says("Covers the population's value at 95 %: from low to high.")
+    ] = None
+    privacy_error: Annotated[
+        float | None, _says("What reports bring at most, or noise in sums.")
+    ] = None
+    members_met: Annotated[int, _says("Members whose records were met.")]
+    members: Annotated[int, _says("Members that take part.")]
+    rows: Annotated[int, _says("Rows of the members that take part.")]
+    staleness_seconds: Annotated[float | None, _says("Since the last exchange.")] = None
+    pending: Annotated[int, _says("Offers that wait for their answers.")] = 0
+    rounds: ShownRounds | None = None
+    problems: Annotated[int, _says("Things to look at: see peer status.")] = 0
+    status_timestamp_seconds: Annotated[float | None, _says("When the status was written.")] = None
+    evicted: Annotated[int, _says("Members evicted.")] = 0
+    neighbor: dict[str, ShownNeighbor] = {}
+
+    @property
+    def errors(self) -> Errors:
+        """How sure the estimate is."""
+        return Errors(**{name: getattr(self, name) for name in Errors.__struct_fields__})
+
+
+class Sample(NamedTuple):
+    """One number, as Prometheus stores it."""
+
+    name: str
+    says: str
+    """What all numbers of this name are."""
+    counts: bool
+    """Whether they only grow."""
+    labels: dict[str, str]
+    value: float
+
+    def of_neighbor(self, neighbor: str) -> Sample:
+        """Return the same number as one of a neighbor's."""
+        return self._replace(name=f"neighbor_{self.name}", labels={"neighbor": neighbor})
+
+
+def list_samples(shown: Shown) -> Iterator[Sample]:
+    """Yield the numbers of a peer; a name's follow one another."""
+    yield from _read_fields(shown)
+    if shown.rounds is not None:
+        yield from _read_fields(shown.rounds)
+    found = [
+        sample.of_neighbor(who)
+        for who, one in shown.neighbor.items()
+        for sample in _read_fields(one)
+    ]
+    yield from sorted(found, key=lambda sample: sample.name)
+
+
+def _read_fields(part: msgspec.Struct) -> Iterator[Sample]:
+    for name, hint in get_type_hints(type(part), include_extras=True).items():
+        for meta in getattr(hint, "__metadata__", ()):
+            for suffix, labels, value in _split(meta.extra["label"], getattr(part, name)):
+                yield Sample(
+                    name + suffix, meta.description, meta.extra["counts"], labels, float(value)
+                )
+
+
+def _split(label: str, value: Any) -> Iterator[tuple[str, dict[str, str], float]]:
+    """Yield the numbers of a field, each with what its name ends with, and its labels."""
+    match value:
+        case None | "":
+            return
+        case dict():
+            yield from (("", {label: text}, one) for text, one in sorted(value.items()))
+        case str():
+            yield "", {label: value}, 1.0
+        case tuple() if label:
+            yield from (("", {label: str(at)}, one) for at, one in enumerate(value))
+        case (low, high):
+            yield "_low", {}, low
+            yield "_high", {}, high
+        case _:
+            yield "", {}, value
+
+
+def show(status: Status) -> Shown:
+    """Return what is shown of a peer's status."""
+    rounds = status.rounds
+    return Shown(
+        events=status.counts,
+        refused=status.refused,
+        estimate=status.estimate or (),
+        exchanges=status.exchanges,
+        generation=status.generation,
+        members_met=status.covers.members,
+        members=status.covers.of_members,
+        rows=status.covers.of_rows,
+        staleness_seconds=status.staleness,
+        pending=status.pending,
+        rounds=None
+        if rounds is None
+        else ShownRounds(
+            rounds.round, rounds.most, rounds.held, rounds.is_finished, rounds.bracket, rounds.kind
+        ),
+        problems=len(status.problems),
+        status_timestamp_seconds=status.updated or None,
+        evicted=len(status.evicted),
+        neighbor={
+            name: ShownNeighbor(one.agreed, one.connected, one.away, one.heard)
+            for name, one in sorted(status.neighbors.items())
+        },
+        **status.as_fields(),
+    )
