@@ -49,7 +49,7 @@ export class RocPicture {
       { class: "roc" },
       this.svg,
       make("figcaption", {
-        text: "ROC curve of all rows (dark), and what single nodes take it for now.",
+        text: "ROC curve of all rows, and what nodes take it for now: one in color, others thin.",
       }),
     );
   }
