@@ -10,13 +10,13 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
-from pairgossip.counts.bounds import Ends, widen
+from pairgossip.counts.bounds import UNKNOWN, Ends, widen
 from pairgossip.counts.intervals import interval_about
 from pairgossip.counts.tree import Tree
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.shares import as_answer
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import NORMAL
+from pairgossip.inference.answer import NORMAL, Law
 from pairgossip.summaries.summary_reading import SummaryAnswer
 
 _PARTS = 16
@@ -64,7 +64,8 @@ def partial_area(
 
     ``corrected`` maps it to 1/2 for scores that tell nothing and 1 for perfect ones, as McClish
     (1989) does. The error is that of the rows above and below, by what each adds to the area; the
-    interval is on the logit scale of the area as a part of its range.
+    interval is on the logit scale of the area as a part of its range, by Student's t with Welch's
+    degrees of freedom.
     """
     if (specificity is None) == (sensitivity is None):
         raise InputError(
@@ -76,7 +77,7 @@ def partial_area(
     name = "specificity" if sensitivity is None else "sensitivity"
     low, high = _check_range(name, specificity if sensitivity is None else sensitivity)
     # Seen from the other corner, specificity runs over sensitivity as sensitivity did over it.
-    of_x, is_mirrored = (1, True) if sensitivity is not None else (0, False)
+    is_mirrored = sensitivity is not None
     paths = [
         _path(points, scores.sizes, is_mirrored=is_mirrored)
         for points in (tuple(scores.above.value[:, ::-1]), scores.lower, scores.upper)
@@ -88,8 +89,9 @@ def partial_area(
         bracket = values[0], values[0]
     bracket = max(bracket[0], 0.0), min(bracket[1], 1.0)
     value = min(max(values[0], bracket[0]), bracket[1])
-    error = _error_of_area(scores, paths[0], (start, 1 - low), of_x) / width
-    ends = interval_about(bracket, value, error, "logit", NORMAL, level)
+    variances = _vary_area(scores, paths[0], (start, 1 - low), is_mirrored=is_mirrored)
+    error = math.sqrt(sum(variances)) / width
+    ends = interval_about(bracket, value, error, "logit", _find_law(variances, scores), level)
     rescale = _correction(start, 1 - low) if corrected else (0.0, width)
     moved = [rescale[0] + rescale[1] * one for one in (value, *ends, *bracket)]
     return as_answer(
@@ -125,8 +127,14 @@ def _path(points: tuple[FloatArray, ...], sizes: FloatArray, *, is_mirrored: boo
     return Path((1 - y)[::-1], (1 - x)[::-1]) if is_mirrored else Path(x, y)
 
 
-def _error_of_area(scores: Scores, path: Path, ends: Ends, of_x: int) -> float:
-    """Return the standard error of an area, by what every row adds to it.
+def _find_law(variances: Ends, scores: Scores) -> Law:
+    """Return the law of a sum of two means: Student's t (Welch 1947)."""
+    terms = (part**2 / (n - 1) for part, n in zip(variances, scores.sizes, strict=True))
+    return Law(float(sum(variances) ** 2 / sum(terms))) if sum(variances) > 0 else NORMAL
+
+
+def _vary_area(scores: Scores, path: Path, ends: Ends, *, is_mirrored: bool) -> Ends:
+    """Return the variances of an area by the rows of both classes, by what every row adds to it.
 
     A row of the class on the y axis adds the part of the range beyond its place among the others;
     one of the other class lowers the curve by how far it still rises in the range (Dodd and Pepe
@@ -134,16 +142,14 @@ def _error_of_area(scores: Scores, path: Path, ends: Ends, of_x: int) -> float:
     """
     sizes, cells = scores.sizes, scores.cells
     if sizes.min() < 2:
-        return math.nan
+        return UNKNOWN
     above = scores.above.value / sizes[:, None]
     # Places of the rows of every cell on either axis, from the left end of the cell to its right.
-    if of_x == 0:
-        x, y_rows, x_rows = (above[0, 1:], above[0, :-1]), cells[1], cells[0]
-    else:
-        x, y_rows, x_rows = (1 - above[1, :-1], 1 - above[1, 1:]), cells[0], cells[1]
+    x = (1 - above[1, :-1], 1 - above[1, 1:]) if is_mirrored else (above[0, 1:], above[0, :-1])
+    x_rows, y_rows = cells[::-1] if is_mirrored else cells
     beyond, height = (_mean_over(*x, one) for one in (_Beyond(*ends), _Clipped(path, *ends)))
-    squares = ((y_rows, beyond), (x_rows, height))
-    return math.sqrt(sum(_variance_of_mean(*one) for one in squares))
+    of_y, of_others = _variance_of_mean(y_rows, beyond), _variance_of_mean(x_rows, height)
+    return (of_y, of_others) if is_mirrored else (of_others, of_y)
 
 
 class _Function(ABC):
