@@ -1,6 +1,6 @@
 """How often the intervals and bands of ROC curves hold the truth of the population.
 
-Run with ``python -m benchmarks.roc_coverage``. All settings but one were fixed before the first run: levels
+Run with ``python -m benchmarks.roc_coverage``. All settings but one were fixed at first: levels
 of 95 %, four laws, scores from 0 to 1, classes drawn by chance so that predictive values and net
 benefit are those of a population, and the same rows read as they are, in 64 and in 256 even cells,
 and in 64 cells of five sites that hide counts below 3. Truths are computed from the laws, on a grid
