@@ -250,7 +250,7 @@ def write_json_file(path: Path, value: Any) -> None:
     write_text(path, [json.dumps(value, indent=2, allow_nan=False), "\n"])
 
 
-def replace(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+def replace(path: Path, *data: bytes, mode: int = 0o600, durable: bool = True) -> None:
     """Replace a file at once; a failure raises `InputError` and leaves what was there before.
 
     Only one process may do this at a time: the draft has a fixed name, so that a process that is
@@ -262,7 +262,7 @@ def replace(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with _write_draft(descriptor, draft, path, mode, durable=durable) as file:
-            file.write(data)
+            file.writelines(data)
         if durable:
             sync(path.parent)
 

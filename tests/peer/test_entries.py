@@ -86,13 +86,14 @@ def test_few_numbers_are_worked_on_once_with_the_same_result(
     def work(column: FloatArray) -> tuple[list[bytes], list[list[float]]]:
         one = Entries(column)
         entries, of_rows = one.code()
-        numbers: list[Any] = [one.words(KEY), one.names(KEY), *one.digits, of_rows]
+        names = name_rows(KEY, [one])
+        numbers: list[Any] = [one.words(KEY), names, one.count_digits(), of_rows]
         np.testing.assert_array_equal(one.numbers, column)
         return entries, [found.tolist() for found in numbers]
 
     few = [work(column) for column in columns]
     with monkeypatch.context() as patched:
-        patched.setattr(entries, "_are_few", lambda _: False)
+        patched.setattr(entries, "_find_few", lambda _: None)
         assert [work(column) for column in columns] == few
     assert [len(Entries(column)._different[0]) for column in columns] == [3, 5, 2, 2, 3000]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from pairgossip.arrays import FloatArray
 from pairgossip.peer.bookkeeping import row_names
 from pairgossip.peer.bookkeeping.entries import Entries, split_digits
-from pairgossip.peer.bookkeeping.row_names import name_column, rank_correlation
+from pairgossip.peer.bookkeeping.row_names import name_column, name_lines, rank_correlation
 
 KEY = bytes(range(32))
 NAMES = ["9aed59992e305935", "d709ac7d02910417", "e57a388ca941b77a"]
@@ -77,9 +78,8 @@ def test_rank_correlations_are_those_of_counted_ranks() -> None:
 def test_the_chance_of_equal_values(decimals: int) -> None:
     """Of even values with few decimals it is one in as many as there are, or a little more."""
     values = np.random.default_rng(1).random(1000).round(decimals)
-    digits = split_digits(values)[0]
-    codes, counts = np.unique(digits, return_counts=True)
-    chance = row_names._chance_of_equal(codes.astype(np.int64), counts)
+    every = Entries(values).count_digits()
+    chance = row_names._chance_of_equal(every, every[every > 0])
     assert 0.8 * 10.0 ** -min(decimals, 6) <= chance <= 8 * 10.0 ** -min(decimals, 6)
 
 
@@ -94,3 +94,23 @@ def test_names_need_the_key_and_are_the_same_for_ever() -> None:
     )
     assert mine == set(NAMES)
     assert not mine & other
+
+
+def test_registers_of_before_find_rows_again() -> None:
+    """What is kept of columns and lines is written down here, since registers hold it for years."""
+    rows = np.arange(40_000)
+    columns = [
+        (rows * 7919 % 40_009) / 4e4,
+        (rows % 3) * 0.5,
+        np.where(rows % 5 == 0, np.nan, np.round(rows * 0.37, 1)),
+        np.where(rows % 2 == 0, -0.0, 1e300),
+    ]
+    text = Entries.of([("ill", "well", "2.50", "x ")[row % 4] for row in rows.tolist()])
+    entries = [*map(Entries, columns), text]
+    kept = [name_column(KEY, one).kept for one in entries]
+    kept += [name_lines(KEY, some).kept for some in (entries, entries[1:2], entries[:1])]
+    known = hashlib.sha256()
+    for one in kept:
+        known.update(f"{one.rows} {one.chance!r} {one.whole}".encode() + one.names)
+    assert [one.rows for one in kept] == [39_999, 0, 32_000, 0, 0, 40_000, 0, 40_000]
+    assert known.hexdigest() == "9cb6fd40cd441e9fa72d7853d8d529df1875857a2a09c65f9cafe1e43a3b5326"

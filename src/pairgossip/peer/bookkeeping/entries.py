@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.tables import parse_number
 
 Words = NDArray[np.uint64]
@@ -73,12 +73,18 @@ class Entries:
         values, places = self._different
         return values[places]
 
+    def count_digits(self) -> IntArray:
+        """Return how many rows have each of the six digits of numbers, as whole numbers."""
+        (_, places), (digits, _) = self._different, self._digits
+        rows = 1 if isinstance(places, slice) else np.bincount(places, minlength=len(digits))
+        counts = np.zeros(_DIGITS, dtype=np.intp)
+        np.add.at(counts, digits, rows)
+        return counts
+
     @cached_property
-    def digits(self) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
-        """Six significant digits of every number as a whole number, 0 for 0, and its power."""
-        values, places = self._different
-        digits, powers = split_digits(values)
-        return digits[places], powers[places]
+    def _digits(self) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+        """Six significant digits of each of the different numbers, 0 for 0, and its power."""
+        return split_digits(self._different[0])
 
     @cached_property
     def _different(self) -> tuple[FloatArray, IntArray | slice]:
@@ -89,7 +95,8 @@ class Entries:
         if self._numbers is None:
             assert self._codes is not None
             return np.array([_number_of(text) for text in self._book], np.float64), self._codes
-        return _code(self._numbers) if _are_few(self._numbers) else (self._numbers, slice(None))
+        some = _find_few(self._numbers)
+        return (self._numbers, slice(None)) if some is None else _code(self._numbers, some)
 
     def code(self) -> tuple[list[bytes], IntArray]:
         """Return the different entries, and which of them each row has."""
@@ -101,38 +108,56 @@ class Entries:
         entries, merged = np.unique([normalize(one) for one in texts], return_inverse=True)
         counts = np.bincount(places, minlength=len(texts))
         used = np.bincount(merged, weights=counts, minlength=len(entries)) > 0
-        return entries[used].tolist(), (np.cumsum(used) - 1)[merged][places]
+        order = (np.cumsum(used) - 1)[merged]
+        is_same = np.array_equal(order, np.arange(len(order)))
+        return entries[used].tolist(), places if is_same else order[places]
 
     def words(self, secret: bytes) -> Words:
         """Return a word for every row's entry; numbers have the same one whatever their form."""
         words, places = self._find_words(secret)
         return words[places]
 
-    def names(self, secret: bytes) -> Words:
-        """Return a name for every row's entry."""
-        words, places = self._find_words(secret)
-        return _encrypt(secret, words, _OF_ENTRIES)[places]
+    def add_names(self, secret: bytes, total: Words) -> None:
+        """Add the name of every row's entry to a number of the row, part by part of the rows."""
+        cipher = _NameCipher(secret, _OF_ENTRIES)
+        values, places = self._different
+        if isinstance(places, slice):
+            digits, powers = self._digits
+            for part in _blocks(len(total)):
+                total[part] += cipher.name(_pack(values[part], digits[part], powers[part]))
+            return
+        names = cipher.name(self._find_words(secret)[0])
+        for part in _blocks(len(total)):
+            total[part] += names[places[part]]
 
     def _find_words(self, secret: bytes) -> tuple[Words, IntArray | slice]:
         """Return a word for each of some entries, and which of them each row has."""
         values, places = self._different
-        if isinstance(places, slice):
-            return _pack(values, *self.digits), places
-        words = _pack(values, *split_digits(values))
+        words = _pack(values, *self._digits)
+        if self._numbers is not None:
+            return words, places
         is_text = [place for place, text in enumerate(self._book) if _is_text(text)]
         hashed = hash_names(secret, (self._book[place].strip().encode() for place in is_text))
         words[is_text] = hashed | _TEXT
         return words, places
 
 
-def _are_few(numbers: FloatArray) -> bool:
-    """Tell whether a column seems to hold few different numbers, by some of its rows."""
+def _find_few(numbers: FloatArray) -> FloatArray | None:
+    """Return the numbers that some rows of a column have, if these seem to be all or most."""
     some = numbers[:: len(numbers) // _SAMPLE + 1]
-    return len(some) > _SAMPLE // 2 and len(np.unique(some)) <= _SAMPLE // 20
+    values = distinct(some[~np.isnan(some)])
+    is_few = len(some) > _SAMPLE // 2 and len(values) < _SAMPLE // 20
+    return values if is_few else None
 
 
-def _code(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the different numbers, and which of them each row has."""
+def _code(numbers: FloatArray, some: FloatArray | None = None) -> tuple[FloatArray, IntArray]:
+    """Return the different numbers, and which of them each row has; they may be known."""
+    if some is not None and len(some):
+        places = np.zeros(len(numbers), dtype=np.uint8)
+        for value in some[1:]:  # fewer than a byte tells, and a search takes longer
+            places += numbers >= value
+        if np.array_equal(some[places], numbers):
+            return some, places.astype(np.intp)
     values = np.unique(numbers)
     return values, np.searchsorted(values, numbers)
 
@@ -206,26 +231,34 @@ def hash_names(secret: bytes, contents: Iterable[bytes]) -> Words:
 
 def name_digits(secret: bytes, digits: IntArray) -> Words:
     """Return a name for the digits of each number."""
-    return _encrypt(secret, digits.astype(np.uint64), _OF_DIGITS)
+    return _NameCipher(secret, _OF_DIGITS).name(digits)
 
 
 def name_rows(secret: bytes, columns: Sequence[Entries]) -> Words:
     """Return a name for each row's entries, in whatever order its columns are."""
-    total = columns[0].names(secret)
-    for one in columns[1:]:
-        total += one.names(secret)
+    total = np.zeros(len(columns[0]), dtype=np.uint64)
+    for one in columns:
+        one.add_names(secret, total)
     # Named once more: else names of lines would tell which names of entries go together.
-    return _encrypt(secret, total, _OF_LINES)
+    return _NameCipher(secret, _OF_LINES).name(total, total)
 
 
-def _encrypt(secret: bytes, words: Words, kind: int) -> Words:
-    """Return the first half of each word's encrypted block, whose second half is the kind."""
-    key = hashlib.blake2b(b"names of rows", key=secret, digest_size=32).digest()
-    cipher = Cipher(AES(key), ECB()).encryptor()
-    names = np.empty(len(words), dtype=np.uint64)
-    blocks = np.full((_BLOCKS, 2), kind, dtype="<u8")
-    for part in _blocks(len(words)):
-        some = blocks[: len(words[part])]
-        some[:, 0] = words[part]
-        names[part] = np.frombuffer(cipher.update(some.data.cast("B")), "<u8")[::2]
-    return names
+class _NameCipher:
+    """Encrypts words into names of one kind."""
+
+    def __init__(self, secret: bytes, kind: int) -> None:
+        key = hashlib.blake2b(b"names of rows", key=secret, digest_size=32).digest()
+        self._cipher = Cipher(AES(key), ECB()).encryptor()
+        self._blocks = np.full((_BLOCKS, 2), kind, dtype="<u8")
+
+    def name(self, words: Words | IntArray, names: Words | None = None) -> Words:
+        """Return the first half of each word's encrypted block, whose second half is the kind.
+
+        Names may take the place of the words.
+        """
+        names = np.empty(len(words), dtype=np.uint64) if names is None else names
+        for part in _blocks(len(words)):
+            some = self._blocks[: len(words[part])]
+            some[:, 0] = words[part]
+            names[part] = np.frombuffer(self._cipher.update(some.data.cast("B")), "<u8")[::2]
+        return names

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels import as_kernel
 from pairgossip.kernels.exact import statistic
 from pairgossip.order_statistics.distribution import Distribution
@@ -66,7 +65,7 @@ class NamedColumn:
     kept: ColumnNames
     names: Words
     """The same names in another order."""
-    counts: NDArray[np.intp]
+    counts: IntArray
     """How many rows have each of them."""
     size: int
     """All rows."""
@@ -102,21 +101,23 @@ class NamedColumn:
 
 def name_column(secret: bytes, column: Entries) -> NamedColumn:
     """Name the numbers of a column."""
-    size, counts = len(column), np.bincount(column.digits[0])
-    codes = np.flatnonzero(counts)
-    counts = counts[codes]
+    size, every = len(column), column.count_digits()
+    codes = np.flatnonzero(every > 0)
+    counts = every[codes]
     whole = ""
     if len(codes) >= _VARIED:
-        keyed = hashlib.blake2b(codes.astype("<i8").data, key=secret, digest_size=16)
-        keyed.update(counts.astype("<i8").data)
+        keyed = hashlib.blake2b(codes.astype("<i8", copy=False).data, key=secret, digest_size=16)
+        keyed.update(counts.astype("<i8", copy=False).data)
         whole = keyed.hexdigest()
     is_heap = (counts > max(4.0, _HEAP * math.sqrt(size))) | (codes == 0)
-    codes, counts = codes[~is_heap], counts[~is_heap]
-    rows, chance = int(counts.sum()), _chance_of_equal(codes, counts)
+    if is_heap.any():
+        every[codes[is_heap]] = 0
+        codes, counts = codes[~is_heap], counts[~is_heap]
+    rows, chance = int(counts.sum()), _chance_of_equal(every, counts)
     if rows == 0 or rows * chance > _CROWD:
         return _unnamed(size, whole)
     names = name_digits(secret, codes)
-    kept = ColumnNames(rows, chance, np.sort(names).astype("<u8").tobytes(), whole)
+    kept = ColumnNames(rows, chance, _pack_names(np.sort(names)), whole)
     return NamedColumn(kept, names, counts, size)
 
 
@@ -129,12 +130,26 @@ def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
     size = len(columns[0]) if columns else 0
     if not size:
         return _unnamed(0)
-    names, counts = np.unique(name_rows(secret, columns), return_counts=True)
+    names, counts = _count_names(name_rows(secret, columns))
     chance = min(1.0, (_equal_pairs(counts) + 3.0) / max(size * (size - 1) / 2, 1.0))
     if size * chance > _CROWD:
         return _unnamed(size)
-    kept = ColumnNames(size, chance, names.astype("<u8").tobytes())
+    kept = ColumnNames(size, chance, _pack_names(names))
     return NamedColumn(kept, names, counts, size)
+
+
+def _count_names(names: Words) -> tuple[Words, IntArray]:
+    """Return the different names in order, and how many rows have each; most are of one row."""
+    names.sort()
+    is_first = np.append(True, names[1:] != names[:-1])
+    if is_first.all():
+        return names, np.broadcast_to(np.intp(1), len(names))
+    starts = np.flatnonzero(is_first)
+    return names[starts], np.diff(starts, append=len(names))
+
+
+def _pack_names(names: Words) -> bytes:
+    return names.astype("<u8", copy=False).tobytes()
 
 
 def _unnamed(size: int, whole: str = "") -> NamedColumn:
@@ -143,24 +158,21 @@ def _unnamed(size: int, whole: str = "") -> NamedColumn:
     return NamedColumn(ColumnNames(whole=whole), none.astype(np.uint64), none, size)
 
 
-def _chance_of_equal(codes: NDArray[np.int64], counts: NDArray[np.intp]) -> float:
+def _chance_of_equal(every: IntArray, counts: IntArray) -> float:
     """Estimate how probable it is that two rows have equal digits.
 
     In few rows no two are equal; then it is the product of what the first three digits and the last
-    three say, which are independent wherever values lie densely or have few decimals.
+    three say, which are independent wherever values lie densely or have few decimals. How many rows
+    there are is told of all digits, and of those that some have.
     """
     rows = int(counts.sum())
-    pairs = rows * (rows - 1) / 2
-    first, last = (
-        (_equal_pairs(np.bincount(part, weights=counts, minlength=1)) + 1) / (pairs + 1)
-        for part in np.divmod(codes, 1000)
-    )
+    pairs, table = rows * (rows - 1) / 2, every.reshape(1000, 1000)
+    first, last = ((_equal_pairs(table.sum(axis=at)) + 1) / (pairs + 1) for at in (1, 0))
     return max(_equal_pairs(counts) / max(pairs, 1.0), first * last)
 
 
-def _equal_pairs(counts: NDArray[np.intp] | FloatArray) -> float:
-    numbers = counts.astype(np.float64)
-    return float(numbers @ (numbers - 1.0)) / 2
+def _equal_pairs(counts: IntArray) -> float:
+    return (int(counts @ counts) - int(counts.sum())) / 2
 
 
 def rank_correlation(one: FloatArray, other: FloatArray) -> float:

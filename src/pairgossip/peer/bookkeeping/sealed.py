@@ -112,19 +112,19 @@ class SealedFiles(Generic[_Book]):
         """Replace a file, durably before this returns; to be called while it is held."""
         self.write(path, self.seal(book))
 
-    def seal(self, book: _Book) -> bytes:
-        """Return what files hold of a book."""
+    def seal(self, book: _Book) -> tuple[bytes, bytes]:
+        """Return what files hold of a book: its content, and the line that seals it."""
         body = self.encode(msgspec.structs.replace(book, version=self.version))
-        return b"\n".join((body, seal_of(body), b""))
+        return body, b"\n" + seal_of(body) + b"\n"
 
-    def write(self, path: Path, content: bytes) -> None:
+    def write(self, path: Path, content: tuple[bytes, bytes]) -> None:
         """Replace a file by what was sealed, as `store` does."""
-        if len(content) > self.largest:
+        if sum(map(len, content)) > self.largest:
             raise InputError(
                 f"There is no room in {self.what} {path}: begin with another data file."
             )
         try:
-            files.replace(path, content)
+            files.replace(path, *content)
         except InputError as problem:
             there = self.elsewhere[0].upper() + self.elsewhere[1:]
             raise InputError(f"{problem} {there} a path where it can stay.") from None

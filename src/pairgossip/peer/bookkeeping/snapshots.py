@@ -80,9 +80,12 @@ class Snapshot:
             column = self._code(name)
             if column is None or len(column.entries) > _MOST_COMBINATIONS:
                 return None
-            both = of_rows * len(column.entries) + column.of_rows
+            both = column.of_rows
+            if len(entries) > 1:
+                both = of_rows * len(column.entries) + both
             used = np.bincount(both) > 0
-            pairs, of_rows = np.flatnonzero(used), (np.cumsum(used) - 1)[both]
+            pairs = np.flatnonzero(used)
+            of_rows = both if len(pairs) == len(used) else (np.cumsum(used) - 1)[both]
             if len(pairs) > _MOST_COMBINATIONS:
                 return None
             entries = [
