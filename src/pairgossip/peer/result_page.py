@@ -8,7 +8,7 @@ is shown with characters that control how it looks spelled out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pairgossip.pages.page import Code, Facts, Heading, Page, Paragraph, Part, Quote, Table, Value
@@ -56,8 +56,10 @@ def _title(result: Result) -> str:
     return result.question if spec.report is None else find_report(spec.report).title(spec)
 
 
-def _describe(report: ReportReading | None) -> Iterable[Part]:
-    return () if report is None else report.parts()
+def _describe(report: ReportReading | None) -> Iterator[Part]:
+    if report is not None:
+        yield Heading("What the counts say")
+        yield from report.parts()
 
 
 def _parts(checked: Checked, report: ReportReading | None) -> Iterator[Part]:
@@ -75,6 +77,11 @@ def _parts(checked: Checked, report: ReportReading | None) -> Iterator[Part]:
         "To check the signatures, run `pairgossip verify` on the JSON file of this result, and "
         "compare the ids with those that members have told you."
     )
+    if report is not None:
+        yield Paragraph(
+            "What the counts say was computed from those that all members have signed; they are in "
+            "that file, and `pairgossip verify` computes every figure anew."
+        )
     yield Heading("Specification that all members agreed to")
     yield Code(write_toml(result.specification))
 
@@ -117,7 +124,8 @@ def _headline(result: Result) -> Iterator[Part]:
 def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the figures are about, and how sure they are."""
     members = format_count(len(result.members), "member")
-    facts = [("covers", f"{members}, {format_count(result.rows, 'row')} together")]
+    facts = [] if _title(result) == result.question else [("value", result.question)]
+    facts += [("covers", f"{members}, {format_count(result.rows, 'row')} together")]
     facts += result.describe_table(names)
     if (positive := find_positive_class(result.specification)) is not None:
         shown = positive if isinstance(positive, str) else f"{positive:g}"

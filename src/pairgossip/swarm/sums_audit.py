@@ -28,7 +28,7 @@ from pairgossip.peer.signed_result import check_signatures, sign_result
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.sources import hold_anew
 from pairgossip.peer.sums.programs import SumsProgram
-from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.results import Result, follow_result
 from pairgossip.peer.sums.simulation import run_programs
 from pairgossip.swarm.audit import compare_generations
 from pairgossip.text import join_first
@@ -269,8 +269,19 @@ def _other_results(
             continue  # which is said already
         if result is None:
             yield f"Not all members have signed the result of {one.name}."
-        elif plain_result is not None and result.state() != plain_result.state():
+        elif plain_result is not None and not _agrees(result, plain_result):
             yield f"The result of {one.name} is not that of the rows of all peers."
+
+
+def _agrees(result: Result, plain: Result) -> bool:
+    """Return whether a result is this one but for rounding, as members see each other's."""
+    if result.state() == plain.state():
+        return True
+    try:
+        follow_result(plain, result.state())
+    except Disagreement:
+        return False
+    return True
 
 
 class RowSearch:
