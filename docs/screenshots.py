@@ -69,9 +69,13 @@ def watching(*words: str) -> Iterator[str]:
 
 
 def keep(page: Page, name: str, *, whole: bool = False) -> None:
-    """Write what is on the screen now, or the whole page; six bits of each color are enough."""
+    """Write what is on the screen now, or the whole page."""
+    save(Image.open(BytesIO(page.screenshot(full_page=whole))).convert("RGB"), name)
+
+
+def save(shown: Image.Image, name: str) -> None:
+    """Write a picture; six bits of each color are enough."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    shown = Image.open(BytesIO(page.screenshot(full_page=whole))).convert("RGB")
     smooth = shown.point([value & 0xFC | value >> 6 for value in range(256)] * 3)
     smooth.save(PICTURES / f"{name}.png", optimize=True)
 
@@ -142,6 +146,28 @@ def simulations(browser: Browser) -> None:
         to_the_end(browser, address, name="sites", fields=sites)
 
 
+def settling(browser: Browser) -> None:
+    """Draw the ROC curves of nodes at three times, on their way to that of all rows."""
+    fields = {"data": "breast-cancer-wisconsin", "column": "clump_thickness", "label": "class",
+              "kernel": "auc", "method": "sketch", "nodes": "60", "graph": "complete",
+              "seed": "0"}  # fmt: skip
+    pictures, done = [], 0
+    with watching() as address, opened(browser, f"{address}?{urlencode(fields)}") as page:
+        expect(page.locator("canvas[data-done]")).to_be_visible()
+        for exchanges in (480, 640, 850):
+            page.evaluate(STEP, exchanges - done)
+            expect(page.locator(f"canvas[data-done='{exchanges}']")).to_be_visible()
+            page.wait_for_timeout(1_000)
+            drawn = page.locator("figure.roc svg").screenshot()
+            pictures.append(Image.open(BytesIO(drawn)).convert("RGB"))
+            done = exchanges
+    width, height = pictures[0].size
+    beside = Image.new("RGB", (len(pictures) * width, height), "white")
+    for number, one in enumerate(pictures):
+        beside.paste(one, (number * width, 0))
+    save(beside, "curves")
+
+
 def swarm(browser: Browser, folder: Path) -> None:
     """Draw a small swarm of real peers."""
     with peers_at_work(browser, folder / "swarm", PEERS, "--seconds", "120") as page:
@@ -207,6 +233,7 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=found, args=arguments)
         simulations(browser)
+        settling(browser)
         results(browser, Path(folder))
         swarm(browser, Path(folder))
         sums(browser, Path(folder))
