@@ -17,10 +17,17 @@ from matplotlib.figure import Figure
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import NotEnough
+from pairgossip.watch.simulation.build import build_runs
+from pairgossip.watch.simulation.observations import Uploads
+from pairgossip.watch.simulation.settings import Settings
 
 PICTURE = Path(__file__).parent / "images" / "messages.png"
 FAULTS_PICTURE = PICTURE.with_name("faults.png")
+ROC_PICTURE = PICTURE.with_name("roc-curves.png")
 DOTS_PER_INCH = 160
+MOMENTS = (12_000, 15_000, 20_000, 30_000)
+"""After how many exchanges the nodes' curves are drawn."""
+WHITE = {"facecolor": "#FFFFFF", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 PAPER, ADAPTIVE, SWEPT, TREE = "#000000", "#D55E00", "#0072B2", "#882255"
 
 
@@ -151,6 +158,36 @@ def draw_faults() -> Figure:
     return figure
 
 
+def draw_node_curves() -> Figure:
+    """Return the figure of ROC curves that nodes know, as `pairgossip watch` shows them live."""
+    cases = {"data": "breast-cancer-wisconsin", "column": "clump_thickness", "label": "class"}
+    how = {"graph": "watts-strogatz", "method": "sketch", "clock": "async", "kernel": "auc"}
+    (run,) = build_runs(Settings.read({**cases, **how, "iterations": "30000"}), Uploads())
+    exact = run.describe()["roc"]
+    figure = Figure(figsize=(10.4, 3.2), layout="constrained")
+    panels = figure.subplots(1, len(MOMENTS), sharey=True)
+    for axes, exchanges in zip(panels, MOMENTS, strict=True):
+        run.advance(exchanges - run.done)
+        known = [path for path in run.node_curves()["roc"] if path is not None]
+        areas = [np.trapezoid(sensitivity, alarms) for alarms, sensitivity in known]
+        axes.plot([0, 1], [0, 1], color=PAPER, alpha=0.3, linewidth=0.8, linestyle=":")
+        for path in known:
+            axes.plot(*path, color=SWEPT, linewidth=1.1, alpha=0.65)
+        axes.plot(*exact, color=PAPER, linewidth=2.0, linestyle=(0, (4, 2)))
+        words = {f"all rows: AUC {run.target:.2f}": PAPER}
+        words[f"{len(known)} nodes: {min(areas):.2f} to {max(areas):.2f}"] = SWEPT
+        for height, (line, color) in zip((0.17, 0.06), words.items(), strict=True):
+            axes.text(0.97, height, line, ha="right", color=color, bbox=WHITE)
+        axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), aspect="equal", xlabel="1 - specificity")
+        axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+        axes.set_title(f"{exchanges:,} exchanges", fontsize="medium")
+        axes.grid(alpha=0.25)
+    panels[0].set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+    panels[0].set_ylabel("sensitivity")
+    return figure
+
+
 if __name__ == "__main__":
     draw().savefig(PICTURE, dpi=DOTS_PER_INCH)
     draw_faults().savefig(FAULTS_PICTURE, dpi=DOTS_PER_INCH)
+    draw_node_curves().savefig(ROC_PICTURE, dpi=DOTS_PER_INCH)

@@ -84,3 +84,22 @@ def test_the_figure_of_the_readme_is_what_the_code_draws(
     share = share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH))
     line.set_xdata(messages)
     assert share > MOST_APART
+
+
+def test_the_curves_of_the_readme_are_what_nodes_know(drawing: ModuleType) -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"]({drawing.ROC_PICTURE.relative_to(ROOT).as_posix()})" in text
+    figure = drawing.draw_node_curves()
+    assert "after 12,000, 15,000, 20,000 and 30,000 exchanges" in text
+    assert [axes.get_title() for axes in figure.axes] == [
+        f"{number} exchanges" for number in ("12,000", "15,000", "20,000", "30,000")
+    ]
+    shown = Image.open(drawing.ROC_PICTURE)
+    assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) <= MOST_APART
+    diagonal, *nodes, exact = figure.axes[-1].lines
+    assert len(nodes) == 12 and "699 nodes" in text and "of twelve of them" in text
+    for line in nodes:
+        line.set_ydata(np.asarray(diagonal.get_ydata())[[0, -1]])
+        line.set_xdata(np.asarray(diagonal.get_xdata())[[0, -1]])
+    exact.set_visible(False)  # nothing but the diagonal: another figure
+    assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) > MOST_APART
