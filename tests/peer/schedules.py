@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
@@ -27,7 +27,7 @@ class Report(NamedTuple):
 
     events: int
     checks: int
-    counts: Counter[str]
+    counts: Counter[Any]
     trace: str
 
 

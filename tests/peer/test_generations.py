@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 import pairgossip as pg
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
     _MOST_GENERATIONS,
@@ -121,7 +122,7 @@ def test_names_that_agree_in_32_bits_are_two_names() -> None:
         for which in order:
             peer._handle_notice(FAR, sealed_notice(names[which], (), FAR, grown[which]))
         assert peer.state.changes.rows() == {HIGH: max(first, rows)}
-        assert peer.counts["notices received again"] == 0
+        assert peer.counts[Event.NOTICE_AGAIN] == 0
 
 
 def test_an_eviction_that_is_done_is_not_done_again() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     Contribution,
@@ -134,7 +135,7 @@ def test_a_second_contribution_is_no_proof_if_nobody_else_could_be_sent_it(
         assert rounds.receive(liar, frame) == []
     assert rounds.state.proof is None
     assert rounds.contribution(liar, 0) == known
-    assert rounds.counts["refused: malformed"] == 3
+    assert rounds.counts[Event.MALFORMED] == 3
 
 
 def test_nobody_keeps_a_peer_from_asking_the_others() -> None:
@@ -175,9 +176,9 @@ def test_a_neighbor_that_asks_again_and_again_does_not_get_all_of_it_each_time()
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_frames_add_nothing_that_nobody_signed(seed: int) -> None:
     verdicts = fuzz_rounds(4_000, seed)
-    assert verdicts["refused: malformed"] and verdicts["refused: set of other members"]
-    assert verdicts["refused: contribution not genuine"] and verdicts["believed"]
-    assert verdicts["refused: eviction of no member"]
+    assert verdicts[Event.MALFORMED] and verdicts[Event.OTHER_SET]
+    assert verdicts[Event.CONTRIBUTION_NOT_GENUINE] and verdicts["believed"]
+    assert verdicts[Event.EVICTION_OF_STRANGER]
 
 
 def test_a_contribution_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

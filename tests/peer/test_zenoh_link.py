@@ -15,6 +15,7 @@ import zenoh
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import Sealer
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.peer.service.zenoh_link import (
     OVERHEAD,
@@ -54,9 +55,9 @@ def test_one_link_serves_both_ways(people: Callable[..., Person]) -> None:
         assert heard_b.frames[0] == (a.id, b"to b")
         assert link_a.connected() == {b.id} and link_b.connected() == {a.id}
         counted = link_a.counts()
-        assert counted["frames received"] == len(heard_a.frames)
-        assert counted["bytes in frames received"] == len(heard_a.frames) * (OVERHEAD + 4)
-        assert link_b.counts()["frames sent"] >= counted["frames received"]
+        assert counted[Event.FRAME_RECEIVED] == len(heard_a.frames)
+        assert counted[Event.BYTES_RECEIVED] == len(heard_a.frames) * (OVERHEAD + 4)
+        assert link_b.counts()[Event.FRAME_SENT] >= counted[Event.FRAME_RECEIVED]
 
 
 def test_both_may_connect_to_each_other(people: Callable[..., Person]) -> None:
@@ -114,7 +115,7 @@ def test_an_insider_is_not_heard_under_anothers_name(people: Callable[..., Perso
         # Even with a frame that b really signed, and kept from an earlier day.
         keep_trying(lambda: put_signed(session, b, b.id, a))
         assert [frame for frame in heard_a.frames if frame[0] == b.id] == []
-        assert link_a.counts()["frames refused: not signed by their sender"] == 0, "the rules"
+        assert link_a.counts()[Event.FRAME_NOT_SIGNED] == 0, "the rules"
 
 
 def test_a_certificate_issued_in_anothers_name_does_not_help(
@@ -128,7 +129,7 @@ def test_a_certificate_issued_in_anothers_name_does_not_help(
         linked(a, site_of(a, [b, insider], listen=place)) as (link_a, heard_a),
         bare_session(forged, [a], place) as session,
     ):
-        refused = "frames refused: not signed by their sender"
+        refused = Event.FRAME_NOT_SIGNED
         assert until(
             lambda: link_a.counts()[refused] >= 3,
             lambda: put_signed(session, forged, b.id, a),
@@ -169,7 +170,7 @@ def test_a_new_session_is_with_those_given_only(people: Callable[..., Person]) -
         keep_trying(lambda: put_signed(session, c, c.id, a))
         assert not has_connected(session)
         link_a.send(c.id, b"not for it any more")
-        assert link_a.counts()["frames not sent: neighbor shut out"] == 1
+        assert link_a.counts()[Event.FRAME_NOT_SENT] == 1
         assert {sender for sender, _ in heard_a.frames} == {b.id}
         link_a.reopen(())
         assert until(lambda: link_b.connected() == set())
@@ -217,7 +218,7 @@ def test_another_version_is_noticed_and_nothing_else_of_the_frame(
         assert heard_a.frames == []
         # The version is signed: nobody can make a peer believe that another speaks a new one.
         unsigned = bytes([VERSION + 2]) + later[1:]
-        refused = "frames refused: not signed by their sender"
+        refused = Event.FRAME_NOT_SIGNED
         assert until(
             lambda: link_a.counts()[refused],
             lambda: session.put(key_between(b.id, a.id), unsigned),
@@ -279,7 +280,7 @@ def test_frames_too_long_are_refused_and_the_link_goes_on(
         assert max(len(frame) for _, frame in heard_a.frames) == 1
         if size < 10_000:
             # A frame may also be lost on its way.
-            assert 1 <= link_a.counts()["frames refused: too long"] <= 3
+            assert 1 <= link_a.counts()[Event.FRAME_TOO_LONG] <= 3
 
 
 def test_what_is_not_signed_is_refused(people: Callable[..., Person]) -> None:
@@ -289,7 +290,7 @@ def test_what_is_not_signed_is_refused(people: Callable[..., Person]) -> None:
         linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
         bare_session(b, [a], place) as session,
     ):
-        refused = "frames refused: not signed by their sender"
+        refused = Event.FRAME_NOT_SIGNED
         key = key_between(b.id, a.id)
         assert until(lambda: link_a.counts()[refused], lambda: session.put(key, b""))
         time.sleep(0.2)  # for what is still on its way
@@ -311,7 +312,7 @@ def test_a_frame_for_another_receiver_is_not_taken(people: Callable[..., Person]
         sealed = Sealer(b.id).seal(a.id, a.certificate, b"hi")
         said_to_c = envelope(b, b.id, c.id, sealed)
         assert until(
-            lambda: link_a.counts()["frames refused: not signed by their sender"],
+            lambda: link_a.counts()[Event.FRAME_NOT_SIGNED],
             lambda: session.put(key_between(b.id, a.id), said_to_c),
         )
         assert heard_a.frames == []

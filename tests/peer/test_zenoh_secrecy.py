@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import zenoh
 
 from pairgossip.peer.identity.certificates import Opener, Sealer
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Offer, Record, encode
 from pairgossip.peer.service.zenoh_link import (
     _HEADER,
@@ -124,7 +125,7 @@ def test_what_is_sealed_to_another_is_counted(people: Callable[..., Person]) -> 
         bare_session(b, [a], place) as session,
     ):
         sealed = Sealer(b.id).seal(c.id, c.certificate, b"hi")
-        refused = "frames refused: not sealed to this peer"
+        refused = Event.FRAME_NOT_SEALED
         assert until(
             lambda: link_a.counts()[refused],
             lambda: session.put(key_between(b.id, a.id), envelope(b, b.id, a.id, sealed)),

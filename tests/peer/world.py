@@ -78,7 +78,7 @@ class World:
     events: int = 0
     peers: dict[str, ExchangeRuntime | None] = field(default_factory=dict)
     disks: dict[str, Disk] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[Any] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
