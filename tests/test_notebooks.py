@@ -53,6 +53,8 @@ def _make(what: str) -> Any:
             "reading": lambda: pg.summarize(INCOME, "gini", cells=CELLS).answer(0.95),
             "groups": lambda: pg.exact(INCOME, "gini", by=SITES, interval=0.95),
             "sites": lambda: pg.heterogeneity(INCOME, "gini", by=SITES),
+            "log rank": lambda: pg.survival.log_rank(INCOME, ILL, by=SITES),
+            "validation": lambda: pg.validate(INCOME / 9000, ILL, by=SITES, thresholds=[0.1]),
             "survival": lambda: pg.survival.kaplan_meier(INCOME, ILL, by=SITES),
         }
         return made[what]()
@@ -72,6 +74,8 @@ def _make(what: str) -> Any:
         ("groups", "&lt;i&gt;Cork - Derry"),
         ("sites", "&lt;i&gt;Cork"),
         ("survival", "&lt;i&gt;Cork"),
+        ("log rank", "&lt;i&gt;Cork"),
+        ("validation", "&lt;i&gt;Cork"),
     ],
 )
 def test_objects_show_themselves(what: str, words: str) -> None:
@@ -82,7 +86,9 @@ def test_objects_show_themselves(what: str, words: str) -> None:
     assert not tags.seen & {"script", "link", "i"}
 
 
-@pytest.mark.parametrize("what", ["answer", "summary", "run", "groups", "sites"])
+@pytest.mark.parametrize(
+    "what", ["answer", "summary", "run", "groups", "sites", "survival", "validation"]
+)
 def test_they_bring_their_colors(what: str) -> None:
     """On a dark page text would not be seen, were the background not theirs too."""
     html = _make(what)._repr_html_()

@@ -308,6 +308,25 @@ def test_rows_alone_in_their_stratum_are_left_out_of_their_group() -> None:
     assert table["f"] == pg.exact([0.0, 1.0], "gini", within=[0, 0]) and table.rows["f"] == 2
 
 
+@pytest.mark.parametrize("clusters", [None, np.arange(22) % 5])
+def test_a_group_whose_rows_are_all_alone_has_no_value(clusters: Any) -> None:
+    by, ward = ["f"] * 20 + ["m"] * 2, [0, 1] * 11
+    how: dict[str, Any] = {} if clusters is None else {"groups": clusters, "interval": 0.9}
+    with pytest.warns(RowsDropped, match="^Left out 2 rows of group 'm'"):
+        table = pg.exact(np.arange(22.0) ** 2, "gini", by=by, within=ward, **how)
+    assert math.isnan(table["m"]) and table["f"] > 0
+    assert str(table.reasons["m"]) == "Every row is alone in its stratum, where no pair counts."
+
+
+def test_a_group_of_one_cluster_has_a_value_without_an_error() -> None:
+    rows, town = np.arange(22.0) ** 2, [0, 1, 2] * 6 + [1] * 4
+    table = pg.exact(rows, "gini", by=["f"] * 18 + ["m"] * 4, groups=town, interval=0.95)
+    assert table["m"] == pg.exact(rows[18:], "gini") and math.isnan(table["m"].error)
+    assert "All rows are of one group" in str(table.reasons["m"])
+    (found,) = table.differences
+    assert found.value == table["f"].value - table["m"].value and math.isnan(found.error)
+
+
 REFUSALS = [
     ({"by": np.zeros(90)}, "All rows are of one group, so there is nothing to compare: leave by="),
     ({"by": np.arange(90)}, f"A table compares at most {MOST_GROUPS} groups, and there are 90: le"),

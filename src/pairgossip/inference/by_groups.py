@@ -93,11 +93,24 @@ class GroupQuestion:
 
     def _ask_part(self, part: Rows, positive: str | None, progress: Progress | None) -> Measured:
         try:
+            if not len(part.columns["data"]):
+                raise InputError("Every row is alone in its stratum, where no pair counts.")
             pairs, clusters = self.prepare(part)  # whose kernel was tried on all rows
             pairs.positive = positive  # its name, or none where all rows have more classes
             return self.measure(pairs, clusters, progress)
         except InputError as problem:
-            return Measured(answer_without_error(math.nan, positive), None, problem)
+            value = self._find_value(part, progress)
+            return Measured(answer_without_error(value, positive), None, problem)
+
+    def _find_value(self, part: Rows, progress: Progress | None) -> float:
+        """Return the statistic of rows whose clusters tell no error; NaN where there is none."""
+        columns = {name: column for name, column in part.columns.items() if name != "groups"}
+        if len(columns) == len(part.columns) or not len(columns["data"]):
+            return math.nan
+        try:
+            return self.prepare(part._replace(columns=columns))[0].exact(progress)
+        except InputError:
+            return math.nan
 
     def _share(self, at: int, count: int) -> Progress | None:
         """Report the progress of one of several as its share of the whole."""
@@ -134,7 +147,7 @@ def _find_covariance(
     """Return how errors of groups go together by what clusters add to each; None without any."""
     if not all("groups" in part.columns for part in parts.values()):
         return None
-    count = 1 + max(int(part.columns["groups"].max()) for part in parts.values())
+    count = 1 + max(int(part.columns["groups"].max(initial=0)) for part in parts.values())
     added = np.zeros((len(parts), count))
     for at, (name, part) in enumerate(parts.items()):
         projection, inside = projections[name], np.unique(part.columns["groups"])
