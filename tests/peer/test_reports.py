@@ -354,3 +354,28 @@ def test_figures_are_written_alike_and_compared_one_by_one() -> None:
     assert find_difference(plain | {"b": [0.0, "-infinite"]}, plain) == ("b.1", 0.0, None)
     assert find_difference(plain | {"e": 1}, plain) == ("e", 1, None)
     assert find_difference({"a": 1.0}, {"a": True}) is not None
+
+
+def test_what_a_threshold_does_is_what_rows_do(tmp_path: Path) -> None:
+    """Cells as they are leave nothing open at a threshold, though rows have that very score."""
+    text = VALIDATION.replace("\n[ranges]", "\nalgorithm.least_cell = 1\n[ranges]")
+    rows = draw()
+    risk, died, sex = np.concatenate(rows).T
+    signed = add_report(*study(tmp_path, text, rows))
+    assert signed.report is not None
+    for told, threshold in zip(signed.report["thresholds"], (0.1, 0.2), strict=True):
+        assert (risk == threshold).sum() > 5
+        above = risk >= threshold
+        expected = {
+            "sensitivity": above[died == 1].mean(),
+            "specificity": 1 - above[died == 0].mean(),
+            "ppv": died[above].mean(),
+            "flagged": above.mean(),
+            "net_benefit": (above & (died == 1)).mean()
+            - (above & (died == 0)).mean() * threshold / (1 - threshold),
+        }
+        for name, value in expected.items():
+            assert told[name]["value"] == pytest.approx(value, rel=1e-9)
+            assert told[name]["bracket"] == pytest.approx([value, value], rel=1e-9)
+    women = signed.report["groups"]["groups"]["f"]["thresholds"][0]["sensitivity"]["value"]
+    assert women == pytest.approx((risk >= 0.1)[(died == 1) & (sex == 0)].mean(), rel=1e-9)
