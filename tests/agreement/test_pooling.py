@@ -68,6 +68,9 @@ def test_values_that_are_all_the_same(method: str) -> None:
     found = METHODS[method](np.full(4, 1.5), np.full(4, 0.04))
     assert (found.mean, found.tau, found.i_squared, found.q_p) == (1.5, 0, 0, 1)
     assert found.error == pytest.approx(0.1)
+    # Thirty logits of 0.875 have a mean that is off by rounding.
+    many = METHODS[method](np.full(30, math.log(7)), np.full(30, 0.3))
+    assert many.error == pytest.approx(0.1) and many.tau == 0
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -17,6 +17,9 @@ from pairgossip.order_statistics.laws import beyond_chi_square, t_quantile
 FEWEST_TO_PREDICT = 3
 """Sites below which nothing is said of a new one: Student's t has two degrees of freedom less."""
 
+_ROUNDING = 1e-12
+"""Largest relative difference of values that are the same but for rounding."""
+
 
 class Pooled(NamedTuple):
     """What the values of sites tell together, on their scale."""
@@ -55,7 +58,8 @@ def pool_equally(y: FloatArray, v: FloatArray) -> Pooled:
 
     It needs the sums of y, of y^2 and of v alone.
     """
-    n, s2, within = len(y), float(y.var(ddof=1)), float(v.mean())
+    n, within = len(y), float(v.mean())
+    s2 = 0.0 if _are_same(y) else float(y.var(ddof=1))
     tau2 = max(0.0, s2 - within)
     i_squared = tau2 / s2 if s2 > 0 else 0.0
     # Values that are all the same do not tell how sure their mean is; the sites' errors do.
@@ -76,7 +80,7 @@ def pool_by_errors(y: FloatArray, v: FloatArray) -> Pooled:
     i_squared = max(0.0, 1 - (n - 1) / q) if q > 0 else 0.0
     w = 1 / (v + tau2)
     mean = float(w @ y / w.sum())
-    spread = float(w @ (y - mean) ** 2) / (n - 1)
+    spread = 0.0 if _are_same(y) else float(w @ (y - mean) ** 2) / (n - 1)
     error = math.sqrt((spread or 1.0) / float(w.sum()))
     return Pooled(mean, error, math.sqrt(tau2), i_squared, q, q_p, w / w.sum())
 
@@ -86,6 +90,10 @@ METHODS: dict[str, Callable[[FloatArray, FloatArray], Pooled]] = {
     "equal": pool_equally,
 }
 """The ways to weigh sites, by name."""
+
+
+def _are_same(y: FloatArray) -> bool:
+    return float(np.ptp(y)) <= _ROUNDING * float(np.abs(y).max())
 
 
 def _cochran(y: FloatArray, v: FloatArray) -> tuple[float, float, FloatArray]:
