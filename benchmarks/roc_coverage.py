@@ -235,10 +235,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=1_000)
     parser.add_argument("--sources", nargs="+", default=SOURCES)
+    parser.add_argument("--laws", nargs="+", default=tuple(LAWS))
     options = parser.parse_args()
     begin = time.perf_counter()
     for source in options.sources:
         for number, (name, make) in enumerate(LAWS.items()):
+            if name not in options.laws:
+                continue
             law = make()
             for at, size in enumerate(SIZES):
                 line = number * len(SIZES) + at  # the same rows from every source
