@@ -321,7 +321,7 @@ class DeathsReport(Report):
         if spec.by is not None:
             raise InputError("report 'deaths' is of all rows: remove by.")
 
-    def read(self, summary: Summary, spec: Spec) -> Deaths:
+    def read(self, summary: Summary, spec: Spec, sites: int) -> Deaths:
         died = int(summary.blocks_of(0).by_class[1].sum())
         return Deaths({"died": died, "rows": np.int64(summary.rows), "odds": math.inf})
 

@@ -92,8 +92,11 @@ def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
     """Yield specifications that differ in the rule alone, and whether it is the file's own."""
     import msgspec
 
+    from pairgossip.peer.reports.catalog import has_statistic
     from pairgossip.peer.spec.spec import SumsNoise
 
+    if not has_statistic(spec):
+        return  # whose errors could be laid side by side
     replace = msgspec.structs.replace
     own = spec.algorithm.least_cell if spec.noise is None else None
     for least in sorted({*_LEAST, *([] if own is None else [own])}):

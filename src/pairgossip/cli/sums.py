@@ -70,7 +70,9 @@ def try_sums(
     rows = {name: own.matrix for name, own in given.items()}
     programs = start_programs(spec, rows)
     result, summary = run_programs(programs, is_read_once=True), programs[0].summary
-    return Rehearsed(result, rows, None if summary is None else read_report(summary, spec))
+    return Rehearsed(
+        result, rows, None if summary is None else read_report(summary, spec, len(rows))
+    )
 
 
 def print_result(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pairgossip.pages.page import Code, Facts, Heading, Page, Paragraph, Part, Quote, Table, Value
-from pairgossip.peer.reports.catalog import find_report
+from pairgossip.peer.reports.catalog import find_report, has_statistic
 from pairgossip.peer.reports.report import ReportReading
 from pairgossip.peer.signed_report import read_signed_report
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
@@ -129,8 +129,9 @@ def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
     facts += result.describe_table(names)
     if (positive := find_positive_class(result.specification)) is not None:
         shown = positive if isinstance(positive, str) else f"{positive:g}"
-        label = json.loads(result.specification)["label"]
-        facts.append(("positive class", f"{shown} ({label}): the one that high scores speak for"))
+        spec = decode_spec(result.specification)
+        speaks = ("positive class", f"{shown} ({spec.label}): the one that high scores speak for")
+        facts.append(speaks if has_statistic(spec) else ("event", f"{spec.label} is {shown}"))
     if result.sampling_error is not None:
         said = "standard error as an estimate of the population's value"
         facts.append(("sampling error", f"{result.sampling_error:.2g} ({said})"))

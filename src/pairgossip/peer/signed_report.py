@@ -6,7 +6,7 @@ have signed, so that everybody computes them again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -21,7 +21,11 @@ from pairgossip.peer.sums.batches import read_table
 from pairgossip.peer.sums.figures import find_estimate, find_other_figure, round_estimate
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import summary_of
+from pairgossip.summaries.summary import Summary
 from pairgossip.text import clean_text
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
 
 _LONGEST = 40
 """Characters of a figure in a sentence; a longer one is cut."""
@@ -55,7 +59,7 @@ def read_signed_report(signed: SignedResult) -> ReportReading | None:
     spec = decode_spec(signed.result.specification)
     if spec.report is None or signed.table is None:
         return None
-    return read_report(summary_of(spec, _read_numbers(signed)[1:]), spec)
+    return _read_report(signed, summary_of(spec, _read_numbers(signed)[1:]), spec)
 
 
 def recompute(signed: SignedResult, where: str) -> Recomputed | None:
@@ -75,7 +79,7 @@ def recompute(signed: SignedResult, where: str) -> Recomputed | None:
         raise _differs(signed, where, other)
     own = round_estimate(estimate).values()
     count = sum(one is not None for _, one in list_figures([*own]))
-    report = read_report(summary, spec)
+    report = _read_report(signed, summary, spec)
     if report is None:
         if signed.report is not None:
             raise altered(where, "it holds a report that nobody has asked for")
@@ -87,6 +91,10 @@ def recompute(signed: SignedResult, where: str) -> Recomputed | None:
         name, stated, told = found
         raise _differs(signed, where, f"{name} is {_show(told)} here and {_show(stated)} there")
     return Recomputed(count + sum(1 for _ in list_figures(figures)), report)
+
+
+def _read_report(signed: SignedResult, summary: Summary, spec: Spec) -> ReportReading | None:
+    return read_report(summary, spec, len(signed.result.members))
 
 
 def _read_numbers(signed: SignedResult) -> IntArray:

@@ -103,12 +103,16 @@ def write_signed_files(
 
 def _write_plain(home: Home, signed: SignedResult, out: Path) -> None:
     """Write a result without its signatures: a model as `score` reads it, or the figures."""
+    from pairgossip.peer.signed_report import asks_report
+
     result = signed.result
     if result.model is not None:
         settings = {"peer": home.read_settings().name, "exchanges": 0}
         write_model(signed_model(result, settings), out)
     elif result.value is None:
         reason = "the counts of all members' rows give no value: there may be one class only"
+        if asks_report(result):
+            reason = "the result is a report, which --json and --html write"
         if (missing := dict(result.describe_table()).get("no table")) is not None:
             reason = f"no table was made, {missing}"
         raise InputError(f"There is no value to write: {reason}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.peer.reports.report import RefusedReading, Report, ReportReading
+from pairgossip.peer.reports.survival import SurvivalReport
 from pairgossip.peer.reports.validation import ValidationReport
 from pairgossip.text import join_names
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
     from pairgossip.summaries.summary import Summary
 
-REPORTS: dict[str, Report] = {one.name: one for one in (ValidationReport(),)}
+REPORTS: dict[str, Report] = {one.name: one for one in (ValidationReport(), SurvivalReport())}
 
 
 def find_report(name: str) -> Report:
@@ -25,14 +26,22 @@ def find_report(name: str) -> Report:
     return REPORTS[plain]
 
 
-def read_report(summary: Summary, spec: Spec) -> ReportReading | None:
-    """Return what the report of a specification says of its counts; None if it asks for none."""
+def read_report(summary: Summary, spec: Spec, sites: int) -> ReportReading | None:
+    """Return what the report of a specification says of the counts of so many sites.
+
+    None if it asks for none.
+    """
     if spec.report is None:
         return None
     try:
-        return find_report(spec.report).read(summary, spec)
+        return find_report(spec.report).read(summary, spec, sites)
     except InputError as problem:  # there may be one class only
         return RefusedReading(str(problem))
+
+
+def has_statistic(spec: Spec) -> bool:
+    """Return whether members state the statistic of the kernel."""
+    return spec.report is None or find_report(spec.report).has_statistic
 
 
 def name_kernel(table: Mapping[str, Any]) -> Mapping[str, Any]:

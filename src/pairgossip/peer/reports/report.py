@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from pairgossip.errors import InputError
+
 if TYPE_CHECKING:
     from pairgossip.counts.cells import Cells
     from pairgossip.pages.parts import Part
@@ -50,6 +52,9 @@ class Report(ABC):
     """Those whose counts it is read from; the first is taken if a specification names none."""
     keys: ClassVar[tuple[str, ...]] = ()
     """Keys of a specification that mean something to it, among those that are for reports alone."""
+    has_statistic: ClassVar[bool] = True
+    """Whether the statistic of the kernel means something for these columns; else members state
+    none, and the kernel says only what is counted."""
 
     @abstractmethod
     def title(self, spec: Spec) -> str:
@@ -64,5 +69,26 @@ class Report(ABC):
         return tuple(cells)
 
     @abstractmethod
-    def read(self, summary: Summary, spec: Spec) -> ReportReading:
-        """Return what the counts say; raise `InputError` if they say too little."""
+    def read(self, summary: Summary, spec: Spec, sites: int) -> ReportReading:
+        """Return what the counts of so many sites say; raise `InputError` if that is too little."""
+
+
+def check_thresholds(spec: Spec) -> None:
+    """Raise `InputError` for thresholds that the first column cannot have."""
+    column = spec.columns[0]
+    low, high = spec.ranges[column]
+    is_whole = column in (spec.whole or ())
+    for one in spec.thresholds or ():
+        if not (low < one < high or (is_whole and one == high)):
+            raise InputError(
+                f"thresholds holds {one:g}, but ranges.{column} is [{low:g}, {high:g}]: give "
+                "numbers between its ends."
+            )
+
+
+def end_cells(cells: Cells, spec: Spec) -> Cells:
+    """Return as many cells that end at the thresholds."""
+    try:
+        return cells.at(*spec.thresholds or ())
+    except InputError as problem:
+        raise problem.at("thresholds") from None

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pairgossip.errors import InputError
-from pairgossip.peer.reports.report import Report, ReportReading
+from pairgossip.peer.reports.report import Report, ReportReading, check_thresholds, end_cells
 
 if TYPE_CHECKING:
     from pairgossip.counts.cells import Cells
@@ -36,15 +35,7 @@ class ValidationReport(Report):
 
     def check(self, spec: Spec) -> None:
         """Raise `InputError` for thresholds that scores cannot have."""
-        column = spec.columns[0]
-        low, high = spec.ranges[column]
-        is_whole = column in (spec.whole or ())
-        for one in spec.thresholds or ():
-            if not (low < one < high or (is_whole and one == high)):
-                raise InputError(
-                    f"thresholds holds {one:g}, but ranges.{column} is [{low:g}, {high:g}]: give "
-                    "numbers between its ends."
-                )
+        check_thresholds(spec)
 
     def choose_cells(self, spec: Spec, cells: Sequence[Cells]) -> tuple[Cells, ...]:
         """Return cells that end at the thresholds, and suit probabilities where scores may be."""
@@ -54,12 +45,9 @@ class ValidationReport(Report):
         low, high = spec.ranges[spec.columns[0]]
         if not isinstance(own, Whole) and 0 <= low < high <= 1:
             own = _lay_probabilities(low, high, spec.algorithm.bins or _CELLS)
-        try:
-            return (own.at(*spec.thresholds or ()),)
-        except InputError as problem:
-            raise problem.at("thresholds") from None
+        return (end_cells(own, spec),)
 
-    def read(self, summary: Summary, spec: Spec) -> ReportReading:
+    def read(self, summary: Summary, spec: Spec, sites: int) -> ReportReading:
         """Return what the counts say."""
         from pairgossip.validation import validate
 

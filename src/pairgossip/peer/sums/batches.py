@@ -44,6 +44,7 @@ from pairgossip.peer.protocol.program import (
     round_size,
 )
 from pairgossip.peer.protocol.state import Counted, Released
+from pairgossip.peer.reports.catalog import has_statistic
 from pairgossip.peer.sums.figures import find_estimate, round_estimate
 from pairgossip.peer.sums.labels import check_labels
 from pairgossip.peer.sums.noise import Noise
@@ -342,4 +343,5 @@ def _describe_question(spec: Spec) -> str:
     kind = ", own pairs left out" if spec.target == "u" else ""
     kind += "" if spec.within is None else f", pairs within {spec.within} alone"
     kind += "" if spec.weight is None else f", each as often as {spec.weight} says"
-    return f"{spec.kernel} of {join_names(spec.columns)}{by}, over the rows of all members{kind}"
+    asked = spec.kernel if has_statistic(spec) else spec.report
+    return f"{asked} of {join_names(spec.columns)}{by}, over the rows of all members{kind}"

@@ -5,6 +5,7 @@ Whoever has the table computes them again, so that nobody has to believe who sta
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from pairgossip.arrays import IntArray
 from pairgossip.counts.readings import Estimate
 from pairgossip.peer.protocol.program import Disagreement
+from pairgossip.peer.reports.catalog import has_statistic
 from pairgossip.peer.sums.results import (
     CROWDED,
     Result,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 def find_estimate(spec: Spec, numbers: IntArray) -> tuple[Summary, Estimate]:
     """Return the summary of a table, which begins with the number of rows, and its statistic."""
     summary = summary_of(spec, numbers[1:])
+    if not has_statistic(spec):
+        return summary, Estimate(math.nan, math.nan)
     if spec.groups or spec.strata or spec.weights:
         return summary, summary.find()
     return summary, summary.layout.find(summary.layout.read_sums(numbers))
