@@ -58,6 +58,7 @@ def status_command(
     import msgspec
 
     from pairgossip.peer.reading import FolderReader
+    from pairgossip.peer.reports.catalog import has_statistic
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.growth import rows_waiting
 
@@ -93,7 +94,9 @@ def status_command(
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
     without = f", without {', '.join(status.evicted)}" if status.evicted else ""
     rows = [
-        (status.measure, _estimate(status)),
+        (status.measure, _estimate(status))
+        if has_statistic(seen.spec)
+        else (str(seen.spec.report), _report(status)),
         *_errors(status, seen.spec.kernel is not None),
         *(_exchanges(status) if status.rounds is None else _rounds(status, status.rounds)),
         ("generation", f"{status.generation}{without}"),
@@ -144,14 +147,17 @@ def _summary(kept: KeptResult) -> dict[str, object]:
 
 def _kept(results: list[KeptResult], spec: str) -> list[tuple[str, str]]:
     """Say which signed results are in the folder for good."""
+    from pairgossip.peer.signed_report import asks_report
+
     lines = []
     for one in results[-_MOST_ENDED_SHOWN:]:
         result, when = one.signed.result, one.signed.kept
         estimate = result.model or (() if result.value is None else (result.value,))
+        otherwise = "a report" if asks_report(result) else "unknown"
         date = "" if when is None else f" on {when:%Y-%m-%d at %H:%M %Z}"
         lines.append((
             "kept result" if one.is_of(spec) else "another study",
-            f"generation {one.ordinal}: {_format_estimate(estimate) or 'unknown'}, signed by all "
+            f"generation {one.ordinal}: {_format_estimate(estimate) or otherwise}, signed by all "
             f"{len(result.members)} members{date} ({one.path.parent.name}/{one.path.name})",
         ))  # fmt: skip
     return lines
@@ -210,6 +216,15 @@ def _estimate(status: Status) -> str:
     if status.rounds is not None and not status.rounds.is_finished:
         return f"{_format_estimate(status.estimate)}, which not all members have signed yet"
     return _format_estimate(status.estimate)
+
+
+def _report(status: Status) -> str:
+    """Say whether a report without a statistic can be written."""
+    if status.rounds is None or not status.rounds.is_finished:
+        return "unknown: not all members have contributed yet"
+    if "no table" in dict(status.rounds.table):
+        return "unknown: no table was made"
+    return "known: pairgossip peer result --html writes its page"
 
 
 def _format_estimate(estimate: tuple[float, ...]) -> str:
