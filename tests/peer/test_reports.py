@@ -65,8 +65,9 @@ class Study(NamedTuple):
 
 
 def study(folder: Path, text: str, rows: list[np.ndarray] | None = None) -> Study:
-    members = make_members(folder, 4)
-    dealt = {one.id: own for one, own in zip(members, rows or draw(), strict=True)}
+    rows = rows or draw()
+    members = make_members(folder, len(rows))
+    dealt = {one.id: own for one, own in zip(members, rows, strict=True)}
     programs = start_programs(parse_spec(text), dict(sorted(dealt.items())))
     result = run_programs(programs)
     assert programs[0].table is not None

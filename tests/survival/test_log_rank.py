@@ -147,5 +147,22 @@ def test_counts_that_say_nothing_are_refused() -> None:
         cells=pg.cells.Even(0, 30, 4),
         least_cell=3,
     )
-    with pytest.raises(pg.InputError, match="the statistic may be any number"):
+    with pytest.raises(pg.InputError, match="the statistic may be any number, which does not tell"):
+        pg.survival.log_rank(s)
+
+
+def test_counts_that_tell_neither_a_difference_nor_none_are_refused() -> None:
+    time, event, group = _draw_sites(300)
+    at = group != "c"
+    s = pg.summarize(
+        time[at],
+        "auc",
+        labels=event[at],
+        by=group[at],
+        classes=[0, 1],
+        groups=["a", "b"],
+        cells=pg.cells.Even(0, 30, 64),
+        least_cell=5,
+    )
+    with pytest.raises(pg.InputError, match=r"may be anything from 0 to [0-9.]+, which does not"):
         pg.survival.log_rank(s)

@@ -101,7 +101,7 @@ def print_result(
         more = {"rules": [one.to_json() for one in rules], "advice": [*advise(rules), *unfilled]}
         more |= {"groups": groups} if groups else {}
         more |= {} if report is None else {"report": plain_figures(report.to_dict())}
-        write_json(msgspec.to_builtins(result) | (more if rules else {}))
+        write_json(msgspec.to_builtins(result) | (more if rules or report is not None else {}))
         return
     write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
     if report is not None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pairgossip.pages.parts import Part
 
 LOG_RANK, GEHAN = "log-rank", "gehan"
+_TELLING = 0.05
+"""Below this p groups are often said to differ: counts that leave p between less and 1 say neither
+that groups differ nor that they may not."""
 _ROUNDING = 1e-10
 """Part of the largest variance below which one is rounding: groups never at risk together."""
 
@@ -166,10 +169,12 @@ def _test_groups(groups: Sequence[GroupCounts], kind: str) -> LogRank:
     result = _judge(names, found, kind)
     known = all(one.is_known and one.axes[0].ties_known for group in groups for one in group.strata)
     low, high = (result.statistic,) * 2 if known else bound_statistic(ends)
-    if low == 0 and high == math.inf:
+    if low == 0 and not known and _find_p(high, result.freedom) < _TELLING:
+        most = "any number" if high == math.inf else f"anything from 0 to {high:.4g}"
         raise InputError(
-            "These counts leave the order of rows so open that the statistic may be any number: "
-            "take finer cells, a smaller least_cell, or more rows."
+            f"These counts leave the order of rows so open that the statistic may be {most}, which "
+            "does not tell whether groups differ: take finer cells, a smaller least_cell, or more "
+            "rows."
         )
     low, high = min(low, result.statistic), max(high, result.statistic)
     p = tuple(_find_p(end, result.freedom) for end in (high, low))

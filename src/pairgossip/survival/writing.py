@@ -32,6 +32,10 @@ _AT_EDGES = (
     "A row that fails at the very time is counted after it, so that these are the shares that "
     "reach each time."
 )
+_OPEN = (
+    "Somewhere here counts leave more open than the error of sampling is: there read the two ends "
+    "that are certain, and not the share or the median. More rows, or smaller blocks, leave less."
+)
 
 
 def show_medians(made: KaplanMeier) -> list[tuple[str, ...]]:
@@ -45,6 +49,12 @@ def show_medians(made: KaplanMeier) -> list[tuple[str, ...]]:
         texts = [_write_times(*end) for end in ends[: 1 + has_bounds]]
         lines.append((one.name or ALL_ROWS, f"{one.rows:,}", f"{one.events:,}", median, *texts))
     return lines
+
+
+def _is_open(curve: Curve, times: Sequence[float]) -> bool:
+    """Return whether counts leave more open than sampling does, at one of some times."""
+    points = curve.read(np.array(times), before=curve.is_of_cells)
+    return bool(((points.most - points.least) / 2 > points.error).any())
 
 
 def _write_times(low: float, high: float) -> str:
@@ -110,6 +120,8 @@ def lay_curves(made: KaplanMeier, times: Sequence[float] | None, time_label: str
     yield Table((*head, *["certain"] * has_bounds), tuple(rows), title, is_text)
     if is_of_cells:
         yield Paragraph(_AT_EDGES)
+    if any(_is_open(one, at) for one in curves):
+        yield Paragraph(_OPEN)
 
 
 def _write_share(share: Survival, *, has_bounds: bool) -> list[str]:
