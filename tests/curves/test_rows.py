@@ -12,6 +12,7 @@ from sklearn import metrics
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
+from pairgossip.curves.shares import simultaneous_width
 from tests.curves.rows import draw_rows, find_area, list_points, turn
 
 SEEDS = range(40)
@@ -197,7 +198,16 @@ def test_few_rows_leave_all_thresholds_open_and_many_do_not() -> None:
     scores = labels * 2 + random.normal(size=1000)
     low, high = pg.roc(scores, labels).youden().thresholds
     assert -1 < low < 1 < high < 3  # at 1 both densities are equal
-    # Between the classes no row is, so the best threshold may be anywhere between the last ones.
-    r = pg.roc(np.concatenate([np.arange(500) / 500, 5 + np.arange(500) / 500]), labels)
+
+
+def test_best_thresholds_reach_into_the_gap_below_the_lowest() -> None:
+    """One between two scores does what the higher one does, and may be the best as well."""
+    random = np.random.default_rng(1)
+    labels = np.repeat([0, 1], 400)
+    scores = 1.5 * labels + random.normal(size=800)
+    r = pg.roc(scores, labels)
+    index = r.tpr - r.fpr
+    may_be = r.cuts[index >= index.max() - 4 * simultaneous_width(400, 0.95, 2)]
     low, high = r.youden().thresholds
-    assert low < 1 and high > 5
+    assert high == may_be.max()
+    assert low == np.sort(scores)[np.searchsorted(np.sort(scores), may_be.min()) - 1]
