@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,11 +22,13 @@ from pairgossip.counts.bounds import UNKNOWN, Ends
 from pairgossip.validation.logistic import solve_intercept
 from pairgossip.validation.placed import expit
 
-_PIECES = 16
-"""Into how many pieces the possible intercepts are cut: within one, each term takes its best."""
+_MOST_PIECES = 24
+"""How many pieces of the possible intercepts are looked at: within one, each term has its own."""
+_FIRST_STEP = 0.01
+"""How far from the estimate an end is looked for first."""
 _SLOPE_PIECES = 32
 """The same for possible slopes, where the intercept is bounded."""
-_EXACT = 1e-3
+_EXACT = 1e-2
 """Part of its distance from the estimate to which an end is found, from outside."""
 _LEAST, _MOST = 2.0**-12, 2.0**6
 """Slopes between which ends are looked for; beyond these they are not known."""
@@ -63,71 +66,71 @@ def bound_line(boxes: Boxes, slope: float) -> tuple[Ends, Ends]:
 
 def _highest(boxes: Boxes, slope: float) -> float:
     """Return the least slope found that no rows exceed."""
-    if _excess(boxes, _LEAST) > 0:
+    if not _is_beyond(boxes, _LEAST, is_upper=True):
         return _search(boxes, max(slope, _LEAST), is_upper=True)
     mirrored = boxes.mirror()  # no slope is positive, or hardly: seen from the other side
-    if _deficit(mirrored, _LEAST) < 0:
+    if not _is_beyond(mirrored, _LEAST, is_upper=False):
         return _LEAST
     return -_search(mirrored, max(-slope, _LEAST), is_upper=False)
 
 
 def _lowest(boxes: Boxes, slope: float) -> float:
     """Return the largest slope found that all rows exceed."""
-    if _deficit(boxes, _LEAST) >= 0:
+    if _is_beyond(boxes, _LEAST, is_upper=False):
         return _search(boxes, max(slope, _LEAST), is_upper=False)
     mirrored = boxes.mirror()
-    if _excess(mirrored, _LEAST) <= 0:
+    if _is_beyond(mirrored, _LEAST, is_upper=True):
         return -_LEAST
     return -_search(mirrored, max(-slope, _LEAST), is_upper=True)
 
 
 def _search(boxes: Boxes, start: float, *, is_upper: bool) -> float:
     """Return the end of the slopes above, or below, a positive one; infinite if there is none."""
-    if is_upper:
-        inside, step = start, 0.01 * (1 + start)
-        outside = inside + step
-        while _excess(boxes, outside) > 0:
-            inside, outside, step = outside, outside + 2 * step, 2 * step
-            if outside > _MOST:
-                return math.inf
-    else:
-        inside, outside = start, max(start - 0.01 * (1 + start), start / 2)
-        while _deficit(boxes, outside) < 0:
-            inside, outside = outside, max(2 * outside - start - 0.01, outside / 2)
-            if outside < _LEAST:
-                return _LEAST  # which is known to be outside
-    while abs(outside - inside) > _EXACT * (abs(outside - start) + 1e-9):
+    inside, step = start, _FIRST_STEP * (1 + start)
+    while True:
+        outside = start + step if is_upper else max(start - step, inside / 2)
+        if outside > _MOST:
+            return math.inf
+        if outside < _LEAST:
+            return _LEAST  # which was found to be outside
+        if _is_beyond(boxes, outside, is_upper=is_upper):
+            break
+        inside, step = outside, 2 * step
+    while abs(outside - inside) > _EXACT * (abs(outside - start) + _FIRST_STEP):
         middle = (inside + outside) / 2
-        is_out = _excess(boxes, middle) <= 0 if is_upper else _deficit(boxes, middle) >= 0
+        is_out = _is_beyond(boxes, middle, is_upper=is_upper)
         inside, outside = (inside, middle) if is_out else (middle, outside)
     return outside
 
 
-def _deficit(boxes: Boxes, slope: float) -> float:
-    """Return a lower bound of the derivative of the likelihood at a positive slope."""
-    return _excess_of(boxes, slope, is_lower=True)
-
-
-def _excess(boxes: Boxes, slope: float) -> float:
-    """Return an upper bound of the derivative of the likelihood at a positive slope."""
-    return _excess_of(boxes, slope, is_lower=False)
-
-
-def _excess_of(boxes: Boxes, slope: float, *, is_lower: bool) -> float:
+def _is_beyond(boxes: Boxes, slope: float, *, is_upper: bool) -> bool:
+    """Return whether a positive slope is known to be above, or below, that of all rows."""
     low, high, rows, outcomes = boxes.drop_empty()
     least = solve_intercept(slope * high, rows, boxes.positives)
     most = solve_intercept(slope * low, rows, boxes.positives)
-    bound = _least_terms if is_lower else _most_terms
+    terms, side = (_most_terms, 1.0) if is_upper else (_least_terms, -1.0)
 
-    def total(c: float, first: float, last: float) -> float:
-        terms = bound(low, high, outcomes, (first, last), slope, c)
-        return float(rows @ terms)
+    def bound(c: float, first: float, last: float) -> float:
+        """Return what the derivative is at most, or its negative at least."""
+        return side * float(rows @ terms(low, high, outcomes, (first, last), slope, c))
 
-    middle, side = (least + most) / 2, -1.0 if is_lower else 1.0
-    c = _minimize(lambda at: side * total(at, middle, middle), _range(low, high, rows))
-    edges = np.linspace(least, most, _PIECES + 1).tolist()
-    pieces = [side * total(c, *ends) for ends in pairwise(edges)]
-    return side * max(pieces)
+    centers = _range(low, high, rows)
+    pieces = [(least, most)]
+    for _ in range(_MOST_PIECES):
+        first, last = pieces.pop()
+        at = (first + last) / 2
+        c, value = _minimize(partial(_at_one, bound, at), centers)
+        if value > 0:
+            return False
+        if bound(c, first, last) > 0:  # too wide to tell
+            pieces += [(first, at), (at, last)]
+        elif not pieces:
+            return True
+    return False
+
+
+def _at_one(bound: Callable[[float, float, float], float], at: float, c: float) -> float:
+    return bound(c, at, at)
 
 
 def _range(low: FloatArray, high: FloatArray, rows: FloatArray) -> Ends:
@@ -138,12 +141,12 @@ def _range(low: FloatArray, high: FloatArray, rows: FloatArray) -> Ends:
     return mean - 3 * spread - 1, mean + 3 * spread + 1
 
 
-def _minimize(function: Callable[[float], float], ends: Ends) -> float:
-    """Return about where a convex function is least."""
+def _minimize(function: Callable[[float], float], ends: Ends) -> tuple[float, float]:
+    """Return about where a convex function is least, and its value there."""
     low, high = ends
     first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_first, at_second = function(first), function(second)
-    for _ in range(18):
+    for _ in range(12):
         if at_first <= at_second:
             high, second, at_second = second, first, at_first
             first = high - _GOLDEN * (high - low)
@@ -152,7 +155,7 @@ def _minimize(function: Callable[[float], float], ends: Ends) -> float:
             low, first, at_first = first, second, at_second
             second = low + _GOLDEN * (high - low)
             at_second = function(second)
-    return (low + high) / 2
+    return (first, at_first) if at_first <= at_second else (second, at_second)
 
 
 def _most_terms(
