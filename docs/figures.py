@@ -24,6 +24,7 @@ from pairgossip.watch.simulation.settings import Settings
 PICTURE = Path(__file__).parent / "images" / "messages.png"
 FAULTS_PICTURE = PICTURE.with_name("faults.png")
 ROC_PICTURE = PICTURE.with_name("roc-curves.png")
+HOSPITALS_PICTURE = PICTURE.with_name("five-hospitals.png")
 DOTS_PER_INCH = 160
 MOMENTS = (12_000, 15_000, 20_000, 30_000)
 """After how many exchanges the nodes' curves are drawn."""
@@ -187,7 +188,17 @@ def draw_node_curves() -> Figure:
     return figure
 
 
+def draw_hospitals() -> Figure:
+    """Return the curve of the tutorial's result, read from the rows of all five hospitals."""
+    patients = pg.datasets.breast_cancer_table()
+    figure = Figure(figsize=(5.2, 4.8), layout="constrained")
+    curve = pg.roc(patients, columns="cell_size_uniformity", labels="class", thresholds=[3, 4])
+    curve.plot(figure.subplots())
+    return figure
+
+
 if __name__ == "__main__":
     draw().savefig(PICTURE, dpi=DOTS_PER_INCH)
     draw_faults().savefig(FAULTS_PICTURE, dpi=DOTS_PER_INCH)
     draw_node_curves().savefig(ROC_PICTURE, dpi=DOTS_PER_INCH)
+    draw_hospitals().savefig(HOSPITALS_PICTURE, dpi=DOTS_PER_INCH)

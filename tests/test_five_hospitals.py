@@ -152,4 +152,4 @@ def test_the_way_is_whole() -> None:
     shown = " ".join(" ".join(step.shown) for step in steps)
     sentence = PAGE.read_text(encoding="utf-8").partition("\n> ")[2].partition("\n\n")[0]
     figures = re.findall(r"\b0\.\d+|\b699\b|[0-9a-f]{8}\b", sentence)
-    assert len(figures) == 5 and all(figure in shown for figure in figures)
+    assert len(figures) == 11 and all(figure in shown for figure in figures)

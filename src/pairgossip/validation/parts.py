@@ -90,7 +90,7 @@ def calibration_numbers(found: Calibration) -> dict[str, Answer]:
 def _calibration_parts(found: Validation) -> Iterator[Part]:
     calibration = found.calibration
     if calibration is None:
-        yield Paragraph(f"None: {found.no_calibration}")
+        yield Paragraph(f"There is none. {found.no_calibration}")
         return
     yield Figure(
         picture_calibration(calibration, found.level),
