@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pairgossip as pg
-from benchmarks.agreement_sums import CHOSEN, FEWEST_SITES, MOST_LOGIT
 from benchmarks.heterogeneity import Case, draw, measure
+from pairgossip.agreement.sums import CHOSEN, FEWEST_SITES, MOST_LOGIT
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.progress import progress_bar
 

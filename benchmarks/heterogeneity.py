@@ -14,7 +14,7 @@ two steps.
     adhoc     the same, but an interval that is never shorter than that of known errors
     spec      sums of t to .1, and of t^2 and v to .25, each rounded by itself
     .1 to .5  sums of whole numbers of steps, their squares, and squares of errors in steps of .05:
-              `benchmarks.agreement_sums`
+              `pairgossip.agreement.sums`
     dither    steps of .25, up or down by chance, so that the mean is right on average
 
 Per method: of 100 intervals for the mean how many hold it / of 100 new sites how many are held, at
@@ -37,9 +37,9 @@ from typing import NamedTuple
 import numpy as np
 
 import pairgossip as pg
-from benchmarks.agreement_sums import Sites, Steps, read
 from pairgossip.agreement.pooling import Pooled, pool_by_errors, pool_equally
 from pairgossip.agreement.scales import center, place, place_as_share
+from pairgossip.agreement.sums import Sites, Steps, read
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.order_statistics.laws import t_quantile, two_sided_by_t
 from pairgossip.progress import progress_bar
@@ -169,7 +169,8 @@ Method = Callable[[Study, np.random.Generator], Sites]
 
 def pooled(found: Pooled) -> Sites:
     """Return what formulas tell."""
-    return Sites(found.mean, found.interval(LEVEL), found.predict(LEVEL), found.tau)
+    ends = found.interval(LEVEL), found.predict(LEVEL)
+    return Sites(found.mean, *ends, found.tau, found.i_squared)
 
 
 def weigh(study: Study, random: np.random.Generator) -> Sites:
@@ -189,7 +190,8 @@ def round_apart(study: Study, random: np.random.Generator) -> Sites:
     half = t_quantile(LEVEL, n - 1) * math.sqrt(s2 / n)
     tau2 = max(0.0, s2 - within)
     new = t_quantile(LEVEL, n - 2) * math.sqrt(tau2 + s2 / n)
-    return Sites(mean, (mean - half, mean + half), (mean - new, mean + new), math.sqrt(tau2))
+    ends = (mean - half, mean + half), (mean - new, mean + new)
+    return Sites(mean, *ends, math.sqrt(tau2), tau2 / s2 if tau2 else 0.0)
 
 
 def round_to(step: float) -> Method:

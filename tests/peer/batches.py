@@ -32,9 +32,10 @@ SALT = 4
 
 
 @functools.cache
-def auc_spec(least: int) -> Spec:
+def auc_spec(least: int, *, compares: bool = False) -> Spec:
     return parse_spec(f"""
     kernel = "auc"
+    heterogeneity = {str(compares).lower()}
     columns = ["score"]
     label = "ill"
     whole = ["score"]
@@ -57,15 +58,17 @@ def as_rows(own: tuple[tuple[float, ...], ...]) -> np.ndarray:
 class CountingContext(SumsContext):
     least: int = 3
     program_class: type[StatisticsProgram] = StatisticsProgram
+    compares: bool = False
+    shows: bool = False
 
     def make_program(self, generation: str = FIRST_GENERATION, released: object = None) -> Program:
         members = self.present_rows
         salt = masks.draw_salt(self.agree(self.me), SPEC, generation, members)
         before = released if isinstance(released, Released) else Released()
         named = Generation(members, generation)
-        return self.program_class(
-            auc_spec(self.least), as_rows(self.own_rows), named, None, before, salt
-        )
+        spec = auc_spec(self.least, compares=self.compares)
+        rows = as_rows(self.own_rows)
+        return self.program_class(spec, rows, named, None, before, salt, self.me, shows=self.shows)
 
 
 Part = tuple[str, int, int]
@@ -79,6 +82,8 @@ class Added(NamedTuple):
     counts: np.ndarray
     salt: np.ndarray
     parts: tuple[Part, ...]
+    sites: np.ndarray
+    """What is added about this site, where sites are compared."""
 
 
 class TableAuditor(SumsAuditor):
@@ -96,7 +101,7 @@ class TableAuditor(SumsAuditor):
         message = decode(frame)
         if not isinstance(message, Contribution) or message.round or message.member != sender:
             return
-        added = struct.unpack("<32sQ32sQ", message.public[32:])[1::2]
+        added = struct.unpack("<32sQ32sQ", message.public[32:112])[1::2]
         disk = cast(SumsDisk, self._world.disks[sender])
         if any(one != 1 and one % 10 for one in added):
             raise Violated(f"{sender} tells how many rows it has exactly")
@@ -121,7 +126,7 @@ class TableAuditor(SumsAuditor):
     def _look_at(self, me: str, plain: np.ndarray, base: bytes, state: SumsState) -> Added:
         """Compare a contribution with the parts that a peer says it has released."""
         world, released = cast(CountingWorld, self._world), state.released
-        counts = plain[:-SALT].view(np.int64)
+        counts, sites = np.split(plain[:-SALT].view(np.int64), [world.words])
         tables = {_digest(one.table): one.rows for one in (released.finished, released.stated)}
         if base not in tables:
             raise Violated(f"{me} adds to a table that it does not know")
@@ -146,7 +151,13 @@ class TableAuditor(SumsAuditor):
             told = [one for one in self._few.get(me, ()) if part[1] < one < part[2]]
             if told and not world.fills(me, max(told), part[2]):
                 raise Violated(f"{me} tells how many rows were missing")
-        return Added(base, counts, plain[-SALT:], parts)
+        self._check_sites(me, Added(base, counts, plain[-SALT:], parts, sites))
+        return Added(base, counts, plain[-SALT:], parts, sites)
+
+    def _check_sites(self, me: str, added: Added) -> None:
+        """Where sites are not compared, nothing is added about them."""
+        if len(added.sites):
+            raise Violated(f"{me} adds what nobody asks for")
 
     def _check_overlap(self, part: Part) -> None:
         """A part is the same for ever."""
@@ -209,12 +220,25 @@ class CountingWorld(SumsWorld):
 
     least: int = 3
     program_class: type[StatisticsProgram] = StatisticsProgram
+    compares: bool = False
+    shown: tuple[str, ...] = ()
     _counts: dict[Part, np.ndarray] = field(default_factory=dict)
 
     def _make_context(self, number: int, name: str) -> SumsContext:
         plain = super()._make_context(number, name)
         facts = {one: getattr(plain, one) for one in plain.__dataclass_fields__}
-        return CountingContext(**facts, least=self.least, program_class=self.program_class)
+        return CountingContext(
+            **facts,
+            least=self.least,
+            program_class=self.program_class,
+            compares=self.compares,
+            shows=name in self.shown,
+        )
+
+    @property
+    def words(self) -> int:
+        """How many words of a contribution are counts."""
+        return cells_of(auc_spec(self.least)).words
 
     def _make_auditor(self) -> SumsAuditor:
         return TableAuditor(self)

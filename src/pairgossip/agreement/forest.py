@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,29 +21,58 @@ _DIGITS = 4
 """Part of an interval, one in so many, that the last digit of its ends may hide."""
 
 
+class ForestLine(NamedTuple):
+    """A site in a forest plot."""
+
+    name: str
+    value: float
+    ends: tuple[float, float]
+    weight: float
+
+
+class Forest(NamedTuple):
+    """What sites say, the mean over them, and where a new one may be."""
+
+    reading: str
+    level: float
+    lines: Sequence[ForestLine]
+    mean: float
+    interval: tuple[float, float]
+    new: tuple[float, float]
+    """NaN if nothing is said of a new site."""
+
+    def draw(self) -> Picture:
+        """Return the picture of sites from the top down, with the mean and a new site below."""
+        lines, (low, high), count = self.lines, self.new, len(self.lines)
+        rows = [*(one.name for one in lines), _MEAN]
+        notes = [describe(one.value, one.ends) for one in lines]
+        notes.append(describe(self.mean, self.interval))
+        parts: list[Part] = [Rule(x=self.mean)]
+        if lines:
+            values, weights = np.array([(one.value, one.weight) for one in lines]).T
+            ends, at = np.array([one.ends for one in lines]).T, np.arange(float(count))
+            dots = Dots(values, at, x_ends=(ends[0], ends[1]), sizes=weights, marker="s")
+            parts.append(dots)
+        parts.append(_draw_diamond(self.mean, self.interval, count))
+        if not math.isnan(low):
+            at_new = np.full(2, count + 1.0)
+            parts.append(Line(np.array([low, high]), at_new, color=MUTED, width=3.0))
+            rows.append(_NEW)
+            notes.append("{} to {}".format(*format_ends(self.mean, (low, high))[1:]))
+        label = f"{self.reading} ({100 * self.level:g} %)"
+        return Picture(
+            tuple(parts), self.reading, "", rows=tuple(rows), notes=tuple(notes), notes_label=label
+        )
+
+
 def draw_forest(found: Heterogeneity) -> Picture:
-    """Return the picture of sites from the top down, with the mean and a new site below."""
-    sites, (low, high), count = found.sites, found.prediction_interval, len(found.sites)
-    ends = np.array([(one.low, one.high) for one in sites]).T
-    values = np.array([float(one.value) for one in sites])
-    weights = np.array([one.weight for one in sites])
-    rows = [*(one.name for one in sites), _MEAN]
-    notes = [describe(float(one.value), (one.low, one.high)) for one in sites]
-    notes.append(describe(found.mean, found.interval))
-    at = np.arange(float(count))
-    parts: list[Part] = [
-        Rule(x=found.mean),
-        Dots(values, at, x_ends=(ends[0], ends[1]), sizes=weights, marker="s"),
-        _draw_diamond(found.mean, found.interval, count),
+    """Return the forest plot of sites whose summaries or rows are there."""
+    lines = [
+        ForestLine(one.name, float(one.value), (one.low, one.high), one.weight)
+        for one in found.sites
     ]
-    if not math.isnan(low):
-        parts.append(Line(np.array([low, high]), np.full(2, count + 1.0), color=MUTED, width=3.0))
-        rows.append(_NEW)
-        notes.append("{} to {}".format(*format_ends(found.mean, (low, high))[1:]))
-    label = f"{found.reading} ({100 * found.level:g} %)"
-    return Picture(
-        tuple(parts), found.reading, "", rows=tuple(rows), notes=tuple(notes), notes_label=label
-    )
+    ends = found.interval, found.prediction_interval
+    return Forest(found.reading, found.level, lines, found.mean, *ends).draw()
 
 
 def _draw_diamond(mean: float, ends: tuple[float, float], at: int) -> Region:

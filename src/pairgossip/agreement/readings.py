@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.agreement.scales import center, place, place_as_share
+from pairgossip.agreement.scales import place, place_evenly
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.answering import answer
@@ -50,9 +50,9 @@ class Reading(NamedTuple):
         y, v = place(value, error, scale)
         if scale != "logit":
             return y, v
-        if math.isnan(y):
-            return place_as_share(value, self.smaller) if self.smaller else (y, v)
-        return center(value, error) if is_centered else (y, v)
+        if math.isnan(y) and not self.smaller:
+            return y, v
+        return place_evenly(value, error, self.smaller) if is_centered or math.isnan(y) else (y, v)
 
 
 def read_sites(parts: Mapping[str, Callable[[], Reading]]) -> dict[str, Reading]:

@@ -47,6 +47,15 @@ def center(value: float, error: float) -> tuple[float, float]:
     return place_as_share(value, value * (1 - value) / error**2)
 
 
+def place_evenly(value: float, error: float, rows: float) -> tuple[float, float]:
+    """Return the logit of a share and its variance, as a mean that weighs all sites alike needs it.
+
+    Without an error of its own it is a share of so many rows, the smaller class of an AUC.
+    """
+    y, _ = place(value, error, "logit")
+    return place_as_share(value, rows) if math.isnan(y) else center(value, error)
+
+
 def go_back(scale: Scale, on_scale: FloatArray) -> FloatArray:
     """Return the statistic that has these values on its scale."""
     with np.errstate(over="ignore"):

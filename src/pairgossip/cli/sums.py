@@ -169,6 +169,7 @@ def result_facts(result: Result, names: Mapping[str, str] | None = None) -> list
     return [
         *facts,
         *result.describe_table(names),
+        *result.describe_sites(),
         ("members", format_value(len(result.members))),
         ("rows", format_value(result.rows)),
         ("sums", format_value(result.rounds)),

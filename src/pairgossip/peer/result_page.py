@@ -16,6 +16,7 @@ from pairgossip.peer.reports.catalog import find_report, has_statistic
 from pairgossip.peer.reports.report import ReportReading
 from pairgossip.peer.signed_report import read_signed_report
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
+from pairgossip.peer.site_parts import show_sites
 from pairgossip.peer.spec.canonical_text import (
     decode_spec,
     find_positive_class,
@@ -46,7 +47,8 @@ def write_rehearsal(result: Result, report: ReportReading | None, path: Path) ->
     facts = Facts((*_facts(result, {}), ("specification", f"`{result.hash}`")))
     leaves = Heading("What would leave each site"), Quote(tuple(spec.leaves()))
     code = Heading("Specification"), Code(write_toml(result.specification))
-    parts = (*_headline(result), Paragraph(said), facts, *_describe(report), *leaves, *code)
+    parts = (*_headline(result), Paragraph(said), facts, *_describe(report))
+    parts = (*parts, *show_sites(result, {}), *leaves, *code)
     Page(f"Rehearsal: {_title(result)}", parts).write(path)
 
 
@@ -68,6 +70,7 @@ def _parts(checked: Checked, report: ReportReading | None) -> Iterator[Part]:
     hash_of_spec = ("specification", f"`{result.hash}`")
     yield Facts((*_facts(result, checked.signed), *_origin(checked), hash_of_spec))
     yield from _describe(report)
+    yield from show_sites(result, checked.signed)
     yield Heading("What left each site")
     yield from _leaves(checked)
     yield Heading(f"Signed by all {len(checked.signed)} members")

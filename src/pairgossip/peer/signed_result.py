@@ -35,6 +35,7 @@ from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
 from pairgossip.peer.spec.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.site_sums import Agreement, are_alike, find_agreement
 from pairgossip.text import join_first
 
 FORMAT = "pairgossip-signed-result"
@@ -73,6 +74,8 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """The digest of everything before, in base 64: the same at all members."""
     signatures: dict[str, Signature]
     """By the members' ids."""
+    agreement: Agreement | None = None
+    """Whether sites agree, as the signed sums over sites tell; None without such sums."""
     table: str | None = None
     """The table that the result is read from, with its salt, in base 64; None unless its writer
     has published it."""
@@ -118,6 +121,7 @@ def sign_result(
     return SignedResult(
         result=result,
         positive_class=find_positive_class(result.specification),
+        agreement=find_agreement(result.heterogeneity),
         kept=kept,
         round=last,
         transcript=_text(contributions[0].transcript),
@@ -208,6 +212,8 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     positive = find_positive_class(result.specification)
     if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
         raise altered(where, "its positive class is not that of its specification")
+    if not are_alike(signed.agreement, find_agreement(result.heterogeneity)):
+        raise altered(where, "it says otherwise than its sums over sites")
     try:
         is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
     except ValueError:

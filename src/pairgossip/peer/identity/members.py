@@ -196,6 +196,8 @@ class PeerContext(Context):
     """Fewer rows of this site and class, or of all members but the largest, are too few."""
     allow: tuple[str, ...] = ()
     """Losses that the operator allows though their sums can locate a row."""
+    show: bool = False
+    """Whether this site shows its own line where sites are compared."""
     noise: KeepNoise = _without_ledger
     """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
     release: Callable[[], None] | None = None
@@ -311,7 +313,15 @@ class PeerContext(Context):
         salt = masks.draw_salt(self._secret, self.spec, generation, members)
         drawn = None if self.agreed.noise is None else noise
         return program_for(
-            self.agreed, own, members, generation, drawn, released=released, salt=salt
+            self.agreed,
+            own,
+            members,
+            generation,
+            drawn,
+            released=released,
+            salt=salt,
+            me=self.me,
+            shows=self.show,
         )
 
     @cached_property

@@ -144,6 +144,9 @@ class Released(NamedTuple):
     """In the present generation: the table that it goes on from, and the one that was signed."""
     is_summed: bool = False
     """Whether the peer has contributed, zeros included, to a sum after the table it signed last."""
+    shows: bool | None = None
+    """Where sites are compared, whether a card has told that this one shows its line; None before.
+    """
 
     def leave(self, *, is_finished: bool) -> Released:
         """Return the same for the next generation."""
@@ -153,7 +156,7 @@ class Released(NamedTuple):
         finished = stated if is_finished else base
         parts = tuple(end for end in self.parts if end > finished.rows)
         is_summed = self.is_summed and base != self.stated
-        return Released(finished, stated, parts, self.waiting, None, is_summed)
+        return Released(finished, stated, parts, self.waiting, None, is_summed, self.shows)
 
 
 class SumsState(Standing, frozen=True, kw_only=True):

@@ -119,6 +119,7 @@ def assemble(home: Home) -> Assembly:
             least_members=settings.least_members,
             least_rows=settings.least_rows,
             allow=settings.allow,
+            show=settings.show,
         )
         if spec.noise is not None:
             from pairgossip.peer.storage.kept_noise import KeptNoise

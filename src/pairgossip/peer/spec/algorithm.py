@@ -39,7 +39,7 @@ _NOT_OF_EXCHANGE = {
 
 FACTORS = {"by": "groups", "within": "strata", "weight": "weights"}
 """Keys that name a column by which rows are counted apart, and those that list its values."""
-OF_KERNELS = ("whole", *FACTORS, "report", "thresholds")
+OF_KERNELS = ("whole", *FACTORS, "report", "thresholds", "heterogeneity")
 """Keys that are for sums and a kernel."""
 
 

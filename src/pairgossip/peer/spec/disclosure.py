@@ -23,6 +23,7 @@ def describe_disclosure(spec: Spec) -> list[str]:
             f"No row leaves this machine: only {what} {named} do.",
             *(_describe_learning(spec) if spec.kernel is None else _describe_cells(spec)),
             *_describe_report(spec),
+            *_describe_sites(spec),
         ]
     if spec.privacy is not None:
         return [
@@ -51,6 +52,28 @@ def _describe_report(spec: Spec) -> list[str]:
             "learn: whoever is given it learns them too."
         )
     return sentences
+
+
+def _describe_sites(spec: Spec) -> list[str]:
+    """Say what members learn of each site where sites are compared."""
+    if not spec.heterogeneity:
+        return []
+    from pairgossip.agreement.sums import FEWEST_SITES
+    from pairgossip.peer.sums.site_sums import least_of_class
+    from pairgossip.peer.sums.sites import FEWEST_HIDDEN
+    from pairgossip.peer.sums.statistics import cells_of
+
+    enough = f"{least_of_class(spec.algorithm.least_cell or 1):,} rows"
+    return [
+        f"Members learn 3 sums more, once, if {FEWEST_SITES} or more sites have {enough} of "
+        f"{_name_parts(spec, cells_of(spec))} and none has more than half of their rows: of "
+        "the logit of each such site's AUC to .25, of its square, and of its squared error, all "
+        "read from the counts that it contributes. Each tells all members whether it has so many.",
+        "So the mean and the standard deviation of the other sites become known. If the standard "
+        "deviation is small, so is every site's AUC; with all but two working together both are.",
+        "A site shows its own AUC with its error to all members only with show = true in its "
+        f"peer.toml, and only if the sites that do not are none, or {FEWEST_HIDDEN} or more.",
+    ]
 
 
 def _describe_report_interval(spec: Spec) -> list[str]:

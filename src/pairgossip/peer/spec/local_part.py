@@ -38,6 +38,8 @@ def program_for(
     *,
     released: Released | None = None,
     salt: bytes = bytes(32),
+    me: str = "",
+    shows: bool = False,
 ) -> SumsProgram:
     """Make what a member with these rows runs on sums.
 
@@ -53,6 +55,8 @@ def program_for(
         How far the member's rows were released before, where each is counted once.
     salt
         The member's part of the salt of a table, 32 bytes that nobody else knows.
+    me, shows
+        The member's id, and whether it shows its own line where sites are compared.
     """
     from pairgossip.peer.sums.programs import Generation
 
@@ -69,7 +73,9 @@ def program_for(
         return LearningProgram(spec, rows, whole)
     from pairgossip.peer.sums.batches import StatisticsProgram
 
-    return StatisticsProgram(spec, held, whole, noise, released or Released(), salt)
+    return StatisticsProgram(
+        spec, held, whole, noise, released or Released(), salt, me, shows=shows
+    )
 
 
 def least_sites(spec: Spec) -> int:

@@ -60,7 +60,10 @@ _LEAST_CELL = 3
 """Least number of rows that is counted if the file does not say."""
 LARGEST_TEXT = 60_000
 """Characters of a canonical text, which travels in every hello; a longer one is refused."""
-_LATER = ("whole", "links", *FACTORS, *FACTORS.values(), "report", "thresholds", "missing")
+_LATER = (
+    *("whole", "links", *FACTORS, *FACTORS.values()),
+    *("report", "thresholds", "missing", "heterogeneity"),
+)
 """Keys that came later: they are in no canonical text unless given, so that hashes stay."""
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
@@ -184,6 +187,8 @@ class Spec(_Strict, frozen=True):
     """Those agreed on for a report, at which cells end."""
     missing: str | None = None
     """"drop" for sums over rows with an entry in every column; None where others are refused."""
+    heterogeneity: bool | None = None
+    """With sums and kernel "auc", whether three sums over sites say how far these differ."""
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
@@ -364,6 +369,8 @@ def _canonical(spec: Spec) -> Spec:
         changes["whole"] = tuple(sorted(set(spec.whole))) or None
     if spec.weights is not None:
         changes["weights"] = tuple(sorted(set(spec.weights)))
+    if spec.heterogeneity is not None:
+        changes["heterogeneity"] = spec.heterogeneity or None
     if spec.links is not None:
         links = {link_name(*name.split()): weight for name, weight in spec.links.items()}
         changes["links"] = {name: weight for name, weight in links.items() if weight != 1} or None

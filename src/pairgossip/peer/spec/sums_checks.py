@@ -78,6 +78,7 @@ def _check_statistic(spec: Spec) -> None:
             f"algorithm.bins is {algorithm.bins}: give a power of two, 2 to {MOST_COLUMN_CELLS:,}."
         )
     _check_least_cell(spec)
+    _check_heterogeneity(spec)
     from pairgossip.peer.sums.statistics import cells_of
 
     names = spec.whole or ()
@@ -109,6 +110,19 @@ def _check_factors(spec: Spec, *, is_test: bool) -> None:
             raise InputError(f"{key} is for a kernel other than 'distance': remove it.")
     if spec.weight is not None and is_test:
         raise InputError(f"Test '{spec.kernel}' is of rows that count once: remove weight.")
+
+
+def _check_heterogeneity(spec: Spec) -> None:
+    """Refuse to compare sites where their statistic is no logit, or counts are not exact."""
+    if not spec.heterogeneity:
+        return
+    if spec.kernel != "auc":
+        raise InputError(f"heterogeneity is for kernel 'auc', not for '{spec.kernel}': remove it.")
+    if spec.noise is not None:
+        raise InputError(
+            "heterogeneity and [privacy] do not go together, since noise would have to hide sites "
+            "too: remove one."
+        )
 
 
 def _check_least_cell(spec: Spec) -> None:

@@ -62,6 +62,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where tables of counts are released: refuse texts that count fewer rows than this."""
     allow: tuple[str, ...] = ()
     """Where sums are computed: kernels and losses allowed though their sums can locate a row."""
+    show: bool = False
+    """Where sites are compared: show this site's own statistic to all members, with its error."""
     row_id: str | None = None
     """Where tables of counts are released: the column of the data file that tells rows apart."""
     same: tuple[tuple[str, ...], ...] = ()

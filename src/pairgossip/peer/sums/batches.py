@@ -51,6 +51,15 @@ from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.results import AddedNoise, rounded_or_none
+from pairgossip.peer.sums.site_sums import SiteSums
+from pairgossip.peer.sums.sites import (
+    Plan,
+    flag_site,
+    most_words,
+    plan_sites,
+    read_sites,
+    tell_site,
+)
 from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law
 from pairgossip.text import join_names
 
@@ -58,7 +67,8 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
 _CARD = struct.Struct("<32sQ32sQ")
-"""Twice the digest of a table, and the number of rows that the member adds to it."""
+"""Twice the digest of a table, and the number of rows that the member adds to it; where sites are
+compared, a byte follows that says how this one takes part."""
 _SALT = 32
 """Bytes of a salt, by which nobody but members can try tables for a digest."""
 
@@ -70,6 +80,8 @@ class Table(NamedTuple):
     """How many members there were in each of the generations that have added rows."""
     counts: bytes
     """Signed 64-bit numbers: that of rows, and those of cells or blocks."""
+    sites: SiteSums | None = None
+    """Where sites are compared, the sums over those that have added rows to the first table."""
 
     @property
     def numbers(self) -> IntArray:
@@ -79,7 +91,8 @@ class Table(NamedTuple):
 
 def pack_table(salt: bytes, table: Table) -> bytes:
     """Return a table as it is kept: a salt, and the table."""
-    return salt + msgspec.msgpack.encode(table)
+    # Members of earlier versions keep the table of the same rows in the same bytes.
+    return salt + msgspec.msgpack.encode(tuple(table) if table.sites is not None else table[:2])
 
 
 def read_table(kept: bytes) -> Table:
@@ -111,6 +124,8 @@ class StatisticsProgram(SumsProgram):
         Draws what this member adds to its counts, where the specification asks for noise.
     released, salt
         How far the rows were released before, and this member's part of the table's salt.
+    me, shows
+        This member's id, and whether it shows its own line where sites are compared.
     """
 
     most_sums = 1
@@ -123,6 +138,9 @@ class StatisticsProgram(SumsProgram):
         noise: Noise | None = None,
         released: Released = Released(),  # noqa: B008 - it is immutable
         salt: bytes = bytes(32),
+        me: str = "",
+        *,
+        shows: bool = False,
     ) -> None:
         if spec.noise is not None and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
@@ -132,7 +150,11 @@ class StatisticsProgram(SumsProgram):
         self._cells, self._noise = cells_of(spec), noise
         self._rows, self._salt, self._before = rows, np.frombuffer(salt, "<u8"), released
         self._parts, self._waiting = self._split_rows()
-        self._base = released.finished
+        self._base, self._me = released.finished, me
+        # What a card has told stands, whatever the operator wants by now.
+        self._shows = shows if released.shows is None else released.shows
+        self._plan: Plan | None = None
+        """Who adds numbers about sites to the first table; None if none are asked for."""
         self._added: Mapping[str, int] = generation.members
         """How many rows members add, rounded; those of all unless cards tell otherwise."""
         self._stated: Counted | None = None
@@ -196,6 +218,8 @@ class StatisticsProgram(SumsProgram):
     def released(self) -> Released:
         """How far this member's rows are released once it has contributed to the present round."""
         released = self._before._replace(waiting=self._waiting)
+        if self._spec.heterogeneity:
+            released = released._replace(shows=self._shows)
         is_later = self._base == self._before.stated or self._is_hidden
         if self._is_carded and self._is_made and is_later:
             released = released._replace(parts=self._parts, is_summed=True)
@@ -208,13 +232,23 @@ class StatisticsProgram(SumsProgram):
         parts = []
         for base in (self._before.finished, self._before.stated):
             parts += [digest_table(base.table), round_size(self._end(base) - base.rows)]
-        return _CARD.pack(*parts)
+        flags = bytes([self._flags]) if self._spec.heterogeneity else b""
+        return _CARD.pack(*parts) + flags
+
+    @property
+    def _flags(self) -> int:
+        """How this site takes part in the first table; not at all in later ones."""
+        first = self._before.finished
+        if first.table or not (end := self._end(first)):
+            return 0
+        cells = self._count_cells(self._rows[:end])
+        return flag_site(self._spec, cells, is_shown=self._shows)
 
     def take_cards(self, cards: Mapping[str, bytes]) -> None:
         """Choose the table to go on from, and see who adds rows to it."""
         offers = {}
         for member, card in cards.items():
-            first, rows, second, more = _CARD.unpack(card)
+            first, rows, second, more = _CARD.unpack(card[: _CARD.size])
             offers[member] = {first: rows, second: more}
         for base in (self._before.stated, self._before.finished):
             digest = digest_table(base.table)
@@ -226,6 +260,8 @@ class StatisticsProgram(SumsProgram):
         self._base, self._is_carded = base, True
         most = self._generation.members  # a card that claims more rows would make room for any sum
         self._added = {member: min(one[digest], most[member]) for member, one in offers.items()}
+        if self._spec.heterogeneity and not base.table:
+            self._plan = plan_sites(self._added, {one: card[-1] for one, card in cards.items()})
         if not self._is_made:
             self.result = self._state(**self._conclude(self._base.table))
 
@@ -246,12 +282,18 @@ class StatisticsProgram(SumsProgram):
     @property
     def longest(self) -> int:
         """How many words a contribution has at most."""
-        return self._counts + len(self._salt)
+        sites = most_words(len(self.members)) if self._spec.heterogeneity else 0
+        return self._counts + sites + len(self._salt)
+
+    @property
+    def _words(self) -> tuple[int, int]:
+        """Where in a contribution counts end, and where numbers about sites do."""
+        return self._counts, self._counts + (0 if self._plan is None else self._plan.words)
 
     def _question(self) -> tuple[bytes, int]:
         edges = [axis.places.tolist() for axis in self._cells.axes]
         named = (edges, digest_table(self._base.table))
-        return msgspec.msgpack.encode(named), self.longest
+        return msgspec.msgpack.encode(named), self._words[-1] + len(self._salt)
 
     def contribute(self, ask: Ask) -> Words:
         """Return the counts of the rows that are not in the table yet, and a part of its salt."""
@@ -260,24 +302,34 @@ class StatisticsProgram(SumsProgram):
             total += self._count(self._rows[start:end])
         if self._noise is not None:
             total[1:] += self._noise(first, ask.public, self._cells.counts)
-        return np.concatenate([total.view(np.uint64), self._salt])
+        return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
+
+    def _tell_site(self, total: IntArray) -> Words:
+        """Return the numbers about this site that go with its counts."""
+        if self._plan is None or not self._plan.words or not self._flags:
+            return np.zeros(0 if self._plan is None else self._plan.words, dtype=np.uint64)
+        shown_as = self._me if self._shows else None
+        return tell_site(self._spec, total[1:], self._plan, shown_as).view(np.uint64)
 
     def _follow(self, public: bytes) -> None:
         raise Disagreement("cells that are elsewhere, or another table before")
 
     def _take(self, total: Words) -> None:
-        new = total[: self._counts].view(np.int64)
+        counts, of_sites, salt = np.split(total, self._words)
+        new = counts.view(np.int64)
         adding = [count for count in self._added.values() if count]
         self._check(new, sum(adding), sum(adding) + (SIZE_STEP - 1) * len(adding))
         batches: tuple[int, ...] = (len(self._generation.members),)
+        sites = None if self._plan is None else read_sites(self._plan, of_sites.view(np.int64))
         if self._base.table:
             try:
                 before = read_table(self._base.table)
                 new, batches = new + before.numbers, before.batches + batches
+                sites = before.sites
             except ValueError as problem:
                 raise Disagreement(f"the table before cannot be read: {problem}") from None
-        salt = total[self._counts :].astype("<u8").tobytes()
-        kept = pack_table(salt, Table(batches, new.astype("<i8").tobytes()))
+        table = Table(batches, new.astype("<i8").tobytes(), sites)
+        kept = pack_table(salt.astype("<u8").tobytes(), table)
         self._stated = Counted(kept, self._end(self._base))
         self.result = self._state(**self._conclude(kept))
 
@@ -293,7 +345,8 @@ class StatisticsProgram(SumsProgram):
         if not kept:
             return fields
         table, digest = read_table(kept), digest_table(kept).hex()
-        return fields | self._read(table) | {"rows": int(table.numbers[0]), "table": digest}
+        fields |= {"rows": int(table.numbers[0]), "table": digest, "heterogeneity": table.sites}
+        return fields | self._read(table)
 
     def _check(self, new: IntArray, least: int, most: int) -> None:
         """Refuse counts that no rows have; so many rows at least and at most were added."""

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, Disagreement
+from pairgossip.peer.sums.site_sums import SiteSums, describe_sites
 from pairgossip.text import clean_text, join_names
 
 _DIGITS = 12
@@ -35,7 +36,7 @@ CROWDED = 0.5
 """The largest share of rows in one cell of a column that needs no warning in a test."""
 _GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
 _LATER = ("p_bracket", "crowded_cells")
-_LATER_FACTS = ("left_out", "least_cell", "batches", "table")
+_LATER_FACTS = ("left_out", "least_cell", "batches", "table", "heterogeneity")
 """Fields that results of former versions lack; signed bytes hold them only where they are set."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """Fields in the units of the value."""
@@ -108,6 +109,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How many generations have added rows to the table; None if there is no table."""
     table: str | None = None
     """The salted digest of the table that all this is read from, which members keep."""
+    heterogeneity: SiteSums | None = None
+    """Sums over the sites of the first table, which say whether they agree; None if the
+    specification does not ask for them, or there is no table."""
 
     @property
     def ordinal(self) -> int:
@@ -183,6 +187,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             said = "added up; each row counts once, and those of members that have left stay"
             facts.append(("tables", f"{self.batches}, {said}"))
         return facts
+
+    def describe_sites(self) -> list[tuple[str, str]]:
+        """Say whether the sites agree, each figure with its name; nothing unless that is asked."""
+        if self.heterogeneity is None:
+            return []
+        is_of_first = (self.batches or 1) > 1
+        return describe_sites(self.heterogeneity, self.least_cell or 1, is_of_first=is_of_first)
 
     def _describe_few(self) -> str:
         """Say of rows that they do not fill all that is counted apart."""

@@ -5,7 +5,7 @@ Masks cancel and frames change nothing, so the result is the one of real peers, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,16 @@ from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import noise_law
 
 
-def start_programs(spec: Spec, rows: Mapping[str, FloatArray | Rows]) -> list[SumsProgram]:
-    """Make the programs of members with these rows; noise is drawn once for each round."""
+def start_programs(
+    spec: Spec, rows: Mapping[str, FloatArray | Rows], shown: Collection[str] = ()
+) -> list[SumsProgram]:
+    """Make the programs of members with these rows; noise is drawn once for each round.
+
+    ``shown`` are those who show their line where sites are compared.
+    """
     members = {name: len(own) for name, own in rows.items()}
 
-    def start(own: FloatArray | Rows) -> SumsProgram:
+    def start(name: str, own: FloatArray | Rows) -> SumsProgram:
         kept: dict[tuple[int, bytes, int], IntArray] = {}
 
         def noise(*asked: Any) -> IntArray:
@@ -32,9 +37,10 @@ def start_programs(spec: Spec, rows: Mapping[str, FloatArray | Rows]) -> list[Su
                 kept[asked] = noise_law(spec, len(members)).draw(asked[-1])
             return kept[asked]
 
-        return program_for(spec, own, members, noise=None if spec.noise is None else noise)
+        drawn = None if spec.noise is None else noise
+        return program_for(spec, own, members, noise=drawn, me=name, shows=name in shown)
 
-    return [start(own) for own in rows.values()]
+    return [start(*one) for one in rows.items()]
 
 
 def run_programs(

@@ -1,0 +1,59 @@
+"""Whether sites agree, in signed results: figures by their sums, and the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from pairgossip.errors import InputError
+from pairgossip.peer.result_page import write_page
+from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed, write_signed
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.sums.batches import Table, pack_table, read_table
+from pairgossip.peer.sums.simulation import run_programs, start_programs
+from pairgossip.peer.sums.site_sums import SiteSums, find_agreement
+from tests.peer.signing import make_members, sign
+from tests.sums.test_sites import SIZES, TEXT, draw
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> SignedResult:
+    members = make_members(tmp_path_factory.mktemp("sites"), len(SIZES))
+    rows = dict(sorted(zip((one.id for one in members), draw().values(), strict=True)))
+    result = run_programs(start_programs(parse_spec(TEXT), rows, [members[1].id]))
+    return replace(sign(result, members), agreement=find_agreement(result.heterogeneity))
+
+
+def test_figures_are_computed_again_from_signed_sums(tmp_path: Path, signed: SignedResult) -> None:
+    write_signed(signed, tmp_path / "a.json")
+    again = read_signed(tmp_path / "a.json")
+    check_signatures(again, "a.json").require_all()
+    assert again.agreement is not None and again.result.heterogeneity is not None
+    moved = replace(again.agreement, tau=again.agreement.tau + 0.001)
+    for wrong in (replace(again, agreement=moved), replace(again, agreement=None)):
+        with pytest.raises(InputError, match="it says otherwise than its sums over sites"):
+            check_signatures(wrong, "a.json")
+    sums = replace(again.result.heterogeneity, logits=again.result.heterogeneity.logits + 2)
+    other = replace(again.result, heterogeneity=sums)
+    with pytest.raises(InputError, match="is not of this result"):
+        check_signatures(replace(again, result=other, agreement=find_agreement(sums)), "a.json")
+
+
+def test_the_page_draws_sites_and_names_those_that_show_theirs(
+    tmp_path: Path, signed: SignedResult
+) -> None:
+    write_page(signed, tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert "Do the sites agree?" in page and "a new site" in page
+    assert "the other 5 do not" in page and "measured to hold 75 to 99 %" in page
+    (name,) = signed.result.heterogeneity.shown or ()  # type: ignore[union-attr]
+    assert check_signatures(signed, "").signed[name] in page.split("<h2>What left")[0]
+
+
+def test_tables_without_sites_are_kept_in_the_bytes_of_before() -> None:
+    plain = Table((4,), b"12345678")
+    assert pack_table(b"s" * 32, plain) == b"s" * 32 + b"\x92\x91\x04\xc4\x0812345678"
+    for table in (plain, plain._replace(sites=SiteSums(sites=3, without="few"))):
+        assert read_table(pack_table(b"s" * 32, table)) == table
