@@ -164,3 +164,15 @@ def test_perfect_scores_have_areas_without_an_interval() -> None:
         assert found.value == 1.0
         assert math.isnan(found.low)
         assert str(found) == "1.000"
+
+
+def test_net_benefit_of_many_rows_is_a_mean() -> None:
+    """Its interval is that of the mean of what rows add: 1, less the odds, or nothing."""
+    scores, labels = np.repeat([0.9, 0.9, 0.1, 0.1], 20_000), np.repeat([1, 0, 1, 0], 20_000)
+    found = pg.roc(scores, labels).at(0.5).net_benefit
+    added = np.repeat([1.0, -1.0, 0.0, 0.0], 20_000)
+    error = float(added.std()) / math.sqrt(len(added))
+    assert found.error == pytest.approx(error)
+    assert (found.high - found.value, found.value - found.low) == pytest.approx(
+        (1.96 * error,) * 2, rel=1e-3
+    )
