@@ -211,6 +211,17 @@ def test_what_an_exact_file_shows_is_said(cli: CommandLine, write: Write, tmp_pa
     assert not any(place.exists() for place in registers_of(write("a")))
 
 
+def test_a_register_that_cannot_be_read_is_refused_before_the_rows_are(
+    cli: CommandLine, write: Write, tmp_path: Path
+) -> None:
+    data = write("a", risk=["none"] * ROWS)
+    register = registers_of(data)[0]
+    register.write_text("something else\n")
+    register.chmod(0o600)
+    said = cli.error("summarize", data, *SHARED, "--out", tmp_path / "a.summary")
+    assert f"{register} is not a register of releases" in said
+
+
 def test_cells_of_ones_own(cli: CommandLine, write: Write, tmp_path: Path) -> None:
     out, gini = tmp_path / "a.summary", ("--kernel", "gini", "--column", "age")
     said = cli("summarize", write("a"), *gini, "--out", out).err

@@ -17,7 +17,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError, MissingExtra, RowsDropped
-from pairgossip.rows.columns import read_numbers
+from pairgossip.rows.arrow_file import _code_entries
+from pairgossip.rows.columns import Coded, read_numbers
 
 NAN = float("nan")
 FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -262,3 +263,46 @@ def test_tables_of_dask_are_refused() -> None:
         "the data is a table of Dask's, on its workers: give what its compute() returns, or count "
         "its rows there with pg.summarize."
     )
+
+
+@pytest.mark.parametrize("rows", [0, 1, 400])
+def test_entries_with_numbers_are_listed_as_rows_show_them(rows: int) -> None:
+    """Some entries are of no row, some twice in the list, and some are missing in two ways."""
+    categories = ["unused", "b", "a", "b", None, 1, 1.0, NAN]
+    codes = np.random.default_rng(rows).integers(-1, len(categories), rows)
+    codes[codes == 0] = 2
+    column = Coded(codes, categories)
+    entries, places = column.list_entries()
+    plain = column.to_numpy().tolist()
+    assert [entries[place] for place in places[codes].tolist()] == plain
+    first = dict.fromkeys(np.append(codes, -1).tolist() if -1 in codes else codes.tolist())
+    assert len(entries) == len(first)
+    assert places[0] == -1 and (rows == 0 or places[codes[0]] == 0)
+    coded, expected = _code_entries(column), _code_entries(column.to_numpy())
+    assert coded.codes.tolist() == expected.codes.tolist() and coded.book == expected.book
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("rows.xlsx", "rows.xlsx is a workbook: save its sheet as CSV or Parquet."),
+        ("rows.ODS", "rows.ODS is a workbook: save its sheet as CSV or Parquet."),
+        (
+            "https://example.org/rows.csv",
+            "https://example.org/rows.csv is an address, not a file: download it first.",
+        ),
+        ("s3://house/rows.parquet", "s3://house/rows.parquet is an address, not a file: download"),
+    ],
+)
+def test_what_is_no_file_of_a_table_is_refused(path: str, sentence: str) -> None:
+    with pytest.raises(InputError) as refused:
+        pg.exact(path, "gini")
+    assert str(refused.value).startswith(sentence)
+
+
+def test_no_rows_at_all_are_refused() -> None:
+    with pytest.raises(InputError, match="data is None: give rows"):
+        pg.exact(None, "gini")
+    with pytest.raises(InputError, match="The groups name a missing entry"):
+        cells = pg.cells.Even(0, 1, 4)
+        pg.Summary.of("auc", cells=cells, classes=[0, 1], groups=[None, "a"])

@@ -155,3 +155,10 @@ def test_an_error_quotes_no_password(tmp_path: Path, query: str) -> None:
 def test_what_databases_say_of_a_login_is_not_shown() -> None:
     said = 'IO Error: Unable to connect to Postgres at "host=h password=hunter2": timeout'
     assert "hunter2" not in str(_not_run(Path("a.sql"), said))
+
+
+def test_paths_that_are_not_where_the_command_runs_start_where_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / "beside.csv").write_text("x\n1\n4\n")
+    query = tmp_path / "ask.sql"
+    query.write_text("SELECT * FROM 'beside.csv'")
+    assert pg.exact(query, "gini") == pg.exact([1.0, 4.0], "gini")

@@ -19,7 +19,7 @@ from pairgossip.kernels.data import (
 )
 from pairgossip.kernels.kernel import AnyKernel, evaluate, follows_rows
 from pairgossip.kernels.named_tests import NamedTest
-from pairgossip.rows.columns import as_array, as_ordered, is_missing
+from pairgossip.rows.columns import Coded, as_array, as_ordered, is_missing
 from pairgossip.rows.rows import Chosen, choose_columns, count_from_zero
 from pairgossip.text import MOST_NAMED, join_first, join_names
 
@@ -65,10 +65,13 @@ def prepare_rows(
         What is computed. If it takes a column of scores for each class, and the columns are named
         like the classes, these are in the order of their columns.
     """
+    first = next(iter(columns))
+    if columns[first] is None:
+        raise InputError(f"{first} is None: give rows, such as a list, an array or a table.")
     given = {name: column for name, column in columns.items() if column is not None}
     refuse_other_indexes(given)
     words = classes if positive is None else [positive]
-    read = choose_columns(next(iter(columns)), given, chosen, words)
+    read = choose_columns(first, given, chosen, words)
     given = dict(read.columns)
     if follows_rows(kernel) and (found := order_by_columns(read.names, given.get("labels"))):
         classes, positive = found, None
@@ -218,6 +221,9 @@ def name_positive(
 
 def find_gaps(column: Any, name: str = "data") -> BoolArray:
     """Tell for every row whether an entry of it is missing: NaN, None, NA or blank text."""
+    if isinstance(column, Coded):
+        entries, places = column.list_entries()
+        return np.append(find_gaps(entries, name), True)[places][column.codes]
     try:
         array = np.atleast_1d(as_array(column, name, objects=True))
     except InputError:  # refused where it is known what the column is for

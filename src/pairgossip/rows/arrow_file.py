@@ -180,6 +180,10 @@ def _first_entry(column: Any) -> Any:
 
 def _code_entries(column: Any) -> Names:
     """Return a column as text, None for what is missing."""
+    if isinstance(column, Coded):
+        listed, places = column.list_entries()
+        names = _code_entries(listed)
+        return Names(np.append(names.codes, -1)[places][column.codes].astype(np.int32), names.book)
     array = np.asarray(column)
     if array.dtype.kind in "mM":
         array = np.array([None if one == "NaT" else one for one in array.astype(str)], object)

@@ -139,7 +139,8 @@ def _name_nested(item: Any) -> str:
 
 def refuse_unnamed(column: Any, name: str) -> None:
     """Raise `InputError` for a column whose entries name no class, site or stratum."""
-    array = as_array(column, name, objects=True)
+    given = column.list_entries()[0] if isinstance(column, Coded) else column
+    array = as_array(given, name, objects=True)
     if array.ndim != 1 or array.dtype.kind == "V":
         raise _not_numbers(name, {} if array.dtype.kind == "V" else [])
     odd: Any = timedelta() if array.dtype.kind == "m" else None
@@ -173,6 +174,18 @@ class Coded:
     def take(self, rows: IntArray) -> Self:
         """Return some of the rows."""
         return replace(self, codes=self.codes[rows])
+
+    def list_entries(self) -> tuple[NDArray[Any], IntArray]:
+        """Return the entries that rows have, in the order of their first rows, and their places.
+
+        The last place is that of what is missing, whose entry is None; places of others are -1.
+        """
+        rows, first = len(self.codes), np.full(len(self.categories) + 1, len(self.codes))
+        first[self.codes[::-1]] = np.arange(rows)[::-1]  # the last that is written stays
+        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
+        places = np.full(len(first), -1)
+        places[used] = np.arange(len(used))
+        return replace(self, codes=np.append(used, -1)).to_numpy()[:-1], places
 
     def to_numpy(self) -> NDArray[Any]:
         """Return the entry of every row, None for what is missing."""

@@ -1,7 +1,7 @@
 """Files of SQL: a query of whoever runs this, answered by DuckDB. The one importer of duckdb.
 
-Nothing but a file that the user names is ever run, and relative paths in it start where the
-command runs.
+Nothing but a file that the user names is ever run. Relative paths in it start where the command
+runs, or else where the file is.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ def open_query(file: Path) -> Query:
         import duckdb
     with _explaining(file):
         # Names in a query are those of tables, not of variables of this program.
-        connection = duckdb.connect(config={"python_enable_replacements": "false"})
+        settings: dict[str, Any] = {
+            "python_enable_replacements": "false",
+            "file_search_path": str(file.parent),
+        }
+        connection = duckdb.connect(config=settings)
         answer = connection.sql(text)
     if answer is None:
         raise InputError(f"{file} has no query: write one, such as SELECT * FROM 'rows.parquet'.")

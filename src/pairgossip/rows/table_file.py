@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
@@ -16,6 +17,9 @@ from pairgossip.rows.names import Names
 from pairgossip.rows.places import Numbering
 
 _ARROW, _QUERY = (".parquet", ".arrow", ".feather"), ".sql"
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+]+:/")
+"""How an address begins, as a path writes it."""
 
 
 class TableFile(Protocol):
@@ -83,6 +87,11 @@ def open_table(path: str | PathLike[str], delimiter: str | None = None) -> Table
     types; any other file is CSV, plain or compressed by gzip.
     """
     place = Path(path)
+    if _ADDRESS.match(address := place.as_posix()) and not place.exists():
+        named = address.replace(":/", "://", 1)
+        raise InputError(f"{named} is an address, not a file: download it first.")
+    if place.suffix.lower() in _WORKBOOKS:
+        raise InputError(f"{place} is a workbook: save its sheet as CSV or Parquet.")
     if place.suffix.lower() == _QUERY:
         from pairgossip.rows.sql import open_query
 
@@ -106,6 +115,6 @@ def open_content(content: bytes, file: Path, largest: int) -> TableFile:
         from pairgossip.rows.arrow import read_content
 
         return ArrowFile(file, *read_content(content, file, largest))
-    if kind in (*_ARROW, _QUERY):
+    if kind in (*_ARROW, *_WORKBOOKS, _QUERY):
         raise InputError(f"{file} is not taken here: save the table as CSV or Parquet.")
     return CsvFile(content, file)

@@ -12,6 +12,7 @@ from pairgossip.counts.layouts import OrderQuestion
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import check_classes
+from pairgossip.rows.columns import is_missing
 from pairgossip.summaries.summary_reading import (
     EVENT,
     OF_CLASSES,
@@ -97,6 +98,8 @@ def list_names(values: Sequence[Any] | None, key: str) -> tuple[str, ...] | None
     """Return the names of all groups or strata."""
     if values is None:
         return None
+    if any(map(is_missing, values)):
+        raise InputError(f"The {key} name a missing entry, which no row is in: leave it out.", key)
     names = tuple(check_classes(list(map(format_label, check_classes(values, key))), key))
     if not all(map(str.isprintable, names)):
         raise InputError(f"The {key} hold text that cannot be printed in a line: rename it.")

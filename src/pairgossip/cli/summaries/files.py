@@ -65,10 +65,12 @@ def describe_file(file: SummaryFile, path: Path, names: Sequence[str]) -> list[s
         return [f"What {path} shows, with k = {summary.least_cell}: {FILE_PROMISE}"]
     counts = summary.counts
     filled, few = int((counts > 0).sum()), int(((counts > 0) & (counts < _FEW)).sum())
+    lone = f"{few:,} of them" if few else "none of them"
     return [
         f"{path} is not masked: who has it knows how many of {format_count(summary.rows, 'row')} "
         f"lie in each cell of {_list_tables(summary, names)}.",
-        f"{format_count(filled, 'cell')} hold rows, and {few:,} of them fewer than {_FEW}: a row "
+        f"{format_count(filled, 'cell')} {'holds' if filled == 1 else 'hold'} rows, and {lone} "
+        f"fewer than {_FEW}: a row "
         "alone in its cell is known to the width of that cell. To let others have the file, give "
         "--share 3 (or 5, 10), which counts rows in larger blocks where few are.",
     ]

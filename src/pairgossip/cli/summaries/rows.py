@@ -14,7 +14,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.data import format_label
 from pairgossip.peer.bookkeeping.local_secret import keep_secret
 from pairgossip.peer.bookkeeping.snapshots import Snapshot, check_same, read_beside
-from pairgossip.rows.columns import as_array
+from pairgossip.rows.columns import Coded, as_array
 from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.summaries.summary_request import SummaryRequest
 
@@ -45,7 +45,7 @@ class CountedRows:
         read = choose_columns("data", given, self.names, self.words).columns
         data = read["data"].reshape(len(read["data"]), -1)
         numbers = dict(zip(self.names, data.T, strict=True))
-        return numbers | {name: read[key] for key, name in self.factors.items()}
+        return numbers | {name: _code_text(read[key]) for key, name in self.factors.items()}
 
     @cached_property
     def is_complete(self) -> BoolArray:
@@ -88,8 +88,10 @@ class CountedRows:
         return None
 
     def _take(self, name: str) -> Any:
-        column = as_array(self.columns[name], name, objects=True)
-        return column[self.is_complete]
+        column = self.columns[name]
+        if isinstance(column, Coded):
+            return column.take(np.flatnonzero(self.is_complete))
+        return as_array(column, name, objects=True)[self.is_complete]
 
     def freeze(self, counted: int, options: RowsOptions, least_cell: int) -> Snapshot:
         """Return the snapshot for the register, of whose columns the first ones are counted."""
@@ -108,6 +110,19 @@ class CountedRows:
     def _code(self, name: str) -> FloatArray:
         """Return a column of classes as numbers."""
         column = self._take(name)
+        if isinstance(column, Coded):
+            entries, places = column.list_entries()
+            order = np.unique(entries.astype(str), return_inverse=True)[1].astype(np.float64)
+            return np.append(order, np.nan)[places][column.codes]
         if column.dtype.kind in "fiub":
             return column.astype(np.float64)
         return np.unique(column.astype(str), return_inverse=True)[1].astype(np.float64)
+
+
+def _code_text(column: Any) -> Any:
+    """Return text as numbers of its different entries, and other columns as they are."""
+    if not (isinstance(column, np.ndarray) and column.dtype.kind == "O"):
+        return column
+    entries: list[Any] = column.tolist()
+    codes = {entry: code for code, entry in enumerate(dict.fromkeys(entries))}
+    return Coded(np.fromiter(map(codes.__getitem__, entries), np.int32, len(entries)), list(codes))

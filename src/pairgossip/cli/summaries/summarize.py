@@ -155,6 +155,11 @@ class _FileOptions:
         if self.name is not None and not (self.name and self.name.isprintable()):
             raise InputError("--name is a name in one line: give another one.")
         check_file(self.out, [file])
+        if self.share is not None:
+            from pairgossip.peer.bookkeeping.places import registers_of
+            from pairgossip.peer.bookkeeping.registers import check_registers
+
+            check_registers(registers_of(file, register.register))
 
 
 def summarize_command(

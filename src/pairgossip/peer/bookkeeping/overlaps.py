@@ -69,6 +69,11 @@ class Overlap(NamedTuple):
         return f"{subject} of {rows} went out on {when} to study {study}{clause}"
 
     @property
+    def observers(self) -> str:
+        """Who can subtract if there are two releases."""
+        return "members of both studies" if self.release.peer else "who has both files"
+
+    @property
     def remedy(self) -> str:
         """What to do instead of a second release."""
         if not self.release.is_told:

@@ -131,6 +131,12 @@ def hold_registers(places: Sequence[Path]) -> Iterator[dict[Path, Register]]:
         yield {place: one for place, one in loaded.items() if one is not None}
 
 
+def check_registers(places: Sequence[Path]) -> None:
+    """Refuse registers that cannot be read, before the work of reading rows is done in vain."""
+    with hold_registers(places):
+        pass
+
+
 def begin_registers(places: Sequence[Path], registers: dict[Path, Register]) -> None:
     """Begin those that are not there, with the key of another where there is one.
 

@@ -230,7 +230,7 @@ def _permit(
             )
         if not is_visible:
             raise InputError(one.refusal(is_late=is_late))
-        accepted.append(f"{one.sentence()}: members of both studies can subtract.")
+        accepted.append(f"{one.sentence()}: {one.observers} can subtract.")
     return accepted
 
 
