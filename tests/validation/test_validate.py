@@ -225,3 +225,16 @@ def test_one_sentence_says_what_is_wrong(sentence: str) -> None:
     with pytest.raises(pg.InputError) as refused:
         REFUSED[sentence]()
     assert str(refused.value) == sentence
+
+
+def test_groups_of_counts_are_compared_by_as_many_rows_as_their_smaller_class() -> None:
+    random = np.random.default_rng(3)
+    by, died = np.repeat(["f", "m", "x"], [30, 20, 25]), np.arange(75) % 3 == 0
+    score = np.rint(10 + 3 * random.normal(size=75) + 3 * died)
+    cells = pg.cells.Whole(0, 30)
+    counted = pg.summarize(score, "auc", labels=died.astype(int), by=by, cells=cells)
+    groups = pg.validate(counted).groups
+    assert groups is not None
+    assert groups.auc.freedoms == {"f": 9, "m": 6, "x": 7}  # 10, 7 and 8 died
+    found = groups.auc.equality
+    assert found is not None and found.error_freedom < 20

@@ -173,7 +173,14 @@ def _gather(
         }
         rows = {name: one.rows for name, one in parts.items()}
         reasons = {name: one.reason for name, one in parts.items() if one.reason}
-        table = GroupTable(answers, roc.auc, KERNEL, by, rows=rows, reasons=reasons)
+        # Of few rows errors are not known well, and the rows of the smaller class tell them.
+        curves = {name: one.roc for name, one in parts.items() if one.roc is not None}
+        freedoms = {
+            name: max(min(one.positives, one.negatives) - 1, 1) for name, one in curves.items()
+        }
+        table = GroupTable(
+            answers, roc.auc, KERNEL, by, rows=rows, reasons=reasons, freedoms=freedoms
+        )
     return Groups(parts, by, table, compare_calibration(parts, calibration, by))
 
 
