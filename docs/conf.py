@@ -35,7 +35,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|datetime|pathlib|enum|abc"
+        r"(numpy|np|scipy|pandas|pd|xarray|matplotlib|networkx|nx|sklearn|collections|datetime|pathlib|enum|abc"
         r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
         r"|optional|self|fractions|Fraction|BoolArray|FloatArray|IntArray|PairArray|PairFunction|Scale"
         r"|csr_array|(laws\.)?LawLike|NamedOrGiven)\b.*",
@@ -45,9 +45,9 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.(pairs|problem)|privacy\.estimation"
         r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth)|counts|rows|summaries|errors\.Notice"
-        r"|survival\.(bounds|life_table|curve\.Points)"
+        r"|curves\.scores|survival\.(bounds|life_table|curve\.Points)"
         r"|kernels\.kernel\.Factory|losses\.(margins\.(Pieces|Strip)|learning\.PairwiseLearning))\b.*"
-        r"|pairgossip_paper\.framework\.figures\b.*|Setup|Snapshot|Sites|Law|NodeTest|Sampling"
+        r"|pairgossip_paper\.framework\.figures\b.*|Ends|Setup|Snapshot|Sites|Law|NodeTest|Sampling"
         r"|PairwiseLearning|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),
 ]

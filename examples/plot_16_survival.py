@@ -4,7 +4,7 @@ Survival over five hospitals
 
 Five hospitals follow 4,000 patients after a diagnosis, half of them on a new drug, and want to know
 whether they live longer. Some patients are still alive when the study ends, or move away: they are
-censored. Hospitals count patients per month, and add their tables up; no patient's time leaves one.
+censored. Hospitals count patients per half month, and add their tables up: no time leaves one.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ died = (months <= followed).astype(int)
 months = np.minimum(months, followed)
 
 # %%
-# Each hospital counts its patients by month, arm, and whether they died, in blocks of three or
+# Each hospital counts its patients by half month, arm, and whether they died, in blocks of three or
 # more. The sum of these tables is all that anybody sees.
 parts = [
     pg.summarize(
