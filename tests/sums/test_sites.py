@@ -16,10 +16,12 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement, Kind, Words
 from pairgossip.peer.spec.canonical_text import restore_spec
 from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.sums.disclosure import describe_small_site
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.site_sums import SiteSums, find_agreement
 from pairgossip.peer.sums.sites import Plan, read_sites
+from pairgossip.peer.sums.statistics import cells_of
 from tests.test_device import on_a_device
 
 TEXT = """
@@ -248,6 +250,17 @@ def test_operators_are_told_before_they_agree() -> None:
     ):
         assert part in said
     assert "standard deviation" not in " ".join(parse_spec(change("true", "false")).leaves())
+
+
+def test_the_operator_of_a_small_site_is_told() -> None:
+    spec, rows = parse_spec(TEXT), draw((599, 600))
+    few, enough = (cells_of(spec).count_cells(own) for own in rows.values())
+    assert describe_small_site(spec, enough) is None
+    assert describe_small_site(spec, few) == (
+        "This site has fewer than 300 rows of a class, group or stratum: it would tell all "
+        "members so, and is not among the sites that are compared."
+    )
+    assert describe_small_site(parse_spec(change("true", "false")), few) is None
 
 
 def test_a_device_reads_sums_with_numpy_alone() -> None:

@@ -141,6 +141,7 @@ def check_contribution(
         check_own_rows,
         describe_crowded_cells,
         describe_small_cells,
+        describe_small_site,
         describe_unfilled,
     )
 
@@ -150,6 +151,7 @@ def check_contribution(
     said = (
         *describe_dropped(given, what),
         describe_unfilled(spec, given.cells, what),
+        describe_small_site(spec, given.cells, what),
         describe_small_cells(spec, given.cells),
         describe_crowded_cells(spec, given.cells),
     )

@@ -19,6 +19,8 @@ from pairgossip.counts.readings import find_fullest_cells
 from pairgossip.errors import InputError
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.results import name_crowded
+from pairgossip.peer.sums.site_sums import least_of_class
+from pairgossip.peer.sums.sites import flag_site
 from pairgossip.peer.sums.statistics import cells_of, count_combinations
 from pairgossip.text import MOST_NAMED, format_count, join_first
 
@@ -133,6 +135,17 @@ def describe_unfilled(spec: Spec, cells: IntArray, site: str = "This site") -> s
         f"{site} has fewer than {least} rows of {join_first(few[:MOST_NAMED], len(few))}: it "
         "would tell all members that it does not fill every one and contribute zeros, and its rows "
         "would count as released."
+    )
+
+
+def describe_small_site(spec: Spec, cells: IntArray, site: str = "This site") -> str | None:
+    """Say that a site has too few rows to be compared with others; None if it has enough."""
+    if not spec.heterogeneity or flag_site(spec, cells, is_shown=False):
+        return None
+    least = least_of_class(spec.algorithm.least_cell or 1)
+    return (
+        f"{site} has fewer than {least:,} rows of a class, group or stratum: it would tell all "
+        "members so, and is not among the sites that are compared."
     )
 
 
