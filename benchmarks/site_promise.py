@@ -11,6 +11,7 @@ as in a run of peers, leaves all of them possible. Everything was fixed before t
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import sys
 
@@ -55,6 +56,7 @@ def is_broken(possible: IntArray) -> bool:
 
 def main() -> int:
     """Print the shares of sites."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "").parse_args()
     random = np.random.default_rng(0)
     for sizes in SIZES:
         every, by_blocks, by_auc = [list_rows(one) for one in sizes], 0, 0
