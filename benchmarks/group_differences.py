@@ -10,6 +10,7 @@ the smallest adjusted p are below 5 %. Clusters are 12 towns of which every grou
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from typing import Any
 
@@ -101,6 +102,12 @@ def _rejected(kernel: str, count: int, what: str) -> str:
     return f"   {count} groups: " + " and ".join(f"{share:.1f}" for share in shares)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print both tables."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     cover()
     reject()
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from pairgossip.peer.protocol import messages
+from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import (
     _LARGEST_NUMBER,
     FIRST_GENERATION,
@@ -76,7 +77,7 @@ def test_any_bytes_are_a_message_or_a_bad_frame(frame: bytes) -> None:
     try:
         decode(frame)
     except BadFrame as problem:
-        assert str(problem) in {"malformed", "not finite", "too long"}
+        assert problem.event in {Event.MALFORMED, Event.NOT_FINITE, Event.TOO_LONG}
 
 
 @given(MESSAGES, st.data())

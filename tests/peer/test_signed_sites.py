@@ -48,7 +48,8 @@ def test_the_page_draws_sites_and_names_those_that_show_theirs(
     page = (tmp_path / "a.html").read_text()
     assert "Do the sites agree?" in page and "a new site" in page
     assert "the other 5 do not" in page and "measured to hold 75 to 99 %" in page
-    (name,) = signed.result.heterogeneity.shown or ()  # type: ignore[union-attr]
+    assert signed.result.heterogeneity is not None
+    (name,) = list(signed.result.heterogeneity.shown or ())
     assert check_signatures(signed, "").signed[name] in page.split("<h2>What left")[0]
 
 

@@ -126,7 +126,8 @@ def exact_command(
         pairgossip exact incomes.csv --column income --kernel gini --missing drop
         pairgossip exact incomes.csv --column income --weight foodexp --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --interval 0.95
-        pairgossip exact incomes.csv --column income --kernel gini --interval 0.95 --by class
+        pairgossip dataset wine --out wine.csv
+        pairgossip exact wine.csv --column alcohol --kernel gini --by class
     """
     from pairgossip.inference.questions import exact
     from pairgossip.progress import in_steps, progress_bar
@@ -263,7 +264,8 @@ def test_command(
         pairgossip dataset breast-cancer-wisconsin --out bcw
         pairgossip test bcw --kernel auc --column mitoses --label class
         pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei,class
-        pairgossip test bcw --kernel auc --column bare_nuclei --label class --by mitoses
+        pairgossip dataset wine --out wine.csv
+        pairgossip test wine.csv --kernel kendall-b --column alcohol,ash --by class
     """
     observations, arguments = statistic.read(files, rows)
     draws = statistic.draws(observations)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
-from pairgossip.cli.outputs.parts import print_parts
 from pairgossip.cli.rehearsal import (
     advise,
     name_unfilled,
@@ -105,6 +104,8 @@ def print_result(
         return
     write_rows((clean_text(result.question), ""), result_facts(result), numbers=False)
     if report is not None:
+        from pairgossip.cli.outputs.parts import print_parts
+
         print_parts(report.parts())
     elif groups:
         print_groups(clean_text(spec.by), groups)

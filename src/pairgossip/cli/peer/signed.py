@@ -10,7 +10,6 @@ from pairgossip.cli.console import tell, write_json, write_line, write_rows
 from pairgossip.cli.options import Flag, Json
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import signed_model, versions, write_model
-from pairgossip.cli.outputs.parts import print_parts
 from pairgossip.cli.peer.readings import ReadingOptions
 from pairgossip.cli.sums import result_facts
 from pairgossip.errors import InputError
@@ -245,6 +244,8 @@ def verify_command(
         write_line(clean_text(result.question))
         write_rows(("figure", ""), facts, numbers=False)
         if report and computed is not None and computed.report is not None:
+            from pairgossip.cli.outputs.parts import print_parts
+
             print_parts(computed.report.parts())
         write_line(f"All {len(checked.signed)} members have signed this.")
         if computed is not None:
