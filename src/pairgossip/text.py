@@ -11,6 +11,8 @@ _LONGEST_TEXT = 300
 """How many characters of a text from elsewhere are kept."""
 MOST_NAMED = 10
 """How many rows, lines or columns a message names; it counts the rest."""
+_ENDS = 4
+"""Part of an interval, one in so many, that the last digits of its ends may hide."""
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
 LARGEST_PORT = 65_535
@@ -124,6 +126,17 @@ def format_alike(numbers: Sequence[float], error: float) -> list[str]:
     is_plain = places <= _MOST_DIGITS and largest < 10**_MOST_DIGITS
     form = f".{places}f" if is_plain else ".3e"
     return [format(number, form) for number in numbers]
+
+
+def format_ends(value: float, ends: tuple[float, float], *others: float) -> list[str]:
+    """Format a value, the ends of its interval and other numbers, as the interval's width tells."""
+    return format_alike((value, *ends, *others), (ends[1] - ends[0]) / _ENDS)
+
+
+def format_interval(value: float, ends: tuple[float, float]) -> str:
+    """Return a value with its interval, if it has one: "0.83 (0.78 to 0.88)"."""
+    shown, low, high = format_ends(value, ends)
+    return f"{shown} ({low} to {high})" if ends[0] <= ends[1] else shown
 
 
 def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:

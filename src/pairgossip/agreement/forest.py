@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pairgossip.pictures.picture import MUTED, SERIES, Dots, Line, Part, Picture, Region, Rule
-from pairgossip.text import format_alike
+from pairgossip.text import format_ends, format_interval
 
 if TYPE_CHECKING:
     from pairgossip.agreement.heterogeneity import Heterogeneity
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _MEAN, _NEW = "mean", "a new site"
 _HALF_HEIGHT = 0.3
 """Half of the height of the diamond, in rows."""
-_DIGITS = 4
-"""Part of an interval, one in so many, that the last digit of its ends may hide."""
 
 
 class ForestLine(NamedTuple):
@@ -45,8 +43,8 @@ class Forest(NamedTuple):
         """Return the picture of sites from the top down, with the mean and a new site below."""
         lines, (low, high), count = self.lines, self.new, len(self.lines)
         rows = [*(one.name for one in lines), _MEAN]
-        notes = [describe(one.value, one.ends) for one in lines]
-        notes.append(describe(self.mean, self.interval))
+        notes = [format_interval(one.value, one.ends) for one in lines]
+        notes.append(format_interval(self.mean, self.interval))
         parts: list[Part] = [Rule(x=self.mean)]
         if lines:
             values, weights = np.array([(one.value, one.weight) for one in lines]).T
@@ -80,15 +78,3 @@ def _draw_diamond(mean: float, ends: tuple[float, float], at: int) -> Region:
     x = np.array([ends[0], mean, ends[1], mean])
     y = at + _HALF_HEIGHT * np.array([0.0, -1.0, 0.0, 1.0])
     return Region(x, y, color=SERIES[1], opacity=1.0)
-
-
-def describe(value: float, ends: tuple[float, float]) -> str:
-    """Write a value with its interval, if it has one."""
-    shown, low, high = format_ends(value, ends)
-    return shown if math.isnan(ends[0]) else f"{shown} ({low} to {high})"
-
-
-def format_ends(value: float, ends: tuple[float, float]) -> list[str]:
-    """Write a value and the ends of its interval with digits that go with its width."""
-    width = (ends[1] - ends[0]) / _DIGITS
-    return format_alike((value, *ends), width)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pairgossip.agreement.forest import describe, draw_forest, format_ends
+from pairgossip.agreement.forest import draw_forest
 from pairgossip.agreement.pooling import FEWEST_TO_PREDICT
 from pairgossip.errors import needed_for
 from pairgossip.inference.answer import Answer
 from pairgossip.kernels.kernel import Scale
 from pairgossip.pages.page import Figure, Paragraph, show
-from pairgossip.text import align_columns, format_count
+from pairgossip.text import align_columns, format_count, format_ends, format_interval
 
 if TYPE_CHECKING:
     import pandas
@@ -131,7 +131,7 @@ class Heterogeneity:
     def __repr__(self) -> str:
         table = [("site", "rows", self.reading, "weight")]
         for one in self.sites:
-            value = describe(float(one.value), (one.low, one.high))
+            value = format_interval(float(one.value), (one.low, one.high))
             table.append((one.name, f"{one.rows:,}", value, f"{100 * one.weight:.0f} %"))
         return "\n".join([*align_columns(table), *self.facts])
 

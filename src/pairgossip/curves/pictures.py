@@ -11,13 +11,14 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.pictures.picture import MUTED, SERIES, Dots, Line, Part, Picture, Region
-from pairgossip.text import format_alike
+from pairgossip.text import format_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pairgossip.curves.roc import Roc
     from pairgossip.curves.thresholds import OperatingPoint
+    from pairgossip.inference.answer import Answer
 
 _UNIT = (0.0, 1.0)
 _BAND, _CERTAIN = 0.15, 0.35
@@ -78,17 +79,12 @@ def _fill(
 
 
 def _name_curve(name: str, roc: Roc) -> str:
-    area = describe_number(roc.auc)
+    area = _describe_number(roc.auc)
     return f"{name}: AUC {area}" if name else f"AUC {area}"
 
 
-def describe_number(number: object) -> str:
-    """Return a number with its interval: "0.83 (0.78 to 0.88)"."""
-    value, low, high = (float(getattr(number, name)) for name in ("value", "low", "high"))
-    if not low <= high:
-        return format_alike((value,), 0.0)[0]
-    value_text, *ends = format_alike((value, low, high), (high - low) / 4)
-    return f"{value_text} ({ends[0]} to {ends[1]})"
+def _describe_number(number: Answer) -> str:
+    return format_interval(number.value, (number.low, number.high))
 
 
 def _mark(points: Sequence[OperatingPoint], color: str, *, has_ends: bool) -> Dots:
@@ -120,7 +116,7 @@ def _describe(name: str, roc: Roc) -> str:
     of = f" of {name}" if name else ""
     rates = [f"{roc.tpr[np.searchsorted(roc.fpr, at, 'right') - 1]:.2f}" for at in (0.1, 0.2, 0.5)]
     return (
-        f"ROC curve{of}, area {describe_number(roc.auc)}: at 0.1, 0.2 and 0.5 on the horizontal "
+        f"ROC curve{of}, area {_describe_number(roc.auc)}: at 0.1, 0.2 and 0.5 on the horizontal "
         f"axis the sensitivity is {rates[0]}, {rates[1]} and {rates[2]}"
     )
 
@@ -129,7 +125,7 @@ def picture_precision(roc: Roc, name: str = "", first: int = 0) -> Picture:
     """Return precision over recall, beside the precision of chance."""
     share = roc.positives / (roc.positives + roc.negatives)
     color = SERIES[first % len(SERIES)]
-    area = f"average precision {describe_number(roc.average_precision)}"
+    area = f"average precision {_describe_number(roc.average_precision)}"
     parts: list[Part] = [
         Line(np.array(_UNIT), np.full(2, share), "by chance", MUTED, "--", width=1)
     ]

@@ -13,8 +13,9 @@ from pairgossip.counts.bounds import UNKNOWN, Ends
 from pairgossip.curves.scores import Ranges, Scores
 from pairgossip.curves.shares import as_answer, join_ends, ratio_of_shares, read_share, wilson
 from pairgossip.errors import InputError
+from pairgossip.inference.number_text import NOTHING, spell_parts
 from pairgossip.summaries.summary_reading import SummaryAnswer
-from pairgossip.text import align_columns, format_alike
+from pairgossip.text import align_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +70,9 @@ class OperatingPoint:
         """Return the numbers by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)[1:]}
 
-    def lines(self) -> list[tuple[str, str, str, str]]:
-        """Return for every number its name, value, interval and what is certain, as text."""
-        return [_spell(NAMES[name], getattr(self, name)) for name in NAMES]
-
     def __str__(self) -> str:
-        kept = [line for line in self.lines() if line[1] != "nan"]
+        lines = [(name, *spell_parts(getattr(self, key))) for key, name in NAMES.items()]
+        kept = [line for line in lines if line[1] != NOTHING]
         head = (f"at or above {self.threshold:g}", "value", "interval", "certain")
         return "\n".join(align_columns([head, *kept]))
 
@@ -92,14 +90,6 @@ NAMES = {
     "net_benefit": "net benefit",
 }
 """What people call the numbers of an operating point."""
-
-
-def _spell(name: str, number: SummaryAnswer) -> tuple[str, str, str, str]:
-    width = (number.high - number.low) / 4
-    value, *ends = format_alike((number.value, number.low, number.high, *number.bracket), width)
-    low, high, least, most = ends
-    is_known = math.isnan(number.bracket[0]) or least == most
-    return name, value, f"{low} to {high}", "" if is_known else f"{least} to {most}"
 
 
 def read_point(scores: Scores, threshold: float, level: float, least: int) -> OperatingPoint:

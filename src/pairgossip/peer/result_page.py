@@ -24,7 +24,7 @@ from pairgossip.peer.spec.canonical_text import (
     write_toml,
 )
 from pairgossip.peer.sums.results import Result, rounded_bracket
-from pairgossip.text import format_alike, format_count
+from pairgossip.text import format_count, format_ends
 
 _OLD_SUMS = (
     "This result was computed by pairgossip 0.2, whose sums told more than those of today: unless "
@@ -118,8 +118,7 @@ def _headline(result: Result) -> Iterator[Part]:
     if result.interval is None:
         yield Value(f"{result.value:.4g}")
         return
-    low, high = result.interval
-    value, *ends = format_alike((result.value, low, high), (high - low) / 4)
+    value, *ends = format_ends(result.value, result.interval)
     said = f"95 % interval for the population that the rows are drawn from: {' to '.join(ends)}"
     yield Value(value, said)
 

@@ -11,8 +11,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.counts.bounds import Ends
 from pairgossip.curves.shares import read_share
+from pairgossip.inference.number_text import describe_answer
 from pairgossip.summaries.summary_reading import SummaryAnswer
-from pairgossip.validation.numbers import describe_answer
 from pairgossip.validation.placed import Placed
 
 _MOST, _FEWEST, _LEAST_ROWS = 10, 2, 20

@@ -15,13 +15,13 @@ from pairgossip.counts.intervals import interval_about
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.shares import as_answer
 from pairgossip.inference.answer import NORMAL, Law
+from pairgossip.inference.number_text import describe_answer
 from pairgossip.kernels.kernel import Scale
 from pairgossip.summaries.summary_reading import SummaryAnswer
 from pairgossip.text import format_count
 from pairgossip.validation.bins import Bin, read_bins
 from pairgossip.validation.logistic import fit_line, intercept_error, overlap, solve_intercept
 from pairgossip.validation.logistic_bounds import Boxes, bound_line
-from pairgossip.validation.numbers import describe_answer
 from pairgossip.validation.placed import CLASSES, Placed
 
 NAMES = {

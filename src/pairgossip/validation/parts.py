@@ -11,10 +11,10 @@ from pairgossip.curves.thresholds import OperatingPoint
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.group_table import GroupTable
 from pairgossip.inference.group_text import list_notes, show_differences
+from pairgossip.inference.number_text import NOTHING, is_open, spell, spell_parts
 from pairgossip.pages.page import Facts, Figure, Heading, Paragraph, Part, Table
 from pairgossip.text import align_columns, format_count
 from pairgossip.validation.calibration import NAMES, Calibration
-from pairgossip.validation.numbers import NOTHING, is_open, spell, spell_parts
 from pairgossip.validation.pictures import picture_calibration, picture_groups
 
 if TYPE_CHECKING:

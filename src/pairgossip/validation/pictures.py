@@ -6,9 +6,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.inference.group_table import GroupTable
+from pairgossip.inference.number_text import spell
 from pairgossip.pictures.picture import MUTED, SERIES, Dots, Line, Part, Picture, Rule
 from pairgossip.validation.calibration import Calibration
-from pairgossip.validation.numbers import spell
 from pairgossip.validation.placed import expit, logit
 
 _POINTS = 200

@@ -13,11 +13,11 @@ from pairgossip.curves.roc import Roc
 from pairgossip.curves.thresholds import OperatingPoint
 from pairgossip.errors import needed_for
 from pairgossip.inference.answer import Answer
+from pairgossip.inference.number_text import describe_answer
 from pairgossip.pages.page import Page, Part, show
 from pairgossip.text import json_value
 from pairgossip.validation.calibration import NAMES, Calibration
 from pairgossip.validation.groups import Groups
-from pairgossip.validation.numbers import describe_answer
 from pairgossip.validation.parts import list_parts, write_text
 from pairgossip.validation.pictures import picture_calibration, picture_groups
 

@@ -263,11 +263,11 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
 
 
 def _sampling_error(status: Status) -> str:
-    from pairgossip.text import format_alike
+    from pairgossip.text import format_ends
 
     assert status.sampling_interval is not None
     low, high = status.sampling_interval
-    ends = " to ".join(format_alike((low, high), (high - low) / 4))
+    ends = " to ".join(format_ends(low, (low, high))[1:])
     error, level = _short(status.sampling_error), "95 %"
     if status.privacy is not None and status.rounds is None:
         error, level = f"at least {error}", "95 %, privacy error included"

@@ -9,7 +9,7 @@ import numpy as np
 
 from pairgossip.agreement.scales import go_back
 from pairgossip.agreement.sums import FEWEST_SITES, read
-from pairgossip.text import format_alike, format_count
+from pairgossip.text import format_count, format_ends
 
 ROWS_PER_LEAST = 100
 """A site takes part with so many times algorithm.least_cell rows of every class, group and stratum:
@@ -18,8 +18,6 @@ MEASURED = "meant for 95 %; measured to hold 75 to 99 % of new sites"
 """How often intervals for a new site held its true value, of 6 to 30 sites with steps of .25
 (benchmarks/heterogeneity.py)."""
 _DIGITS, _TOLERANCE = 6, 1e-5
-_ENDS = 4
-"""Part of an interval, one in so many, that the last digit of its ends may hide."""
 
 
 class Line(NamedTuple):
@@ -111,8 +109,8 @@ def describe_sites(
         if sums.without == "large":
             why = f"one site has more than half of the rows of the {sums.sites} that would be"
         return [("between sites", f"not compared: {why}")]
-    mean, low, high = _format(found.mean, found.interval)
-    _, *new = _format(found.mean, found.prediction_interval)
+    mean, low, high = format_ends(found.mean, found.interval)
+    _, *new = format_ends(found.mean, found.prediction_interval)
     facts = [
         ("mean over sites", f"{mean} (95 %: {low} to {high}), each of {sums.sites} alike"),
         (
@@ -125,7 +123,3 @@ def describe_sites(
     if is_of_first:
         facts[-1] = ("compared", f"{facts[-1][1]}, by the first table: rows added later are not in")
     return facts
-
-
-def _format(value: float, ends: tuple[float, float]) -> list[str]:
-    return format_alike((value, *ends), (ends[1] - ends[0]) / _ENDS)

@@ -6,10 +6,8 @@ import math
 from typing import Any
 
 from pairgossip.inference.answer import Answer
-from pairgossip.text import format_alike
+from pairgossip.text import format_ends
 
-_DIGITS = 4
-"""Part of an interval, one in so many, that the last digit of its ends may hide."""
 NOTHING = "-"
 """What stands where there is no number."""
 
@@ -34,12 +32,9 @@ def spell_parts(number: Answer) -> tuple[str, str, str]:
     """Return a value, its interval and what is certain, as texts; empty where not known."""
     if math.isnan(number.value):
         return NOTHING, "", ""
-    has_interval = number.low <= number.high
-    width = (number.high - number.low) / _DIGITS if has_interval else 0.0
-    value, low, high, least, most = format_alike(
-        (number.value, number.low, number.high, *number.bracket), width
-    )
-    interval = f"{low} to {high}" if has_interval else ""
+    ends = number.low, number.high
+    value, low, high, least, most = format_ends(number.value, ends, *number.bracket)
+    interval = f"{low} to {high}" if ends[0] <= ends[1] else ""
     return value, interval, f"{least} to {most}" if is_open(number) else ""
 
 
