@@ -64,7 +64,7 @@ _STYLE = """
 .pairgossip .facts :is(th, td) { overflow-wrap: anywhere; }
 .pairgossip.pairgossip :is(th, td).number { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; }
-.pairgossip :is(thead th.number, td.number:has(span)) { white-space: normal; }
+.pairgossip.pairgossip :is(thead th.number, td.number:has(span)) { white-space: normal; }
 .pairgossip td.number span { white-space: nowrap; }
 .pairgossip tbody th { min-width: 6rem; }
 .pairgossip caption { text-align: left; padding: 0 0 .35rem; font-weight: 600; color: #1b1f24; }
