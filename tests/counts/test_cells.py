@@ -118,8 +118,25 @@ def test_cells_are_read_as_they_are_written(text: str, cells: c.Cells) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("even(0, 1, 8).at(0.1)", c.Even(0, 1, 8).at(0.1)),
+        (" pg.cells.Logit(1e-3, 64) . at( .2,.1 ) ", c.Logit(1e-3, 64).at(0.1, 0.2)),
+        ("logit.at(0.1)", c.Logit().at(0.1)),
+        ("whole(0, 100).at(50)", c.Whole(0, 100)),
+    ],
+)
+def test_thresholds_follow_cells(text: str, cells: c.Cells) -> None:
+    assert c.parse_cells(text) == cells
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ("even(0, 1).at()", "'even(0, 1).at()' holds more than numbers: write .at(0.1, 0.2)."),
+        ("even(0, 1).at(x)", "'even(0, 1).at(x)' holds more than numbers: write .at(0.1, 0.2)."),
+        ("evn(0, 1).at(0.1)", "Unknown cells 'evn': did you mean 'even'?"),
+        ("even(0, 1).at(2)", "Threshold"),
         ("", "'' does not spell cells: write a name and numbers, such as even(0, 1, 256)."),
         ("0,1", "'0,1' does not spell cells: write a name and numbers, such as even(0, 1, 256)."),
         ("even(0, 1", "'even(0, 1' does not spell cells: write a name and numbers, such as "),

@@ -38,6 +38,8 @@ _FEWEST_BITS, _MOST_BITS = 9, 20
 """Sign and exponent of a binary32 number, and the most that `MOST_CELLS` allow."""
 _SPELLED = re.compile(r"(?:pg\.)?(?:cells\.)?(\w+)\s*(?:\((.*)\))?", re.DOTALL)
 """Cells as one writes them, or as Python has them."""
+_WITH_EDGES = re.compile(r"(.*\w\)?)\s*\.\s*at\s*\((.*)\)", re.DOTALL)
+"""The same, followed by the thresholds at which they have edges."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,12 @@ def parse_cells(text: str) -> Cells:
     >>> parse_cells("log(1, 1e6)"), parse_cells("Whole(0, 10)"), parse_cells("logit")
     (Log(1, 1e+06, 256), Whole(0, 10), Logit(0.0001, 256))
     """
+    if found := _WITH_EDGES.fullmatch(text.strip()):
+        try:
+            thresholds = [float(one) for one in found[2].split(",")]
+        except ValueError:
+            raise InputError(f"'{text}' holds more than numbers: write .at(0.1, 0.2).") from None
+        return parse_cells(found[1]).at(*thresholds)
     found = _SPELLED.fullmatch(text.strip())
     if found is None:
         raise InputError(

@@ -61,8 +61,8 @@ class _CountedOptions:
             group=MOST,
             help="The cells in which rows are counted, the same at all sites: even(0, 1, 1024), "
             "log(1, 1e6), logit(1e-4), whole(0, 100), edges(0, 1, 10), float(12) or quantiles(64); "
-            "repeat it where two columns differ. Fine ones over the values unless given, which do "
-            "not add up with other files.",
+            "even(0, 1).at(0.1, 0.2) has edges at thresholds. Repeat it where two columns differ. "
+            "Fine ones over the values unless given, which do not add up with other files.",
         ),
     ] = None
     kind: TargetName = None
