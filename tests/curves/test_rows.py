@@ -193,6 +193,7 @@ def test_few_rows_leave_all_thresholds_open_and_many_do_not() -> None:
     few = pg.roc([1, 2, 3, 4], [0, 0, 1, 1]).youden()
     assert few.thresholds == (-math.inf, math.inf)
     assert "may be any" in str(few)
+    assert "These rows chose this threshold, and intervals do not allow for that:" in str(few)
     random = np.random.default_rng(0)
     labels = np.repeat([0, 1], 500)
     scores = labels * 2 + random.normal(size=1000)

@@ -70,7 +70,8 @@ class Youden(NamedTuple):
         best = "the best threshold may be any"
         if math.isfinite(low):
             best = f"the best threshold is between {low:g} and {high:g}"
-        return f"Youden's index {self.value}; {best}\n{self.point}"
+        chosen = "These rows chose this threshold, and intervals do not allow for that:"
+        return f"Youden's index {self.value}; {best}\n{chosen}\n{self.point}"
 
     def __repr__(self) -> str:
         return str(self)
