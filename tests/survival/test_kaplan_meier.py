@@ -122,6 +122,12 @@ def test_bands_reach_as_far_as_bridges_go(ratio: float) -> None:
     assert find_band_value(2 * ratio, 0.95) > value
 
 
+def test_shares_of_groups_are_shown_as_they_are_printed() -> None:
+    k = pg.survival.kaplan_meier([1, 2, 3, 4], [1, 1, 1, 1], by=["a", "a", "b", "b"])
+    shown = str(k.at(1))
+    assert shown.startswith("{'a': 0.50 (0.01 to 0.91); 2 at risk, 'b': 1.000 (")
+
+
 def test_any_door_for_data(tmp_path: Path) -> None:
     frame = pd.DataFrame({"weeks": WEEKS, "relapse": RELAPSE, "arm": ARM})
     path = tmp_path / "trial.csv"

@@ -45,7 +45,13 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.kaplan_meier(T, ["yes", "no", "yes", "no"]),
-            "event holds text, not numbers",
+            "Events are 1 (observed) or 0 (censored), but event holds text such as 'yes': recode "
+            "it.",
+        ),
+        (
+            lambda: S.kaplan_meier(pd.Series(T), pd.Series(["dead", "alive", "dead", "alive"])),
+            "Events are 1 (observed) or 0 (censored), but event holds text such as 'dead': recode "
+            "it.",
         ),
         (
             lambda: S.kaplan_meier(T, [1, 0]),

@@ -45,6 +45,9 @@ class Survival(NamedTuple):
         certain = "" if math.isnan(self.bracket[0]) else f"; certain: {ends[2]} to {ends[3]}"
         return f"{value} ({ends[0]} to {ends[1]}); {self.at_risk:,} at risk{certain}"
 
+    def __repr__(self) -> str:
+        return str(self)
+
 
 class Median(NamedTuple):
     """The first time that at most half survive; NaN if the curve does not reach 1/2."""

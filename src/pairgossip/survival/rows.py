@@ -56,6 +56,7 @@ def read_rows(
             f"Times are from 0 on, but time is negative in {format_rows(wrong)} (counting from "
             "0): correct it."
         )
+    _refuse_words(rows["event"])
     events = _check_column(rows["event"], "event", len(times))
     wrong = np.flatnonzero((events != 0) & (events != 1))
     if len(wrong):
@@ -73,6 +74,18 @@ def read_rows(
         None if strata is None else number_labels(strata, len(times), "within", "stratum"),
         None if risk is None else _check_column(rows["risk"], "risk", len(times)),
     )
+
+
+def _refuse_words(event: Any) -> None:
+    """Raise `InputError` if events are told by words: no order of theirs says which is one."""
+    entries = as_array(event, "event", objects=True)
+    plain = entries.dtype.kind in "biuf"
+    word = None if plain else next((x for x in entries.ravel().tolist() if type(x) is str), None)
+    if word is not None:
+        raise InputError(
+            f"Events are 1 (observed) or 0 (censored), but event holds text such as '{word}': "
+            "recode it."
+        )
 
 
 def _check_column(given: Any, name: str, count: int | None) -> FloatArray:
