@@ -436,7 +436,7 @@ def test_the_kind_of_an_answer_is_checked() -> None:
 
 @pytest.mark.parametrize("cells", [None, c.Even(0, 1, 4), c.Quantiles(4)])
 def test_no_rows(cells: Any) -> None:
-    with pytest.raises(pg.InputError, match=r"^Values are missing in data"):
+    with pytest.raises(pg.InputError, match=r"^data is None: give rows"):
         pg.summarize(None, "gini", cells=cells)
     with pytest.raises(pg.InputError, match=r"^data is empty"):
         pg.summarize({"x": []}, "gini", cells=cells)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pairgossip.checks import REFUSE
 from pairgossip.counts.cells import Cells
+from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.progress import Show
 from pairgossip.summaries.partitions import is_partitioned
@@ -87,6 +88,8 @@ def summarize(
     >>> print(s.answer(0.95))
     0.933 (95 %: 0.020 to 1.000; positive: 1); certain: 0.933 to 0.933
     """
+    if data is None:
+        raise InputError("data is None: give rows, such as a list, an array or a table.")
     request = SummaryRequest(
         data=data,
         kernel=kernel,
