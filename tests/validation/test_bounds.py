@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pairgossip as pg
@@ -45,8 +45,10 @@ def list_boxes(s: Summary) -> Iterator[tuple[float, float, int]]:
             yield from [(float(low), float(high), outcome)] * int(count)
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.RowsDropped")  # of classes with two rows
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), which=st.integers(0, 2), least=st.sampled_from([1, 3]))
+@example(seed=84147, which=0, least=3)
 def test_rows_anywhere_in_their_boxes_stay_inside_the_brackets(
     seed: int, which: int, least: int
 ) -> None:
