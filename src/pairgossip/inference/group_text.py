@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pairgossip.pages.page import Paragraph, Table, show
-from pairgossip.text import align_columns, format_alike, format_count
+from pairgossip.text import format_alike, format_count
 
 if TYPE_CHECKING:
     from pairgossip.inference.group_table import Equality, GroupTable
@@ -18,52 +18,38 @@ ALL_ROWS = "all rows"
 _LEAST_P = 1e-4
 
 
-class ShownTable(NamedTuple):
-    """A table of text: its head, and its lines."""
-
-    head: list[str]
-    lines: list[list[str]]
-
-    def drop_empty(self) -> ShownTable:
-        """Return the table without the columns in which nothing is known."""
-        kept = [at for at in range(len(self.head)) if any(line[at] for line in self.lines)]
-        return ShownTable(
-            [self.head[at] for at in kept], [[line[at] for at in kept] for line in self.lines]
-        )
-
-
-def show_groups(table: GroupTable) -> ShownTable:
+def show_groups(table: GroupTable) -> Table:
     """Return the table of the groups, and of all rows."""
     answers = {**table.answers, ALL_ROWS: table.all}
     tests = {**table.tests, **({} if table.test is None else {ALL_ROWS: table.test})}
     rows = {**table.rows, ALL_ROWS: sum(table.rows.values())}
-    head = [table.by, "rows", table.statistic, "error", _name_interval(table.level), "p"]
-    lines = [
-        [
+    head = (table.by, "rows", table.statistic, "error", _name_interval(table.level), "p")
+    lines = (
+        (
             name,
             f"{rows[name]:,}" if rows.get(name) else "",
             *_format_numbers(one.value, one.error, one.low, one.high),
             format_p(tests[name].p) if name in tests else "",
-        ]
+        )
         for name, one in answers.items()
-    ]
-    return ShownTable(head, lines).drop_empty()
+    )
+    return Table(head, tuple(lines)).drop_empty()
 
 
-def show_differences(table: GroupTable) -> ShownTable:
-    """Return the table of the differences; no lines if there are too many."""
+def show_differences(table: GroupTable) -> Table:
+    """Return the table of the differences; no rows if there are too many."""
     pairs = table.differences if len(table.differences) <= MOST_PAIRS else ()
-    head = ["difference", "", "error", _name_interval(table.level), "p", "p adjusted"]
-    lines = [
-        [
+    head = ("difference", "", "error", _name_interval(table.level), "p", "p adjusted")
+    lines = (
+        (
             f"{one.first} - {one.second}",
             *_format_numbers(one.value, one.error, one.low, one.high),
             format_p(one.p),
             format_p(one.adjusted) if len(pairs) > 1 else "",
-        ]
+        )
         for one in pairs
-    ]
-    return ShownTable(head, lines).drop_empty()
+    )
+    return Table(head, tuple(lines)).drop_empty()
 
 
 def list_notes(table: GroupTable) -> list[str]:
@@ -94,16 +80,17 @@ def _describe_equality(test: Equality, groups: int) -> str:
 
 def format_groups(table: GroupTable) -> str:
     """Return the tables and the sentences below them."""
-    shown = [one for one in (show_groups(table), show_differences(table)) if one.lines]
-    blocks = [align_columns([one.head, *one.lines]) for one in shown]
-    return "\n\n".join("\n".join(block) for block in (*blocks, list_notes(table)) if block)
+    blocks = [*(one.to_text() for one in _show(table)), "\n".join(list_notes(table))]
+    return "\n\n".join(filter(None, blocks))
 
 
 def write_groups(table: GroupTable) -> str:
     """Return the same as HTML, for notebooks."""
-    shown = [one for one in (show_groups(table), show_differences(table)) if one.lines]
-    tables = [Table(tuple(one.head), tuple(map(tuple, one.lines))) for one in shown]
-    return show((*tables, *map(Paragraph, list_notes(table))))
+    return show((*_show(table), *map(Paragraph, list_notes(table))))
+
+
+def _show(table: GroupTable) -> list[Table]:
+    return [one for one in (show_groups(table), show_differences(table)) if one.rows]
 
 
 def format_p(p: float) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.pictures.picture import Picture
-from pairgossip.text import clean_text, printable
+from pairgossip.text import align_columns, clean_text, printable
 
 _LONGEST = 10_000
 """Characters of one text; a longer one is cut."""
@@ -116,6 +116,16 @@ class Table(NamedTuple):
     caption: str = ""
     text: tuple[bool, ...] = ()
     """Which columns are text; unless given the first is, and the others are numbers."""
+
+    def drop_empty(self) -> Table:
+        """Return the table without the columns in which nothing is known."""
+        kept = [at for at in range(len(self.header)) if any(row[at] for row in self.rows)]
+        header, *rows = (tuple(row[at] for at in kept) for row in (self.header, *self.rows))
+        return self._replace(header=header, rows=tuple(rows))
+
+    def to_text(self) -> str:
+        """Return the header and the rows as lines of equal columns."""
+        return "\n".join(align_columns([self.header, *self.rows]))
 
     def to_html(self) -> str:
         """Return a table in a box of its own, which scrolls where it is narrower."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
+from pairgossip.inference.group_text import ALL_ROWS
 from pairgossip.pictures.picture import SERIES, Area, Line, Part, Picture
 from pairgossip.pictures.scales import linear_ticks
 from pairgossip.survival.curve import Curve, Points
@@ -92,13 +93,13 @@ def _mark_censored(curve: Curve, points: Points, color: str) -> Line:
 
 def _count_at_risk(curve: Curve, ticks: FloatArray) -> tuple[str, tuple[str, ...]]:
     counts = curve.read(ticks).at_risk
-    return curve.name or "all rows", tuple(f"{round(one):,}" for one in counts.tolist())
+    return curve.name or ALL_ROWS, tuple(f"{round(one):,}" for one in counts.tolist())
 
 
 def _describe(curves: Sequence[Curve]) -> str:
     """Return what the picture shows in words."""
     medians = (
-        f"{curve.name or 'all rows'}: {curve.rows:,} rows, {curve.events:,} events, "
+        f"{curve.name or ALL_ROWS}: {curve.rows:,} rows, {curve.events:,} events, "
         f"median {curve.median.value:.4g}"
         for curve in curves
     )

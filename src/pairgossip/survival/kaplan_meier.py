@@ -129,9 +129,10 @@ class KaplanMeier:
         return tuple(lay_curves(self, times, time_label))
 
     def __str__(self) -> str:
-        lines = show_medians(self)
+        table = show_medians(self)
         if self.groups:
-            return "\n".join(align_columns(lines))
+            return table.to_text()
+        lines = (table.header, *table.rows)
         width = max(len(line[1]) for line in lines)
         return "\n".join(align_columns([[line[1].rjust(width), *line[2:]] for line in lines]))
 

@@ -20,7 +20,7 @@ from pairgossip.survival.log_rank_bounds import bound_scores, bound_statistic
 from pairgossip.survival.rows import read_rows, refuse_with_summary
 from pairgossip.survival.tables import GroupCounts, place_times, read_groups
 from pairgossip.survival.writing import lay_test, name_test, show_scores
-from pairgossip.text import align_columns, format_count, json_value
+from pairgossip.text import format_count, json_value
 
 if TYPE_CHECKING:
     from pairgossip.pages.parts import Part
@@ -83,7 +83,7 @@ class LogRank:
             (low, high), (least, most) = self.bracket, self.p_bracket
             certain = f"\ncertain: {low:.4g} to {high:.4g}, p {least:.3g} to {most:.3g}"
         said = f"{self.statistic:.4g} with {freedom} of freedom, p = {self.p:.3g}{certain}"
-        return "\n".join([f"{name_test(self)}: {said}", *align_columns(show_scores(self))])
+        return f"{name_test(self)}: {said}\n{show_scores(self).to_text()}"
 
     __repr__ = __str__
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
-from pairgossip.inference.group_text import format_p
+from pairgossip.inference.group_text import ALL_ROWS, format_p
 from pairgossip.pages.page import Facts, Figure, Paragraph, Part, Table
 from pairgossip.survival.curve import Curve, Survival
 from pairgossip.survival.drawing import choose_ticks, has_marks
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pairgossip.survival.kaplan_meier import KaplanMeier
     from pairgossip.survival.log_rank import LogRank
 
-ALL_ROWS = "all rows"
 _TESTS = {"log-rank": "Log-rank", "gehan": "Gehan-Breslow"}
 _CAPTION = (
     "Share of rows that survive each time; the lighter region is the {level:g} % interval for each "
@@ -38,17 +37,17 @@ _OPEN = (
 )
 
 
-def show_medians(made: KaplanMeier) -> list[tuple[str, ...]]:
-    """Return the table of groups, their rows and their medians, under its header."""
+def show_medians(made: KaplanMeier) -> Table:
+    """Return the table of groups, their rows and their medians."""
     has_bounds = any(one.bounds is not None for one in made.curves)
     head = ("group", "rows", "events", "median", f"{100 * made.level:g} %")
-    lines = [(*head, *["certain"] * has_bounds)]
+    lines = []
     for one in made.curves:
         value, *ends = one.median
         median = "not reached" if math.isnan(value) else f"{value:.4g}"
         texts = [_write_times(*end) for end in ends[: 1 + has_bounds]]
         lines.append((one.name or ALL_ROWS, f"{one.rows:,}", f"{one.events:,}", median, *texts))
-    return lines
+    return Table((*head, *["certain"] * has_bounds), tuple(lines), "Median time")
 
 
 def _is_open(curve: Curve, times: Sequence[float]) -> bool:
@@ -101,8 +100,7 @@ def lay_curves(made: KaplanMeier, times: Sequence[float] | None, time_label: str
         marks=_MARKS * any(map(has_marks, curves)),
     )
     yield Figure(made.picture(time_label=time_label), caption)
-    head, *lines = show_medians(made)
-    yield Table(head, tuple(lines), "Median time")
+    yield show_medians(made)
     at = choose_times(made, times)
     if not at:
         return
@@ -136,12 +134,14 @@ def name_test(test: LogRank) -> str:
     return f"{_TESTS[test.weights]} test"
 
 
-def show_scores(test: LogRank) -> list[list[str]]:
-    """Return the table of groups and their events, under its header."""
-    lines = [["group", "observed", "expected"]]
-    for name, *numbers in zip(test.groups, test.observed, test.expected, strict=True):
-        lines.append([name, *(f"{one:,.2f}" for one in numbers)])
-    return lines
+def show_scores(test: LogRank) -> Table:
+    """Return the table of groups and their events."""
+    lines = (
+        (name, *(f"{one:,.2f}" for one in numbers))
+        for name, *numbers in zip(test.groups, test.observed, test.expected, strict=True)
+    )
+    title = "Events, and how many if all failed alike"
+    return Table(("group", "observed", "expected"), tuple(lines), title)
 
 
 def lay_test(test: LogRank) -> Iterator[Part]:
@@ -155,8 +155,7 @@ def lay_test(test: LogRank) -> Iterator[Part]:
         ends = f"between {low:.4g} and {high:.4g} for certain, p at most {test.p_bracket[1]:.2g}"
         facts.append(("over all rows", ends))
     yield Facts(tuple(facts))
-    head, *lines = show_scores(test)
-    yield Table(tuple(head), tuple(map(tuple, lines)), "Events, and how many if all failed alike")
+    yield show_scores(test)
 
 
 def spread_columns(curve: Curve) -> dict[str, FloatArray | str]:

@@ -10,10 +10,10 @@ from pairgossip.curves.thresholds import NAMES as POINT_NAMES
 from pairgossip.curves.thresholds import OperatingPoint
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.group_table import GroupTable
-from pairgossip.inference.group_text import list_notes, show_differences
+from pairgossip.inference.group_text import ALL_ROWS, list_notes, show_differences
 from pairgossip.inference.number_text import NOTHING, is_open, spell, spell_parts
 from pairgossip.pages.page import Facts, Figure, Heading, Paragraph, Part, Table
-from pairgossip.text import align_columns, format_count
+from pairgossip.text import format_count
 from pairgossip.validation.calibration import NAMES, Calibration
 from pairgossip.validation.pictures import picture_calibration, picture_groups
 
@@ -26,7 +26,6 @@ _OF_GROUPS = ("sensitivity", "specificity", "ppv")
 _OF_ALL = ("Intervals", "Adjusted")
 """How notes begin that are the same of every table."""
 _CERTAIN = "In square brackets: between which ends the number lies for certain for these rows."
-Rows = Sequence[tuple[str, ...]]
 
 
 def list_parts(found: Validation) -> Iterator[Part]:
@@ -73,13 +72,13 @@ def _discrimination_figure(found: Validation) -> Figure:
     return Figure(found.roc.picture(), f"ROC curve. {regions}")
 
 
-def _numbers_table(numbers: dict[str, Answer], level: float, caption: str = "") -> Table:
+def _numbers_table(numbers: dict[str, Answer], level: float) -> Table:
     """Return numbers one per line, with a column for what is certain if any is open."""
     lines: list[tuple[str, ...]] = [(name, *spell_parts(one)) for name, one in numbers.items()]
     header: tuple[str, ...] = ("", "value", f"{100 * level:g} % interval", "certain")
     if not any(map(is_open, numbers.values())):
         header, lines = header[:-1], [line[:-1] for line in lines]
-    return Table(header, tuple(lines), caption)
+    return Table(header, tuple(lines))
 
 
 def calibration_numbers(found: Calibration) -> dict[str, Answer]:
@@ -99,11 +98,10 @@ def _calibration_parts(found: Validation) -> Iterator[Part]:
     )
     yield _numbers_table(calibration_numbers(calibration), found.level)
     yield from map(Paragraph, calibration.notes)
-    yield Table(*bins_table(calibration), "Bins of the figure")
+    yield _bins_table(calibration)
 
 
-def bins_table(found: Calibration) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the header and the lines of bins."""
+def _bins_table(found: Calibration) -> Table:
     lines = tuple(
         (
             f"{one.low:.4g} to {one.high:.4g}",
@@ -113,12 +111,12 @@ def bins_table(found: Calibration) -> tuple[tuple[str, ...], tuple[tuple[str, ..
         )
         for one in found.bins
     )
-    return ("scores", "rows", "mean score", "share with the outcome"), lines
+    header = ("scores", "rows", "mean score", "share with the outcome")
+    return Table(header, lines, "Bins of the figure")
 
 
 def _threshold_parts(found: Validation) -> Iterator[Part]:
-    header, lines = threshold_table(found.thresholds)
-    yield Table(header, lines)
+    yield _threshold_table(found.thresholds)
     if any(is_open(one.sensitivity) or is_open(one.flagged) for one in found.thresholds):
         yield Paragraph(_CERTAIN)
     if found.calibration is not None:
@@ -128,16 +126,14 @@ def _threshold_parts(found: Validation) -> Iterator[Part]:
         )
 
 
-def threshold_table(
-    points: Sequence[OperatingPoint],
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the header and the lines of what thresholds do, one threshold per column."""
+def _threshold_table(points: Sequence[OperatingPoint]) -> Table:
+    """Return what thresholds do, one threshold per column."""
     lines = (
         (text, *(spell(getattr(point, name)) for point in points))
         for name, text in POINT_NAMES.items()
     )
     known = tuple(line for line in lines if set(line[1:]) != {NOTHING})
-    return ("", *(f"at {point.threshold:g} or above" for point in points)), known
+    return Table(("", *(f"at {point.threshold:g} or above" for point in points)), known)
 
 
 def _group_parts(found: Validation, groups: Groups) -> Iterator[Part]:
@@ -145,20 +141,19 @@ def _group_parts(found: Validation, groups: Groups) -> Iterator[Part]:
         picture_groups(groups.auc, found.roc.auc.value),
         "AUC by group; the dashed line is that of all rows.",
     )
-    header, lines = group_table(groups, found)
-    yield Table(header, lines)
-    yield from _difference_parts(groups)
-    for at, point in enumerate(found.thresholds):
-        yield Table(*group_points(groups, found, at), f"At {point.threshold:g} or above")
-
-
-def _difference_parts(groups: Groups) -> Iterator[Part]:
-    for table in groups.tables:
-        shown = show_differences(table)
-        if shown.lines:
-            caption = f"Differences in {name_statistic(table)}"
-            yield Table(tuple(shown.head), tuple(map(tuple, shown.lines)), caption)
+    yield _group_table(groups, found)
+    for name, table in _list_differences(groups):
+        yield table._replace(caption=f"Differences in {name}")
     yield from map(Paragraph, group_notes(groups))
+    for at in range(len(found.thresholds)):
+        yield _group_points(groups, found, at)
+
+
+def _list_differences(groups: Groups) -> Iterator[tuple[str, Table]]:
+    """Yield what groups differ in, and how much, where there are few enough."""
+    for one in groups.tables:
+        if (table := show_differences(one)).rows:
+            yield name_statistic(one), table
 
 
 def group_notes(groups: Groups) -> list[str]:
@@ -178,12 +173,10 @@ def name_statistic(table: GroupTable) -> str:
     return "AUC" if table.statistic == "auc" else table.statistic
 
 
-def group_table(
-    groups: Groups, found: Validation
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the header and the lines of groups, and of all rows."""
+def _group_table(groups: Groups, found: Validation) -> Table:
+    """Return the table of groups, and of all rows."""
     rows = found.roc.positives + found.roc.negatives
-    lines = [
+    lines: list[tuple[str, ...]] = [
         (
             name,
             f"{one.rows:,}",
@@ -194,11 +187,11 @@ def group_table(
         for name, one in groups.items()
     ]
     whole = (f"{rows:,}", f"{found.roc.positives:,}", spell(found.roc.auc))
-    lines.append(("all rows", *whole, *_spell_calibration(found.calibration)))
-    header = (groups.by, "rows", "outcomes", "AUC", "observed / expected", "slope")
+    lines.append((ALL_ROWS, *whole, *_spell_calibration(found.calibration)))
+    header: tuple[str, ...] = (groups.by, "rows", "outcomes", "AUC", "observed / expected", "slope")
     if found.calibration is None:
-        return header[:4], tuple(line[:4] for line in lines)
-    return header, tuple(lines)
+        header, lines = header[:4], [line[:4] for line in lines]
+    return Table(header, tuple(lines))
 
 
 def _spell_calibration(found: Calibration | None) -> tuple[str, str]:
@@ -207,40 +200,34 @@ def _spell_calibration(found: Calibration | None) -> tuple[str, str]:
     return spell(found.observed_expected), spell(found.slope)
 
 
-def group_points(
-    groups: Groups, found: Validation, at: int
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the header and the lines of what a threshold does, by group."""
-    named = {name: one.thresholds for name, one in groups.items()} | {"all rows": found.thresholds}
+def _group_points(groups: Groups, found: Validation, at: int) -> Table:
+    """Return what a threshold does, by group."""
+    named = {name: one.thresholds for name, one in groups.items()} | {ALL_ROWS: found.thresholds}
     lines = tuple(
         (name, *(spell(getattr(points[at], one)) if points else NOTHING for one in _OF_GROUPS))
         for name, points in named.items()
     )
-    return (groups.by, *(POINT_NAMES[one] for one in _OF_GROUPS)), lines
+    header = (groups.by, *(POINT_NAMES[one] for one in _OF_GROUPS))
+    return Table(header, lines, f"At {found.thresholds[at].threshold:g} or above")
 
 
 def write_text(found: Validation) -> str:
     """Return the same as text for a terminal."""
-    blocks = [[f"{name}: {said}" for name, said in list_facts(found)]]
+    blocks = ["\n".join(f"{name}: {said}" for name, said in list_facts(found))]
     numbers: dict[str, Answer] = discrimination(found)
     if found.calibration is not None:
         numbers |= calibration_numbers(found.calibration)
-    table = _numbers_table(numbers, found.level)
-    blocks.append(align_columns([table.header, *table.rows]))
+    blocks.append(_numbers_table(numbers, found.level).to_text())
     if found.calibration is None:
-        blocks.append([f"no calibration: {found.no_calibration}"])
+        blocks.append(f"no calibration: {found.no_calibration}")
     elif found.calibration.notes:
-        blocks.append(list(found.calibration.notes))
+        blocks.append("\n".join(found.calibration.notes))
     if found.thresholds:
-        header, lines = threshold_table(found.thresholds)
-        blocks.append(align_columns([header, *lines]))
+        blocks.append(_threshold_table(found.thresholds).to_text())
     if found.groups is not None:
-        header, lines = group_table(found.groups, found)
-        blocks.append(align_columns([header, *lines]))
-        for one in found.groups.tables:
-            shown = show_differences(one)
-            if shown.lines:
-                head = [f"{name_statistic(one)}, {shown.head[0]}", *shown.head[1:]]
-                blocks.append(align_columns([head, *shown.lines]))
-        blocks.append(group_notes(found.groups))
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+        blocks.append(_group_table(found.groups, found).to_text())
+        for name, table in _list_differences(found.groups):
+            header = (f"{name}, {table.header[0]}", *table.header[1:])
+            blocks.append(table._replace(header=header).to_text())
+        blocks.append("\n".join(group_notes(found.groups)))
+    return "\n\n".join(filter(None, blocks))

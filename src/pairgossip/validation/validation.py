@@ -13,6 +13,7 @@ from pairgossip.curves.roc import Roc
 from pairgossip.curves.thresholds import OperatingPoint
 from pairgossip.errors import needed_for
 from pairgossip.inference.answer import Answer
+from pairgossip.inference.group_text import ALL_ROWS
 from pairgossip.inference.number_text import describe_answer
 from pairgossip.pages.page import Page, Part, show
 from pairgossip.text import json_value
@@ -108,7 +109,7 @@ class Validation:
 
     def _list_records(self) -> Iterator[dict[str, Any]]:
         named: list[tuple[str, Roc | None, Calibration | None]] = [
-            ("all rows", self.roc, self.calibration)
+            (ALL_ROWS, self.roc, self.calibration)
         ]
         if self.groups is not None:
             named += [(name, one.roc, one.calibration) for name, one in self.groups.items()]
