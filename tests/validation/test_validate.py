@@ -191,6 +191,7 @@ def test_few_rows_and_ties() -> None:
         ([0.1, 0.2, 0.7, 0.8], "the scores of the two classes do not overlap"),
         ([0.0, 0.6, 0.5, 0.8], "1 score of exactly 0 or 1 has no logit"),
         ([0.0, 0.6, 0.5, 1.0], "2 scores of exactly 0 or 1 have no logit"),
+        ([0.3, 0.3, 0.3, 0.3], "all scores are the same"),
     ],
 )
 def test_there_may_be_no_slope(scores: list[float], reason: str) -> None:
@@ -200,11 +201,72 @@ def test_there_may_be_no_slope(scores: list[float], reason: str) -> None:
     assert math.isfinite(found.brier.value) and math.isfinite(found.in_the_large.value)
 
 
+@pytest.mark.parametrize(
+    ("scores", "value"),
+    [
+        ([0.0, 0.5, 0.5, 1.0], 0.0),  # one of the two others is expected at logits of 0
+        ([0.0, 0.25, 0.25, 1.0], np.log(3)),
+        ([0.0, 0.0, 1.0, 1.0], None),  # right whatever is added
+        ([0.0, 0.0, 0.0, 0.5], None),  # too few can be expected
+        ([0.5, 1.0, 1.0, 1.0], None),
+    ],
+)
+def test_scores_of_exactly_0_and_1_are_not_moved(scores: list[float], value: float | None) -> None:
+    found = validate(scores, [0, 0, 1, 1]).calibration
+    assert found is not None
+    note = "There is no calibration in the large: so many scores are exactly 0 or 1 that no change "
+    assert found.notes[0].startswith(note) == (value is None)
+    if value is None:
+        assert math.isnan(found.in_the_large.value) and math.isnan(found.in_the_large.low)
+    else:
+        assert found.in_the_large.value == pytest.approx(value, abs=1e-9)
+
+
+def test_counts_at_exactly_0_leave_the_intercept_open() -> None:
+    """Of three positive rows two may be at 0, where no intercept moves them."""
+    s = pg.summarize(
+        [0.05, 0.08, 0.2, 0.6], "auc", labels=[1, 1, 0, 1], cells=pg.cells.Edges([0, 0.1, 0.5, 1])
+    )
+    found = validate(s).calibration
+    assert found is not None
+    assert math.isfinite(found.in_the_large.bracket[0])
+    assert found.in_the_large.bracket[1] == math.inf and math.isnan(found.in_the_large.high)
+
+
+def test_no_interval_of_the_scaled_brier_score_ends_above_1() -> None:
+    found = validate([0.1, 0.2, 0.3, 0.9, 0.8], [0, 0, 1, 1, 1]).calibration
+    assert found is not None
+    assert found.scaled_brier.low < found.scaled_brier.value < found.scaled_brier.high < 1
+
+
+def test_groups_have_as_many_rows_as_count() -> None:
+    times = np.random.default_rng(3).integers(1, 4, N)
+    weighted = validate(RISK, DIED, by=SEX, weights=times)
+    assert weighted.groups is not None
+    for name, group in weighted.groups.items():
+        assert group.rows == times[name == SEX].sum()
+        assert group.roc is not None and group.roc.positives + group.roc.negatives == group.rows
+
+
+def test_parts_are_shown_as_tables(full: Validation) -> None:
+    assert full.groups is not None and full.calibration is not None
+    lines = repr(full.calibration).splitlines()
+    assert len(lines) == 1 + len(NAMES) and lines[3].startswith("calibration slope")
+    assert repr(full.groups).startswith("group") and "Bin(" not in repr(full.groups)
+    assert repr(full.groups["f"]).startswith("<Group 'f' of ")
+
+
 REFUSED: dict[str, Callable[[], object]] = {
     "A threshold is a finite number, not 'x': give such as 0.5.": lambda: validate(
         RISK,
         DIED,
         thresholds="x",  # type: ignore[arg-type]
+    ),
+    "Scores are from 0 to 1, and thresholds= holds 20: give numbers between these.": lambda: (
+        validate(RISK, DIED, thresholds=[0.1, 20])
+    ),
+    "Scores are from -1 to 1, and thresholds= holds -2: give numbers between these.": lambda: (
+        validate(count(cells=pg.cells.Even(-1, 1, 32)), thresholds=-2)
     ),
     "The level of an interval must be a number between 0 and 1, not 2.": lambda: validate(
         RISK, DIED, interval=2

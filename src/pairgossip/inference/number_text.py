@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from pairgossip.inference.answer import Answer
@@ -36,6 +37,13 @@ def spell_parts(number: Answer) -> tuple[str, str, str]:
     value, low, high, least, most = format_ends(number.value, ends, *number.bracket)
     interval = f"{low} to {high}" if ends[0] <= ends[1] else ""
     return value, interval, f"{least} to {most}" if is_open(number) else ""
+
+
+def list_numbers(numbers: Mapping[str, Answer], level: float) -> list[tuple[str, ...]]:
+    """Return a header and a line per number, with a column of brackets if counts leave one open."""
+    lines: list[tuple[str, ...]] = [("", "value", f"{100 * level:g} % interval", "certain")]
+    lines += [(name, *spell_parts(one)) for name, one in numbers.items()]
+    return lines if any(map(is_open, numbers.values())) else [line[:-1] for line in lines]
 
 
 def spell(number: Answer) -> str:

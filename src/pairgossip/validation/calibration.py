@@ -15,10 +15,10 @@ from pairgossip.counts.intervals import interval_about
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.shares import as_answer
 from pairgossip.inference.answer import NORMAL, Law
-from pairgossip.inference.number_text import describe_answer
+from pairgossip.inference.number_text import describe_answer, list_numbers
 from pairgossip.kernels.kernel import Scale
 from pairgossip.summaries.summary_reading import SummaryAnswer
-from pairgossip.text import format_count
+from pairgossip.text import align_columns, format_count
 from pairgossip.validation.bins import Bin, read_bins
 from pairgossip.validation.logistic import fit_line, intercept_error, overlap, solve_intercept
 from pairgossip.validation.logistic_bounds import Boxes, bound_line
@@ -35,7 +35,7 @@ NAMES = {
 """What people call the numbers of a calibration."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Calibration:
     """How well probabilities go with the outcome; each number has an interval and a bracket.
 
@@ -85,12 +85,27 @@ class Calibration:
             "notes": list(self.notes),
         }
 
+    def numbers(self) -> dict[str, SummaryAnswer]:
+        """Return the numbers by what people call them."""
+        return {text: getattr(self, name) for name, text in NAMES.items()}
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know before using the numbers, in sentences."""
         return tuple(self._list_notes())
 
+    def __str__(self) -> str:
+        table = align_columns(list_numbers(self.numbers(), self.brier.level))
+        return "\n".join([*table, *self.notes])
+
+    __repr__ = __str__
+
     def _list_notes(self) -> Iterator[str]:
+        if math.isnan(self.in_the_large.value):
+            yield (
+                "There is no calibration in the large: so many scores are exactly 0 or 1 that no "
+                "change of the others makes all right on average."
+            )
         if self.reason:
             yield f"There is no slope: {self.reason}."
         elif self.held is not None:
@@ -127,13 +142,19 @@ def read_calibration(scores: Scores, level: float, least: int = 1) -> Calibratio
 def _lack_slope(placed: Placed) -> str:
     """Return why a logistic fit has no slope; nothing if it has one."""
     rows, points = placed.cells, placed.points
-    if placed.scores.ties_known and (count := round(rows[:, (points == 0) | (points == 1)].sum())):
-        return f"{format_count(count, 'score')} of exactly 0 or 1 {_have(count)} no logit"
-    return "" if overlap(placed.logits, rows) else "the scores of the two classes do not overlap"
+    if placed.scores.ties_known and (count := rows[:, (points == 0) | (points == 1)].sum()):
+        return (
+            f"{format_count(math.ceil(count), 'score')} of exactly 0 or 1 {_have(count)} no logit"
+        )
+    if overlap(placed.logits, rows):
+        return ""
+    if len(points) == 1 and placed.is_known:
+        return "all scores are the same"
+    return "the scores of the two classes do not overlap"
 
 
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
+def _have(count: float) -> str:
+    return "has" if count <= 1 else "have"
 
 
 class _Part(NamedTuple):
@@ -172,10 +193,12 @@ class _Reader:
     def in_the_large(self) -> SummaryAnswer:
         """Return what makes as many rows expected to have the outcome as have it."""
         placed = self.placed
-        x, rows, positives = placed.logits, placed.cells, placed.positives
+        x, rows, positives = placed.offsets, placed.cells, placed.positives
         value = solve_intercept(x, rows, positives)
+        if not math.isfinite(value):
+            return self.unknown()
         error = intercept_error(x, rows, value)
-        low, high = placed.free_ends
+        low, high = placed.offset_ends
         ends = [solve_intercept(end, placed.boxes.rows, positives) for end in (high, low)]
         return self._answer_about(value, error, (ends[0], ends[1]))
 
@@ -198,12 +221,18 @@ class _Reader:
         return self._answer(self._brier(), "logit")
 
     def scaled_brier(self) -> SummaryAnswer:
-        """Return 1 less the Brier score over that of the mean outcome for all rows."""
+        """Return 1 less the Brier score over that of the mean outcome for all rows.
+
+        The interval is that of the ratio on the log scale, and so ends below 1.
+        """
         brier, spread = self._brier(), self.share * (1 - self.share)
         changes = (1 - 2 * self.share) * (CLASSES - self.share)
-        added = -(brier.added - brier.value / spread * changes) / spread
-        low, high = (1 - end / spread for end in brier.bracket)
-        return self._answer(_Part(1 - brier.value / spread, added, (high, low)), "plain")
+        added = (brier.added - brier.value / spread * changes) / spread
+        bracket = brier.bracket[0] / spread, brier.bracket[1] / spread
+        ratio = self._answer(_Part(brier.value / spread, added, bracket), "log")
+        (low, high), (least, most) = (ratio.low, ratio.high), ratio.bracket
+        ends, certain = (1 - high, 1 - low), (1 - most, 1 - least)
+        return as_answer(1 - ratio.value, ratio.error, ends, self.level, certain, self.least)
 
     def _brier(self) -> _Part:
         placed, boxes = self.placed, self.placed.boxes

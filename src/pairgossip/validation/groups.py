@@ -14,10 +14,11 @@ from pairgossip.errors import Notice, unknown_name
 from pairgossip.inference.answer import answer_without_error
 from pairgossip.inference.group_table import GroupTable
 from pairgossip.kernels.data import format_label
+from pairgossip.text import format_count
 from pairgossip.validation.calibration import Calibration
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Group:
     """What is read from the rows of one group.
 
@@ -54,8 +55,12 @@ class Group:
             "thresholds": [one.to_dict() for one in self.thresholds],
         }
 
+    def __repr__(self) -> str:
+        curve = self.reason if self.roc is None else repr(self.roc)
+        return f"<Group '{self.name}' of {format_count(self.rows, 'row')}: {curve}>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Groups(Mapping[str, Group]):
     """The groups by their names.
 
@@ -106,6 +111,11 @@ class Groups(Mapping[str, Group]):
             **{name: None if one is None else one.to_dict() for name, one in tables.items()},
             "groups": {name: one.to_dict() for name, one in self.parts.items()},
         }
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.tables))
+
+    __repr__ = __str__
 
 
 def compare_calibration(

@@ -91,16 +91,25 @@ def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> 
     Parameters
     ----------
     offsets
-        What is added to the intercept, by class or for both, shape (..., places).
+        The logit at an intercept of 0, by class or for both, shape (..., places). No intercept
+        moves rows whose logit is infinite.
     rows
         The number of rows there, of the same shape.
     positives
-        How many have it, more than none and fewer than all.
+        The number of rows with the outcome.
+
+    Returns
+    -------
+    intercept
+        Infinite where no number is large, or small, enough; NaN where all numbers are right.
     """
-    if not 0 < positives < rows.sum():
-        return math.copysign(math.inf, positives - rows.sum() / 2)
-    used = rows > 0
+    positives -= float(rows[offsets == math.inf].sum())
+    used = (rows > 0) & np.isfinite(offsets)
     offsets, rows = offsets[used], rows[used]
+    if not 0 < positives < rows.sum():
+        if positives == len(rows) == 0:
+            return math.nan
+        return math.inf if positives > 0 else -math.inf
     middle = log_odds(positives / float(rows.sum()))
     low, high = middle - float(offsets.max()), middle - float(offsets.min())
     at = middle - float((rows * offsets).sum() / rows.sum())

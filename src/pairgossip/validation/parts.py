@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pairgossip.curves.pictures import picture_decisions
@@ -11,10 +11,10 @@ from pairgossip.curves.thresholds import OperatingPoint
 from pairgossip.inference.answer import Answer
 from pairgossip.inference.group_table import GroupTable
 from pairgossip.inference.group_text import ALL_ROWS, list_notes, show_differences
-from pairgossip.inference.number_text import NOTHING, is_open, spell, spell_parts
+from pairgossip.inference.number_text import NOTHING, is_open, list_numbers, spell
 from pairgossip.pages.page import Facts, Figure, Heading, Paragraph, Part, Table
 from pairgossip.text import format_count
-from pairgossip.validation.calibration import NAMES, Calibration
+from pairgossip.validation.calibration import Calibration
 from pairgossip.validation.pictures import picture_calibration, picture_groups
 
 if TYPE_CHECKING:
@@ -72,18 +72,9 @@ def _discrimination_figure(found: Validation) -> Figure:
     return Figure(found.roc.picture(), f"ROC curve. {regions}")
 
 
-def _numbers_table(numbers: dict[str, Answer], level: float) -> Table:
-    """Return numbers one per line, with a column for what is certain if any is open."""
-    lines: list[tuple[str, ...]] = [(name, *spell_parts(one)) for name, one in numbers.items()]
-    header: tuple[str, ...] = ("", "value", f"{100 * level:g} % interval", "certain")
-    if not any(map(is_open, numbers.values())):
-        header, lines = header[:-1], [line[:-1] for line in lines]
+def _numbers_table(numbers: Mapping[str, Answer], level: float) -> Table:
+    header, *lines = list_numbers(numbers, level)
     return Table(header, tuple(lines))
-
-
-def calibration_numbers(found: Calibration) -> dict[str, Answer]:
-    """Return the numbers of a calibration by what people call them."""
-    return {text: getattr(found, name) for name, text in NAMES.items()}
 
 
 def _calibration_parts(found: Validation) -> Iterator[Part]:
@@ -96,7 +87,7 @@ def _calibration_parts(found: Validation) -> Iterator[Part]:
         "Calibration. Each point is a bin of about as many rows; bars are intervals of the share "
         "with the outcome.",
     )
-    yield _numbers_table(calibration_numbers(calibration), found.level)
+    yield _numbers_table(calibration.numbers(), found.level)
     yield from map(Paragraph, calibration.notes)
     yield _bins_table(calibration)
 
@@ -216,7 +207,7 @@ def write_text(found: Validation) -> str:
     blocks = ["\n".join(f"{name}: {said}" for name, said in list_facts(found))]
     numbers: dict[str, Answer] = discrimination(found)
     if found.calibration is not None:
-        numbers |= calibration_numbers(found.calibration)
+        numbers |= found.calibration.numbers()
     blocks.append(_numbers_table(numbers, found.level).to_text())
     if found.calibration is None:
         blocks.append(f"no calibration: {found.no_calibration}")

@@ -43,11 +43,11 @@ class Placed:
     def _check(self) -> None:
         low, high = float(self.boxes.low.min()), float(self.boxes.high.max())
         if not 0 <= low <= high <= 1:
-            may = "run" if self.is_known else "may run"
+            reach = "run" if self.is_known else "may run"
             cells = "" if self.is_known else ", or count them in cells from 0 to 1"
             raise InputError(
-                f"Calibration is of probabilities, but scores {may} from {low:g} to {high:g}: give "
-                f"scores from 0 to 1{cells}."
+                f"Calibration is of probabilities, but scores {reach} from {low:.10g} to "
+                f"{high:.10g}: give scores from 0 to 1{cells}."
             )
 
     @property
@@ -86,9 +86,15 @@ class Placed:
         return np.stack([negative, positive])
 
     @cached_property
-    def free_ends(self) -> tuple[FloatArray, FloatArray]:
-        """The lowest and the highest logits of boxes, as far out as cells are, shape (2, boxes)."""
-        low, high = (np.tile(logit(end), (2, 1)) for end in (self.boxes.low, self.boxes.high))
+    def offsets(self) -> FloatArray:
+        """The same logits, infinite where scores are exactly 0 or 1."""
+        return _unclip(self.logits)
+
+    @cached_property
+    def offset_ends(self) -> tuple[FloatArray, FloatArray]:
+        """The lowest and the highest offsets in boxes, whatever the class, shape (2, boxes)."""
+        ends = (self.boxes.low, self.boxes.high)
+        low, high = (np.tile(_unclip(logit(end)), (2, 1)) for end in ends)
         return low, high
 
     @cached_property
@@ -146,6 +152,11 @@ def logit(p: FloatArray) -> FloatArray:
     """Return log(p / (1 - p)), held to that of the numbers between 0 and 1."""
     with np.errstate(divide="ignore"):
         return np.clip(np.log(p) - np.log1p(-p), -FARTHEST, FARTHEST)
+
+
+def _unclip(x: FloatArray) -> FloatArray:
+    """Return logits that are infinite where they were held to that of a number inside."""
+    return np.where(np.abs(x) < FARTHEST, x, np.copysign(np.inf, x))
 
 
 def expit(x: FloatArray) -> FloatArray:

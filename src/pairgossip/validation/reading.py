@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from pairgossip.checks import REFUSE
+from pairgossip.counts.bounds import Ends
 from pairgossip.curves.reading import KERNEL, read_rows, read_summary, refuse_of_summary
 from pairgossip.curves.roc import Roc
 from pairgossip.curves.thresholds import check_thresholds
@@ -86,8 +89,9 @@ def validate(
 
 
 def validate_summary(summary: Summary, level: float, thresholds: tuple[float, ...]) -> Validation:
-    """Return what counts tell."""
+    """Return the validation of counts."""
     roc = read_summary(summary, level, thresholds)
+    _check_inside(roc, *_find_ends(roc))
     within = None
     if summary.strata is not None:
         within = summary.answer(level, KERNEL, kind="v")
@@ -106,9 +110,11 @@ def validate_summary(summary: Summary, level: float, thresholds: tuple[float, ..
 
 
 def _validate_rows(rows: Rows, level: float, thresholds: tuple[float, ...], by: str) -> Validation:
-    """Return what prepared rows tell."""
+    """Return the validation of prepared rows."""
     roc = read_rows(rows.columns, rows.positive, level, thresholds)
     calibration, reason = _calibrate(roc)
+    if calibration is not None:
+        _check_inside(roc, 0.0, 1.0)
     within = None
     if "within" in rows.columns:
         within = measure(_pair(rows, "within"), None, None, level=level).answer
@@ -116,6 +122,23 @@ def _validate_rows(rows: Rows, level: float, thresholds: tuple[float, ...], by: 
     if "by" in rows.columns:
         groups = _compare_rows(rows, roc, calibration, by)
     return Validation(roc, calibration, reason, within, groups)
+
+
+def _find_ends(roc: Roc) -> Ends:
+    """Return the ends of all cells."""
+    low, high = roc.scores.axis.ends
+    return float(low[0]), float(high[-1])
+
+
+def _check_inside(roc: Roc, low: float, high: float) -> None:
+    """Raise `InputError` for thresholds that no score can reach, or all do."""
+    for one in roc.thresholds:
+        if not low <= one <= high:
+            raise InputError(
+                f"Scores are from {low:.10g} to {high:.10g}, and {{argument}} holds {one:.10g}: "
+                "give numbers between these.",
+                "thresholds",
+            )
 
 
 def _pair(rows: Rows, *factors: str) -> Pairs:
@@ -141,12 +164,18 @@ def _compare_rows(rows: Rows, roc: Roc, calibration: Calibration | None, by: str
     parts = {
         name: _read_group(
             name,
-            len(part.columns["data"]),
+            _count_rows(part),
             partial(read_rows, part.columns, roc.positive, roc.level, roc.thresholds),
         )
         for name, part in found.items()
     }
     return _gather(parts, roc, calibration, by, table)
+
+
+def _count_rows(rows: Rows) -> int:
+    """Return the number of rows, each as often as it counts."""
+    weights = rows.columns.get("weights")
+    return len(rows.columns["data"]) if weights is None else round(float(np.sum(weights)))
 
 
 def _read_group(name: str, rows: int, read: Any) -> Group:
