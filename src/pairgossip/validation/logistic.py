@@ -12,7 +12,7 @@ from pairgossip.validation.placed import CLASSES, expit, log_odds
 
 _STEPS = 100
 """Steps of Newton's method; it takes about eight."""
-_CLOSE = 1e-12
+_TOLERANCE = 1e-12
 """Largest step, in standard errors, at which a fit is done."""
 
 
@@ -42,18 +42,18 @@ def fit_line(x: FloatArray, rows: FloatArray) -> LineFit | None:
     at: FloatArray = np.array([log_odds(float(rows[1].sum() / rows.sum())), 0.0])
     step: Any = np.zeros(2)
     for _ in range(_STEPS):
-        found = _log_likelihood(at[0] + at[1] * u, rows)
-        if found < likelihood - 1e-12 * abs(likelihood):  # Newton's step went too far
+        reached = _log_likelihood(at[0] + at[1] * u, rows)
+        if reached < likelihood - 1e-12 * abs(likelihood):  # Newton's step went too far
             step /= 2
             at = at - step
             continue
-        likelihood = found
+        likelihood = reached
         p = expit(at[0] + at[1] * u)
         gradient = _sums(rows * (CLASSES - p), u)
         information = _second_moments(rows * p * (1 - p), u)
         step = np.linalg.solve(information, gradient)
         at = at + step
-        if float(step @ information @ step) <= _CLOSE**2:
+        if float(step @ information @ step) <= _TOLERANCE**2:
             break
     p = expit(at[0] + at[1] * u)
     covariance = np.linalg.inv(_second_moments(rows * p * (1 - p), u))
@@ -121,14 +121,19 @@ def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> 
         step = lacking / slope if slope > 0 else math.inf
         inside = low < at + step < high
         next_at = at + step if inside else (low + high) / 2
-        if abs(next_at - at) <= _CLOSE * (1 + abs(at)) or not low < high:
+        if abs(next_at - at) <= _TOLERANCE * (1 + abs(at)) or not low < high:
             return float(next_at)
         at = next_at
     return float(at)
 
 
 def intercept_error(offsets: FloatArray, rows: FloatArray, intercept: float) -> float:
-    """Return the standard error of an intercept."""
-    p = expit(intercept + offsets)
+    """Return the standard error of an intercept, by classes of offsets and rows.
+
+    It is that of Huber's sandwich, which holds where probabilities are wrong even with the best
+    intercept: there the second derivative of the likelihood alone says too little.
+    """
+    p, n = expit(intercept + offsets), float(rows.sum())
     information = float((rows * p * (1 - p)).sum())
-    return 1 / math.sqrt(information) if information > 0 else math.nan
+    squares = float((rows * (CLASSES - p) ** 2).sum())
+    return math.sqrt(squares * n / (n - 1)) / information if information > 0 else math.nan
