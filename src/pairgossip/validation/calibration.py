@@ -198,6 +198,8 @@ class _Reader:
         if not math.isfinite(value):
             return self.unknown()
         error = intercept_error(x, rows, value)
+        if placed.is_known:
+            return self._answer_about(value, error, (value, value))
         low, high = placed.offset_ends
         ends = [solve_intercept(end, placed.boxes.rows, positives) for end in (high, low)]
         return self._answer_about(value, error, (ends[0], ends[1]))

@@ -119,6 +119,8 @@ def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> 
         low, high = (at, high) if lacking > 0 else (low, at)
         slope = float((rows * p * (1 - p)).sum())
         step = lacking / slope if slope > 0 else math.inf
+        if abs(step) <= _TOLERANCE * (1 + abs(at)):  # it may round to an end, and is right
+            return float(at + step)
         inside = low < at + step < high
         next_at = at + step if inside else (low + high) / 2
         if abs(next_at - at) <= _TOLERANCE * (1 + abs(at)) or not low < high:
