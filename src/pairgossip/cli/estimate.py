@@ -12,8 +12,9 @@ from cyclopts import Parameter
 from pairgossip.arguments.estimate import EstimateArguments
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
-from pairgossip.cli.data.observations import PairOptions, check_kernel, read_observations
+from pairgossip.cli.data.observations import check_kernel, read_observations
 from pairgossip.cli.data.privacy import PrivacyOptions
+from pairgossip.cli.data.row_options import PairOptions
 from pairgossip.cli.data.specified import Specified
 from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (

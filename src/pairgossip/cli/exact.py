@@ -16,13 +16,8 @@ from pairgossip.cli.console import (
     write_line,
     write_rows,
 )
-from pairgossip.cli.data.observations import (
-    ComparedRows,
-    Observations,
-    PairOptions,
-    check_kernel,
-    read_observations,
-)
+from pairgossip.cli.data.observations import Observations, check_kernel, read_observations
+from pairgossip.cli.data.row_options import ComparedRows, PairOptions
 from pairgossip.cli.options import (
     KERNEL,
     NEEDED,

@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from pairgossip.checks import CLOCKS, CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import with_options, write_json, write_line, write_rows
-from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
+from pairgossip.cli.data.observations import check_kernel, read_observations
+from pairgossip.cli.data.row_options import RowOptions
 from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (
     KERNEL,

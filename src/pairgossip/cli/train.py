@@ -12,12 +12,9 @@ from cyclopts import Group, Parameter
 from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH, MinimizeArguments
 from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
-from pairgossip.cli.data.observations import (
-    RowOptions,
-    WeightedRows,
-    read_observations,
-)
+from pairgossip.cli.data.observations import read_observations
 from pairgossip.cli.data.privacy import PrivacyOptions
+from pairgossip.cli.data.row_options import RowOptions, WeightedRows
 from pairgossip.cli.data.specified import Specified, StepOfPeers
 from pairgossip.cli.network import NetworkOptions, TrainingFamilyParameters
 from pairgossip.cli.options import (

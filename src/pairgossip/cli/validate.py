@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from pairgossip.cli.console import tell, write_json, write_line
-from pairgossip.cli.data.observations import ValidatedRows
+from pairgossip.cli.data.row_options import ValidatedRows
 from pairgossip.cli.options import MOST, NEEDED, OUTPUT, Columns, Json, Label
 from pairgossip.errors import InputError
 

@@ -1,160 +1,31 @@
-"""The options that say which columns of a file to use, and the observations in them."""
+"""The observations in the columns of a file, or of several that are sites."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.checks import MISSING, REFUSE, choice
-from pairgossip.cli.console import tell, with_options
-from pairgossip.cli.options import STATISTIC, Classes, Positive
+from pairgossip.cli.console import tell
+from pairgossip.cli.data.row_options import RowOptions
+from pairgossip.cli.data.site_tables import (
+    Places,
+    locate_rows,
+    name_sites,
+    read_each,
+    read_names,
+    read_numbers,
+    repeat_sites,
+)
 from pairgossip.errors import InputError
-from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.arrays import FloatArray, IntArray
-    from pairgossip.rows.places import Numbering
+    from pairgossip.arrays import FloatArray
     from pairgossip.tables import Table
-
-
-@Parameter(name="*", group=STATISTIC)
-@dataclass(frozen=True)
-class RowOptions:
-    """Which rows are used, and what their labels count as."""
-
-    missing: str = REFUSE
-    """What becomes of rows without an entry in a column that is used (empty, NA, nan, ...): refuse,
-    which names their lines, or drop, which says how many were left out."""
-    classes: Classes = None
-    positive: Positive = None
-
-    @property
-    def factors(self) -> dict[str, str]:
-        """The columns that say how much rows and pairs count, by the arguments of `estimate`."""
-        options = {"weights": "weight", "within": "within", "between": "between", "by": "by"}
-        asked = {name: getattr(self, option, None) for name, option in options.items()}
-        if asked["within"] is not None and asked["between"] is not None:
-            raise InputError("Pairs are within strata or between them: leave --between out.")
-        return {name: column for name, column in asked.items() if column is not None}
-
-    @property
-    def names(self) -> list[str] | None:
-        """The declared classes as they stand on the command line; None if there are none."""
-        return None if self.classes is None else [name.strip() for name in self.classes.split(",")]
-
-    def read_labels(
-        self, tables: Sequence[Table], label: str | None
-    ) -> tuple[Any, tuple[Any, ...] | None]:
-        """Return the labels of all rows, and the declared classes whose codes they are, if any.
-
-        They are numbers if all entries are or classes are declared.
-        """
-        from pairgossip.kernels.rows import code_labels
-
-        if label is None:
-            for option in ("classes", "positive"):
-                if getattr(self, option) is not None:
-                    raise InputError(
-                        f"--{option} is about labels, but no label is used: give --label, or "
-                        f"leave --{option} out."
-                    )
-            return None, None
-        names: list[Any] | None = self.names
-        texts = _read_entries(tables, label)
-        if self.positive is not None:
-            names = self._order_classes([text for table in tables for text in table.text(label)])
-        names = names or _read_order(tables, label)
-        if names is None:
-            return texts, None
-        if not isinstance(texts, list) and not all(map(_is_numeral, names)):
-            texts = [text for table in tables for text in table.text(label)]
-        elif not isinstance(texts, list):  # 2 and 2.0 are the same
-            names = [float(name) for name in names]
-        owner = f"Column '{label}'{f' of {tables[0].path}' if len(tables) == 1 else ''} holds"
-        codes = code_labels(texts, names, owner, _places(tables).describe)
-        return codes, tuple(names)
-
-    def _order_classes(self, texts: Sequence[str]) -> list[Any]:
-        """Return the two labels, the positive one last; 1 and 1.0 are the same number."""
-        from pairgossip.kernels.data import format_label
-        from pairgossip.kernels.rows import order_classes
-
-        positive: Any = self.positive
-        if all(map(_is_numeral, {*texts, positive})):
-            texts = [format_label(float(text)) for text in texts]
-            positive = format_label(float(positive))
-        return order_classes(positive, texts, self.classes)
-
-
-@Parameter(name="*", group=STATISTIC)
-@dataclass(frozen=True)
-class WeightedRows(RowOptions):
-    """Which rows are learned from, what their labels count as, and how often they count."""
-
-    weight: str | None = None
-    """With --method sketch, the column that says how often each row counts, a number > 0."""
-
-
-@Parameter(name="*", group=STATISTIC)
-@dataclass(frozen=True)
-class PairOptions(RowOptions):
-    """Which rows are used, what their labels count as, and which pairs of them count how much."""
-
-    weight: str | None = None
-    """Column that says how often each row counts, a number > 0: a pair counts as often as the
-    product of its rows says."""
-    within: str | None = None
-    """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
-    between: str | None = None
-    """Column of strata: only pairs of rows from two different strata count."""
-
-
-@Parameter(name="*", group=STATISTIC)
-@dataclass(frozen=True)
-class ComparedRows(PairOptions):
-    """Which rows are used, which pairs of them count, and which groups of them are compared."""
-
-    by: str | None = None
-    """Column of groups to compare, such as sex: the statistic of every group and of all rows, the
-    differences between groups, and whether all are equal. Not the sites of --group-by."""
-
-
-@Parameter(name="*", group=STATISTIC)
-@dataclass(frozen=True)
-class ValidatedRows(RowOptions):
-    """Which rows are used, what their labels count as, and what else is known of them."""
-
-    by: str | None = None
-    """Column of groups to compare, such as sex."""
-    within: str | None = None
-    """Column of strata, such as a ward: the AUC is also told for pairs of rows within one."""
-    weight: str | None = None
-    """Column that says how often each row counts, a whole number."""
-
-
-class Places(NamedTuple):
-    """Where rows are: in one file, or in several."""
-
-    parts: list[tuple[str, IntArray, Numbering]]
-    """The name of every file, and the numbers of its rows."""
-
-    def describe(self, rows: Sequence[int]) -> str:
-        """Name rows of files: "lines 3 and 17 of cork.csv and line 2 of derry.csv"."""
-        named, start = [], 0
-        for name, lines, numbering in self.parts:
-            numbers = [lines[row - start] for row in rows if 0 <= row - start < len(lines)]
-            place = f" of {name}" if len(self.parts) > 1 else ""
-            if numbers:
-                named.append(f"{numbering.name(numbers)}{place}")
-            start += len(lines)
-        return join_names(named)
 
 
 class Observations(NamedTuple):
@@ -221,13 +92,6 @@ class Observations(NamedTuple):
         return f"{number}: {list_columns(self.columns)}{label}"
 
 
-def _is_numeral(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
 def read_observations(
     files: Sequence[Path],
     columns: Sequence[str] | None,
@@ -269,7 +133,7 @@ def read_observations(
     tables, dropped = _keep_complete(tables, used, missing)
     labels, classes = options.read_labels(tables, label)
     parts = read_each(tables, lambda table: table.with_columns(names).matrix())
-    groups = None if group_by is None else _read_names(tables, group_by)
+    groups = None if group_by is None else read_names(tables, group_by)
     return Observations(
         columns=tuple(names),
         values=np.concatenate(parts),
@@ -277,7 +141,7 @@ def read_observations(
         label=label,
         groups=repeat_sites(sites, parts) if groups is None else groups,
         group_by=group_by,
-        places=_places(tables),
+        places=locate_rows(tables),
         classes=classes,
         dropped=dropped,
         factors=_read_factors(tables, factors),
@@ -285,33 +149,12 @@ def read_observations(
     )
 
 
-def _read_order(tables: Sequence[Table], name: str) -> list[str] | None:
-    """Return the classes of a column from the lowest to the highest, if all files say the same."""
-    columns = [table.ordered(name) for table in tables]
-    orders = [None if one is None else [*map(str, one.categories)] for one in columns]
-    return orders[0] if all(order == orders[0] for order in orders) else None
-
-
-def _read_entries(tables: Sequence[Table], name: str) -> Any:
-    """Return a column of all files: an array of numbers if all entries are, else a list of text."""
-    read_each(tables, lambda table: table.refuse_rounded([name]))
-    if all(table.holds_numbers(name) for table in tables):
-        return _read_numbers(tables, name)
-    return [text for table in tables for text in table.text(name)]
-
-
-def _read_numbers(tables: Sequence[Table], name: str) -> FloatArray:
-    import numpy as np
-
-    return np.concatenate(read_each(tables, lambda table: table.numbers(name)))
-
-
 def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[str, Any]:
     """Read how often rows count, and their strata; complain about wrong ones by their lines."""
     import numpy as np
 
     values: dict[str, Any] = {
-        name: (_read_numbers if name == "weights" else _read_names)(tables, column)
+        name: (read_numbers if name == "weights" else read_names)(tables, column)
         for name, column in factors.items()
     }
     if "weights" in values:
@@ -327,57 +170,8 @@ def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[s
 def _refuse_rows(tables: Sequence[Table], wrong: Any, problem: str) -> None:
     rows = [row for row, is_wrong in enumerate(wrong) if is_wrong]
     if rows:
-        places = _places(tables).describe(rows)
+        places = locate_rows(tables).describe(rows)
         raise InputError(f"{problem}, in {places}: correct them, or leave these rows out.")
-
-
-_Read = TypeVar("_Read")
-
-
-def read_each(sources: Sequence[Any], read: Callable[[Any], _Read]) -> list[_Read]:
-    """Read every file or table; what is wrong with several is told at once."""
-    results, problems = [], []
-    for source in sources:
-        try:
-            results.append(read(source))
-        except InputError as problem:
-            problems.append(problem)
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        raise InputError(" ".join(map(with_options, problems)))
-    return results
-
-
-def name_sites(files: Sequence[Path]) -> list[str] | None:
-    """Return what the files are called as sites; None if there is only one."""
-    if len(files) == 1:
-        return None
-    names: dict[str, Path] = {}
-    for file in files:
-        if file.stem in names:
-            raise InputError(
-                f"{names[file.stem]} and {file} would both be the site '{file.stem}': give each "
-                "file once, under a name of its own."
-            )
-        names[file.stem] = file
-    stray = next((file for file in files if not file.suffix and not file.exists()), None)
-    if stray is not None and stray != Path("-"):
-        raise InputError(
-            f"There is no file {stray}: leave it out, or put a name with blanks in it in quotes."
-        )
-    return list(names)
-
-
-def repeat_sites(sites: list[str] | None, parts: Sequence[Sequence[Any] | FloatArray]) -> Any:
-    """Return the site of every row where each part is one; None without sites."""
-    import numpy as np
-
-    return None if sites is None else np.repeat(sites, [len(part) for part in parts])
-
-
-def _places(tables: Sequence[Table]) -> Places:
-    return Places([(table.path.name, table.lines, table.file.numbering) for table in tables])
 
 
 def _check_same_columns(tables: Sequence[Table]) -> None:
@@ -409,7 +203,7 @@ def _keep_complete(
         return list(tables), 0
     starts = itertools.accumulate(map(len, tables), initial=0)
     lost = [start + row for start, rows in zip(starts, gaps, strict=False) for row in rows]
-    tell(f"Warning: {rows_dropped(dropped, count, _places(tables).describe(lost))}")
+    tell(f"Warning: {rows_dropped(dropped, count, locate_rows(tables).describe(lost))}")
     empty = next((t for t, rows in zip(tables, gaps, strict=True) if len(rows) == len(t)), None)
     if empty is not None:
         raise InputError(f"All rows of {empty.path} have missing entries: leave the file out.")
@@ -483,10 +277,3 @@ def _check_unnamed(
         f"{table.path} has {len(names)} columns{others and f' besides {others}'}: choose with "
         f"--column, one or several of {list_columns(names)}{bad and f'; {bad}'}."
     )
-
-
-def _read_names(tables: Sequence[Table], column: str) -> Any:
-    """Return the site or stratum of every row, numbers or text; 007 is a name."""
-    texts = [text for table in tables for text in table.text(column)]
-    has_names = any(table.holds_names(column) for table in tables)
-    return texts if has_names else _read_entries(tables, column)

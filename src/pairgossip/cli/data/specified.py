@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pairgossip.checks import REFUSE, UNIFORM_EDGES
 from pairgossip.cli.console import tell
-from pairgossip.cli.data.observations import (
-    Observations,
-    RowOptions,
-    name_sites,
-    read_each,
-    repeat_sites,
-)
+from pairgossip.cli.data.observations import Observations
+from pairgossip.cli.data.row_options import RowOptions
+from pairgossip.cli.data.site_tables import name_sites, read_each, repeat_sites
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from pairgossip.cli.console import spelling, tell, tell_warnings, working_on
-from pairgossip.cli.data.observations import RowOptions
+from pairgossip.cli.data.row_options import RowOptions
 from pairgossip.cli.options import (
     MOST,
     NEEDED,

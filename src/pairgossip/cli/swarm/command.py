@@ -21,7 +21,8 @@ from pairgossip.cli.console import (
     write_line,
     write_rows,
 )
-from pairgossip.cli.data.observations import RowOptions, check_kernel, read_observations
+from pairgossip.cli.data.observations import check_kernel, read_observations
+from pairgossip.cli.data.row_options import RowOptions
 from pairgossip.cli.network import FamilyParameters, NetworkOptions
 from pairgossip.cli.options import (
     CHAOS,
