@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from .counted import AGE, AUC, CELLS, DIED, RISK, SEX, WARD, Write
 from .running import CommandLine
 
 
@@ -51,3 +53,33 @@ def single(tmp_path: Path) -> Path:
     file = tmp_path / "single.csv"
     file.write_text("value\n" + "".join(f"{k * k}\n" for k in range(12)))
     return file
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write some of the rows as a file."""
+
+    def write(name: str, at: slice = slice(None), **changes: Any) -> Path:
+        columns = {"risk": RISK, "died": DIED, "age": AGE, "sex": SEX, "ward": WARD}
+        table = {key: np.asarray(one)[at] for key, one in (columns | changes).items()}
+        lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join([",".join(table), *lines, ""]))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def summarize(cli: CommandLine, write: Write) -> Callable[..., Path]:
+    """Count some of the rows in a file of counts."""
+
+    def summarize(name: str, at: slice = slice(None), *options: object, **changes: Any) -> Path:
+        data = write(name, at, **changes)
+        out = data.with_suffix(".summary")
+        answer = cli("summarize", data, *(options or (*AUC, *CELLS)), "--out", out)
+        assert (answer.code, answer.out) == (0, ""), answer.err
+        assert answer.err.endswith(f"Wrote {out}\n")
+        return out
+
+    return summarize

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,58 +11,10 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.bookkeeping.places import registers_of
-from pairgossip.peer.bookkeeping.registers import hold_registers
-from pairgossip.peer.spec.promise import FILE_PROMISE
-from pairgossip.peer.storage.folder import open_home
-from pairgossip.peer.storage.kept_releases import tell_releases
 
 from ..rows.test_doors import DOORS, FILES
+from .counted import AGE, AUC, CELLS, DIED, RISK, ROWS, SEX, SHARED, WARD, A, B, Write
 from .running import Answer, CommandLine
-
-ROWS = 240
-RNG = np.random.default_rng(9)
-DIED = RNG.integers(0, 2, ROWS)
-RISK = np.clip(RNG.normal(0.45 + 0.15 * DIED, 0.18, ROWS), 0, 1).round(6)
-AGE = RNG.integers(20, 90, ROWS)
-SEX, WARD = np.array(["f", "m"])[RNG.integers(0, 2, ROWS)], np.array(["a", "b"])[AGE % 2]
-AUC = ("--kernel", "auc", "--column", "risk", "--label", "died")
-CELLS = ("--cells", "even(0, 1, 64)")
-SHARED = (*AUC, *CELLS, "--classes", "0,1", "--share", 3)
-
-Write = Callable[..., Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Write some of the rows as a file."""
-
-    def write(name: str, at: slice = slice(None), **changes: Any) -> Path:
-        columns = {"risk": RISK, "died": DIED, "age": AGE, "sex": SEX, "ward": WARD}
-        table = {key: np.asarray(one)[at] for key, one in (columns | changes).items()}
-        lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
-        path = tmp_path / f"{name}.csv"
-        path.write_text("\n".join([",".join(table), *lines, ""]))
-        return path
-
-    return write
-
-
-@pytest.fixture
-def summarize(cli: CommandLine, write: Write) -> Callable[..., Path]:
-    """Count some of the rows in a file of counts."""
-
-    def summarize(name: str, at: slice = slice(None), *options: object, **changes: Any) -> Path:
-        data = write(name, at, **changes)
-        out = data.with_suffix(".summary")
-        answer = cli("summarize", data, *(options or (*AUC, *CELLS)), "--out", out)
-        assert (answer.code, answer.out) == (0, ""), answer.err
-        assert answer.err.endswith(f"Wrote {out}\n")
-        return out
-
-    return summarize
-
-
-A, B = slice(0, 100), slice(100, ROWS)
 
 
 def lines_of(answer: Answer) -> list[str]:
@@ -239,125 +189,6 @@ def test_cells_of_ones_own(cli: CommandLine, write: Write, tmp_path: Path) -> No
     assert cli.error("answer", pair, "--column", "agee", "--reading", "median") == (
         "Unknown column 'agee': did you mean 'age'?"
     )
-
-
-def test_blocks_hold_the_value_and_say_what_they_leave_open(
-    cli: CommandLine, summarize: Any
-) -> None:
-    files = [summarize("a", A, *SHARED), summarize("b", B, *SHARED)]
-    for file in files:
-        counts = pg.load(file).summary.counts
-        assert ((counts == 0) | (counts >= 3)).all()
-    said = cli("answer", *files)
-    assert "because blocks of 3 rows or more leave" in said.out
-    low, high = cli("answer", *files, "--json").json()["bracket"]
-    assert low <= pg.exact(RISK, "auc", labels=DIED) <= high
-    assert "about 140 rows" in said.out and "100 rows" in said.out
-    few = (*AUC, *CELLS, "--classes", "0,1", "--share", 10)
-    far = cli("answer", summarize("c", slice(0, 60), *few, risk=np.sqrt(RISK)))
-    assert "and the estimate may be far off: read these two ends" in far.out
-
-
-def test_a_shared_file_is_a_release(cli: CommandLine, write: Write, tmp_path: Path) -> None:
-    data, out = write("a"), tmp_path / "a.summary"
-    said = cli("summarize", data, *SHARED, "--out", out).err
-    assert f"What {out} shows, with k = 3: {FILE_PROMISE}\n" in said
-    assert f"{data}.releases notes what is released of these rows, and knows them by their" in said
-    with hold_registers(registers_of(data)) as registers:
-        assert len(registers) == 2
-        for register in registers.values():
-            (release,) = register.releases
-            assert (release.outcome, release.table, release.columns) == (
-                "table",
-                str(out),
-                ("risk",),
-            )
-            assert (release.least_cell, release.classes) == (3, ("died",))
-            assert release.study == pg.load(out).parts[0].digest.hex()
-    day, other = pg.load(out).parts[0].day, tmp_path / "other.summary"
-    refusal = (
-        f"Column 'risk' of 240 of these rows went out on {day} to file {out} as a table, and with "
-        f"a second release others can subtract: read the kept table {out} (pairgossip answer), or "
-        "give --visible."
-    )
-    shutil.copy(data, data.with_name("copy.csv"))
-    for again in (data, data.with_name("copy.csv")):
-        assert cli.error("summarize", again, *SHARED, "--out", other) == refusal
-    assert not other.exists()
-    visible = cli("summarize", data, *SHARED, "--out", other, "--visible")
-    assert visible.code == 0 and "can subtract." in visible.err.partition("\n")[0]
-    rest = write("rest", slice(0, 100), risk=RNG.random(ROWS), age=RNG.random(ROWS))
-    assert cli("summarize", rest, *SHARED, "--out", tmp_path / "rest.summary").code == 0
-
-
-def test_a_copy_of_a_column_of_few_values_is_found(
-    cli: CommandLine, write: Write, tmp_path: Path
-) -> None:
-    asked = [{"risk": "grade"}.get(str(one), one) for one in SHARED]
-    nothing_else = {"risk": DIED, "age": DIED, "sex": DIED, "ward": DIED}
-    for name in ("a", "copy"):
-        data = write(name, **nothing_else, grade=np.rint(2 * RISK) / 2)
-        out = tmp_path / f"{name}.summary"
-        if name == "a":
-            assert cli("summarize", data, *asked, "--out", out).code == 0
-        else:
-            said = cli.error("summarize", data, *asked, "--out", out)
-            assert said.startswith("Column 'grade' of 240 of these rows went out on ")
-            visible = cli("summarize", data, *asked, "--out", out, "--visible")
-            assert visible.code == 0
-
-
-@pytest.mark.parametrize("is_file_first", [True, False])
-def test_a_peer_and_a_file_do_not_tell_the_same_rows(
-    cli: CommandLine, write: Write, tmp_path: Path, is_file_first: bool
-) -> None:
-    data, out, spec = write("a"), tmp_path / "a.summary", tmp_path / "auc.toml"
-    spec.write_text(
-        'kernel = "auc"\ncolumns = ["risk"]\nlabel = "died"\n'
-        "[ranges]\nrisk = [0, 1]\ndied = [0, 1]\n"
-    )
-    peer = ("peer", "init", "--name", "a", "--data", data, "--spec", spec, "--yes")
-    file = ("summarize", data, *SHARED, "--out", out)
-    if is_file_first:
-        assert cli(*file).code == 0
-        said = cli.error(*peer, "--home", tmp_path / "peer")
-        assert f"to file {out} as a table" in said and "(pairgossip answer)" in said
-        return
-    assert cli(*peer, "--home", tmp_path / "peer").code == 0
-    assert cli(*file).code == 0  # a peer that never ran has told nothing, and will not
-    with pytest.raises(pg.InputError, match=f"went out on .* to file {out}"):
-        tell_releases(open_home(tmp_path / "peer"))
-
-
-def test_ids_and_columns_that_are_the_same(cli: CommandLine, write: Write, tmp_path: Path) -> None:
-    ids = np.arange(ROWS)
-    data = write("a", patient=ids, logit=RISK * 2)
-    out = ("--out", tmp_path / "a.summary")
-    message = cli.error("summarize", data, *SHARED, *out, "--id", "person")
-    assert message.startswith(f"There is no column 'person' in {data}")
-    same = ("--same", "age,sex")
-    assert "must name two columns or more" in cli.error("summarize", data, *SHARED, *out, *same)
-    known = ("--id", "patient", "--same", "risk,logit")
-    assert cli("summarize", data, *SHARED, *out, *known).code == 0
-    later = write("later", patient=ids, logit=RNG.random(ROWS), risk=RNG.random(ROWS))
-    logit = [{"risk": "logit"}.get(str(one), one) for one in SHARED]
-    again = (*logit, "--out", tmp_path / "b.summary", *known)
-    assert "Column 'logit' of 240 of these rows went out" in cli.error("summarize", later, *again)
-
-
-def test_nothing_is_released_where_nothing_is_written(
-    cli: CommandLine, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, out = write("a"), tmp_path / "a.summary"
-
-    def fail(*_: object, **__: object) -> bytes:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("pairgossip.summaries.summary_file.SummaryFile.to_bytes", fail)
-        assert "The disk is full" in cli.error("summarize", data, *SHARED, "--out", out)
-    assert not out.exists() and not any(place.exists() for place in registers_of(data))
-    assert cli("summarize", data, *SHARED, "--out", out).code == 0
 
 
 def test_rows_that_lack_an_entry(cli: CommandLine, write: Write, tmp_path: Path) -> None:
