@@ -45,6 +45,7 @@ label = "died"
 thresholds = {[*THRESHOLDS]}
 by = "sex"
 groups = ["f", "m"]
+heterogeneity = true
 [ranges]
 risk = [0, 1]
 died = [0, 1]
@@ -124,6 +125,8 @@ def main() -> int:
         found = recompute(read_signed(folder / "result.json"), "result.json")
         size = (folder / "result.json").stat().st_size
     assert found is not None and signed.report is not None
+    sites = signed.result.heterogeneity
+    assert sites is not None, "whether sites agree is part of the question"
     print(f"all {found.figures:,} figures computed anew, {time.perf_counter() - begun:.1f} s")
     print(f"the file has {size:,} bytes")
     held, missed = compare(signed.report, rows)

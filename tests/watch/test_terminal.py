@@ -26,10 +26,10 @@ from pairgossip.watch.terminal import (
     _ASCII_BLOCKS,
     _BLOCKS,
     TextSwarm,
-    _curve,
-    _line,
     _number,
     _sparkline,
+    cut_line,
+    draw_curve,
     show_live,
 )
 
@@ -58,7 +58,7 @@ def test_sparklines(values: list[float | None], width: int, drawn: str) -> None:
 @pytest.mark.parametrize(("encoding", "blocks"), [("ascii", _ASCII_BLOCKS), ("utf-8", _BLOCKS)])
 def test_blocks_that_a_terminal_has(encoding: str, blocks: str) -> None:
     console = Console(file=io.TextIOWrapper(io.BytesIO(), encoding=encoding))
-    assert _curve(console, "error", [1, 10**7], 60, "").plain == f"error (log) {blocks[::7]} "
+    assert draw_curve(console, "error", [1, 10**7], 60, "").plain == f"error (log) {blocks[::7]} "
     assert len(_ASCII_BLOCKS) == len(_BLOCKS)
 
 
@@ -67,7 +67,7 @@ def test_small_things() -> None:
         *("-", "-", "1.5"),
         "1.23457e+08",
     ]
-    assert _line("x" * 50, 10).plain == "x" * 9 + "…"
+    assert cut_line("x" * 50, 10).plain == "x" * 9 + "…"
 
 
 def test_what_is_shown_follows_the_size_of_the_terminal() -> None:
@@ -168,8 +168,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--text"], "A terminal shows peers: give --swarm or --peers alone"),
-        (["--text", "--swarm", "a", "--kernel", "gini"], "A terminal shows peers"),
+        (["--text", "--swarm", "a", "--kernel", "gini"], "A terminal shows peers or a simulation"),
         (["--graph", "cycle", "--k", "4"], "The family 'cycle' takes no --k: leave it out."),
         (["--text", "--swarm", "nowhere"], "There is no folder nowhere: check the path."),
         (["--kernel", "ginny"], "Unknown kernel 'ginny': did you mean 'gini'?"),

@@ -62,7 +62,7 @@ class _WatchedOptions:
     results: list[Path] | None = None
     """A folder of saved runs, such as `pairgossip reproduce` makes; repeat it for several."""
     text: Flag = False
-    """Show the peers here in the terminal, without a browser."""
+    """Show peers, or the simulation, here in the terminal, without a browser."""
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -188,11 +188,8 @@ def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated:
         raise InputError(
             "Saved runs are shown in the page: leave out --text, or use 'pairgossip plot'."
         )
-    if watched.text and (simulated or not (watched.swarm or watched.peers)):
-        raise InputError(
-            "A terminal shows peers: give --swarm or --peers alone, or leave out --text; "
-            "'pairgossip estimate' prints how a simulation goes."
-        )
+    if watched.text and simulated and (watched.swarm or watched.peers):
+        raise InputError("A terminal shows peers or a simulation: give the options of one of them.")
     if simulated:
         _check_for_page(simulated)
 
@@ -227,12 +224,14 @@ def watch_command(
     all settings: whoever opens the same address sees the same run. Ctrl-C ends it.
 
     The same page shows real peers with --swarm or --peers, and saved runs where files or --results
-    are given. With --text peers are shown in the terminal instead.
+    are given. With --text peers, or a simulation, are shown in the terminal instead: where nodes
+    average counts for an AUC, with the ROC curves that they know.
 
     For example:
 
         pairgossip watch
         pairgossip watch --data wine --column alcohol --kernel variance
+        pairgossip watch --text --data wine --column alcohol --kernel variance
 
     Parameters
     ----------
@@ -253,6 +252,9 @@ def watch_command(
         if TextSwarm(swarm, output()).run():
             tell("The swarm has ended.")
         return
+    if watched.text:
+        _show_in_terminal(simulated or _FIRST_LOOK)
+        return
     with needed_for("The page", "pairgossip[watch]"):
         from pairgossip.watch.server.server import ServerAddress, Service
     place = ServerAddress(server.host, server.port or 0, server.certificate, server.key)
@@ -269,6 +271,16 @@ def watch_command(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     service.run(announce)
+
+
+def _show_in_terminal(fields: Fields) -> None:
+    """Show a simulation until it is over."""
+    from pairgossip.watch.simulation.build import build_runs
+    from pairgossip.watch.simulation.observations import Uploads
+    from pairgossip.watch.simulation.settings import Settings
+    from pairgossip.watch.text_runs import TextRuns
+
+    TextRuns(build_runs(Settings.read(fields), Uploads()), output()).run()
 
 
 def _views(swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path]) -> list[View]:

@@ -72,7 +72,7 @@ def _height(value: float | None) -> float | None:
     return math.log10(value) if value > 0 else -math.inf
 
 
-def _curve(
+def draw_curve(
     console: Console, name: str, values: Sequence[float | None], width: int, note: str
 ) -> Text:
     """Draw a curve between its name and a note, in blocks that the terminal can show."""
@@ -82,7 +82,7 @@ def _curve(
     except (UnicodeEncodeError, LookupError):
         blocks = _ASCII_BLOCKS
     drawn = _sparkline(values, max(width - 40, 10), blocks)
-    return _line(f"{name} (log) {drawn} {note}", width, "cyan")
+    return cut_line(f"{name} (log) {drawn} {note}", width, "cyan")
 
 
 def _number(value: float | None, digits: int = 6) -> str:
@@ -90,7 +90,7 @@ def _number(value: float | None, digits: int = 6) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}g}"
 
 
-def _line(text: str, width: int, style: str = "") -> Text:
+def cut_line(text: str, width: int, style: str = "") -> Text:
     """Return one line of text, cut where the terminal ends."""
     cut = Text(text, style=style, no_wrap=True, overflow="ellipsis")
     cut.truncate(width, overflow="ellipsis")
@@ -162,7 +162,7 @@ class PeersPicture:
 
     def draw(self, width: int, height: int) -> RenderableType:
         """Draw the table and the curve."""
-        heading = _line(self.heading, width, "bold")
+        heading = cut_line(self.heading, width, "bold")
         if self._reading is None:
             return heading
         last = next((value for value in reversed(self._errors) if value is not None), None)
@@ -179,13 +179,13 @@ class PeersPicture:
         for k in sorted(order[: max(height - _LINES_AROUND_TABLE, 1)]):
             table.add_row(*_cells(peers[k], _sums_texts if is_sums else _exchange_texts))
         more = len(peers) - table.row_count
-        curve = _curve(self._console, name, self._errors, width, _number(last, 3))
+        curve = draw_curve(self._console, name, self._errors, width, _number(last, 3))
         return Group(
             heading,
-            _line(self._reading.summary() + self._note, width),
+            cut_line(self._reading.summary() + self._note, width),
             *([] if is_sums else [curve]),
             table,
-            *([_line(f"and {more:,} more that are up", width, "dim")] if more else []),
+            *([cut_line(f"and {more:,} more that are up", width, "dim")] if more else []),
         )
 
 
