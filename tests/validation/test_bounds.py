@@ -62,10 +62,10 @@ def test_rows_anywhere_in_their_boxes_stay_inside_the_brackets(
         return
     found, boxes = of_summary(s), np.array(list(list_boxes(s)))
     low, high, outcome = boxes.T
-    held = found.held or (0.0, 1.0)
+    limits = found.limits or (0.0, 1.0)
     for where in (random.random(len(boxes)), random.integers(0, 2, len(boxes))):
         rows = (low + where * (high - low)).clip(1e-9, 1 - 1e-9)
-        rows = np.where(outcome > 0, rows.clip(held[0]), rows.clip(None, held[1]))
+        rows = np.where(outcome > 0, rows.clip(limits[0]), rows.clip(None, limits[1]))
         exact = of_rows(rows, outcome)
         for name in NAMES:
             number, value = getattr(found, name), getattr(exact, name).value

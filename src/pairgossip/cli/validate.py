@@ -1,4 +1,4 @@
-"""`pairgossip validate`: how well scores tell an outcome, from rows or from files of counts."""
+"""`pairgossip validate`: validate scores against an outcome, from rows or from files of counts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def validate_command(
     html: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
-    """Say how well scores tell who has an outcome: what a validation of a model publishes.
+    """Validate scores against an outcome: all that a validation of a model publishes.
 
     Discrimination is the AUC and the average precision. Calibration, where scores are
     probabilities, is observed over expected outcomes, intercept and slope, and the Brier score.
@@ -106,14 +106,14 @@ def validate_command(
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    """Return thresholds that were separated by blanks or commas."""
+    """Return thresholds, whether blanks or commas are between them."""
     return [one for text in texts for one in text.split(",") if one.strip()]
 
 
 def _validate_rows(
     files: Sequence[Path], scores: _Scores, rows: ValidatedRows, how: dict[str, Any]
 ) -> tuple[Validation, str]:
-    """Read the rows; return what they tell, and a title."""
+    """Return the validation of rows, and the title of its page."""
     from pairgossip.cli.data.observations import read_observations
     from pairgossip.validation.reading import validate
 
@@ -157,7 +157,7 @@ def _name_columns(read: Observations) -> tuple[dict[str, Any], str | None]:
 def _validate_counts(
     files: Sequence[Path], scores: _Scores, rows: ValidatedRows, how: dict[str, Any]
 ) -> tuple[Validation, str]:
-    """Add the counts of files up; return what they tell, and a title."""
+    """Return the validation of counts, added up over files, and the title of its page."""
     from pairgossip.cli.summaries.files import add_files
     from pairgossip.validation.reading import validate
 

@@ -10,7 +10,7 @@ from pairgossip.inference.answer import Answer
 from pairgossip.text import format_ends
 
 NOTHING = "-"
-"""What stands where there is no number."""
+"""The text in place of a number that is not known."""
 
 
 def describe_answer(number: Answer) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from pairgossip.inference.number_text import describe_answer
 from pairgossip.summaries.summary_reading import SummaryAnswer
 from pairgossip.validation.placed import Placed
 
-_MOST, _FEWEST, _LEAST_ROWS = 10, 2, 20
-"""How many bins there are at most and at least, and how many rows one has, if they are few."""
+_MOST, _FEWEST = 10, 2
+"""Largest and smallest number of bins."""
+_LEAST_ROWS = 20
+"""Rows per bin, where there are too few rows for the largest number of bins."""
 
 
 class Bin(NamedTuple):
@@ -54,12 +56,12 @@ def read_bins(placed: Placed, level: float, least: int) -> tuple[Bin, ...]:
 def _cut(rows: FloatArray, n: float) -> IntArray:
     """Return the cells at which bins begin, and the end of the last one."""
     count = int(np.clip(n // _LEAST_ROWS, _FEWEST, _MOST))
-    held = np.flatnonzero(rows)
+    filled = np.flatnonzero(rows)
     below = np.append(0.0, np.cumsum(rows))
-    wanted = n * np.arange(1, count) / count
-    at = np.searchsorted(below, wanted)
-    nearer = at - (wanted - below[at - 1] < below[at] - wanted)
-    first, stop = int(held[0]), int(held[-1]) + 1
+    ranks = n * np.arange(1, count) / count
+    at = np.searchsorted(below, ranks)
+    nearer = at - (ranks - below[at - 1] < below[at] - ranks)
+    first, stop = int(filled[0]), int(filled[-1]) + 1
     return np.unique([first, *nearer.clip(first, stop).tolist(), stop])
 
 
@@ -67,7 +69,7 @@ def _read_bin(placed: Placed, first: int, stop: int, level: float, least: int) -
     scores, boxes = placed.scores, placed.boxes
     low, high = scores.axis.ends
     cells = scores.cells[:, first:stop]
-    held = np.flatnonzero(cells.any(axis=0))
+    filled = np.flatnonzero(cells.any(axis=0))
     negatives, positives = cells.sum(axis=1).tolist()
     rows = negatives + positives
     is_inside, reaches = placed.within(first, stop)
@@ -76,7 +78,7 @@ def _read_bin(placed: Placed, first: int, stop: int, level: float, least: int) -
     rest, part = zip(certain.tolist(), possible.tolist(), strict=True)
     middles = (low[first:stop] + high[first:stop]) / 2
     expected = float(cells.sum(axis=0) @ middles) / rows if rows > 0 else math.nan
-    used = slice(None) if not len(held) else slice(int(held[0]), int(held[-1]) + 1)
+    used = slice(None) if not len(filled) else slice(int(filled[0]), int(filled[-1]) + 1)
     return Bin(
         float(low[first:stop][used][0]),
         float(high[first:stop][used][-1]),

@@ -1,4 +1,4 @@
-"""Calibration: how well scores that are probabilities go with what happened."""
+"""Calibration: how well scores that are probabilities agree with the outcome."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ NAMES = {
     "brier": "Brier score",
     "scaled_brier": "scaled Brier score",
 }
-"""What people call the numbers of a calibration."""
+"""The names of the numbers of a calibration in publications."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Calibration:
-    """How well probabilities go with the outcome; each number has an interval and a bracket.
+    """How well probabilities agree with the outcome; each number has an interval and a bracket.
 
     Attributes
     ----------
@@ -47,7 +47,8 @@ class Calibration:
         The number of rows with the outcome over the sum of all scores: 1 if scores are right on
         average.
     in_the_large
-        What is to be added to the logit of every score so that they are; 0 is best.
+        The number to add to the logit of every score so that scores are right on average; 0 is
+        best.
     slope, intercept
         The logit of the outcome as a line over that of the score, by maximum likelihood; 1 and 0
         are best. A slope below 1 says that scores are too far apart.
@@ -58,7 +59,7 @@ class Calibration:
         The share with the outcome, by bins of about as many rows each.
     reason
         Why there is no slope; empty if there is one.
-    held
+    limits
         The least score of positive rows and the largest of negative ones that slope and intercept
         allow for, where cells that end at 0 or 1 leave that open; else None.
     """
@@ -73,7 +74,7 @@ class Calibration:
     scaled_brier: SummaryAnswer
     bins: tuple[Bin, ...]
     reason: str = ""
-    held: Ends | None = None
+    limits: Ends | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number by name, with its interval and bracket."""
@@ -86,12 +87,12 @@ class Calibration:
         }
 
     def numbers(self) -> dict[str, SummaryAnswer]:
-        """Return the numbers by what people call them."""
+        """Return the numbers by their names in publications."""
         return {text: getattr(self, name) for name, text in NAMES.items()}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know before using the numbers, in sentences."""
+        """Caveats of the numbers, in sentences."""
         return tuple(self._list_notes())
 
     def __str__(self) -> str:
@@ -108,11 +109,12 @@ class Calibration:
             )
         if self.reason:
             yield f"There is no slope: {self.reason}."
-        elif self.held is not None:
+        elif self.limits is not None:
+            low, high = self.limits
             yield (
-                f"Slope and intercept take no positive row's score to be below {self.held[0]:.3g}, "
-                f"and no negative row's above {self.held[1]:.6g}: cells end at 0 or 1, and a row "
-                "of the other class right there would say all."
+                f"Slope and intercept take no positive row's score to be below {low:.3g}, "
+                f"and no negative row's above {high:.6g}: cells end at 0 or 1, and a row "
+                "of the other class right there would decide the slope alone."
             )
 
 
@@ -135,7 +137,7 @@ def read_calibration(scores: Scores, level: float, least: int = 1) -> Calibratio
         scaled_brier=reader.scaled_brier(),
         bins=read_bins(placed, level, least),
         reason=reason,
-        held=None if reason else placed.held,
+        limits=None if reason else placed.limits,
     )
 
 
@@ -158,7 +160,7 @@ def _have(count: float) -> str:
 
 
 class _Part(NamedTuple):
-    """A statistic, with what rows of every class and cell add to it, and its bracket."""
+    """A statistic, its influence by class and cell, and its bracket."""
 
     value: float
     added: FloatArray
@@ -191,7 +193,7 @@ class _Reader:
         return self._answer(_Part(value, added, (placed.positives / high, most)), "log")
 
     def in_the_large(self) -> SummaryAnswer:
-        """Return what makes as many rows expected to have the outcome as have it."""
+        """Return the shift of logits at which scores are right on average."""
         placed = self.placed
         x, rows, positives = placed.offsets, placed.cells, placed.positives
         value = solve_intercept(x, rows, positives)
@@ -213,10 +215,10 @@ class _Reader:
         if not placed.is_known:
             brackets = bound_line(Boxes(*placed.logit_ends, placed.boxes.rows), fit.slope)
         numbers = (fit.intercept, fit.slope)
-        found = [
+        intercept, slope = (
             self._answer_about(*one) for one in zip(numbers, fit.errors, brackets, strict=True)
-        ]
-        return found[0], found[1]
+        )
+        return intercept, slope
 
     def brier(self) -> SummaryAnswer:
         """Return the mean squared difference of score and outcome."""
@@ -261,7 +263,8 @@ class _Reader:
             bracket = value, value
         else:
             bracket = widen(*bracket) if math.isfinite(sum(bracket)) else bracket
-            value = min(max(value, bracket[0]), bracket[1]) if bracket[0] == bracket[0] else value
+            if not math.isnan(bracket[0]):
+                value = min(max(value, bracket[0]), bracket[1])
         ends = UNKNOWN
         if math.isfinite(value) and all(map(math.isfinite, bracket)):
             ends = interval_about(bracket, value, error, scale, law, self.level)

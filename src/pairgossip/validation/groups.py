@@ -20,7 +20,7 @@ from pairgossip.validation.calibration import Calibration
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Group:
-    """What is read from the rows of one group.
+    """The validation of one group of rows.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Group:
 
     @property
     def thresholds(self) -> tuple[OperatingPoint, ...]:
-        """What the agreed thresholds do to its rows."""
+        """Sensitivity, specificity and the rest at each agreed threshold."""
         return () if self.roc is None else tuple(map(self.roc.at, self.roc.thresholds))
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Groups(Mapping[str, Group]):
     Attributes
     ----------
     by
-        What tells groups apart.
+        The name of the column of groups.
     auc
         The AUC of each, with differences between them.
     observed_expected
@@ -99,7 +99,7 @@ class Groups(Mapping[str, Group]):
 
     @cached_property
     def tables(self) -> tuple[GroupTable, ...]:
-        """The tables of all that groups are compared by."""
+        """The tables of every number by which groups are compared."""
         return tuple(one for one in (self.auc, self.observed_expected) if one is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,10 +124,10 @@ def compare_calibration(
     """Return how far observed over expected outcomes differ between groups."""
     if whole is None:
         return None
-    found = {name: one.calibration for name, one in parts.items()}
+    calibrations = {name: one.calibration for name, one in parts.items()}
     answers = {
         name: answer_without_error(math.nan) if one is None else one.observed_expected
-        for name, one in found.items()
+        for name, one in calibrations.items()
     }
     rows = {name: one.rows for name, one in parts.items()}
     return GroupTable(answers, whole.observed_expected, "observed / expected", by, rows=rows)

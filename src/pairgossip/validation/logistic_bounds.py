@@ -23,15 +23,15 @@ from pairgossip.validation.logistic import solve_intercept
 from pairgossip.validation.placed import expit
 
 _MOST_PIECES = 24
-"""How many pieces of the possible intercepts are looked at: within one, each term has its own."""
+"""Work limit of one bound, in intervals of intercepts; within one, each term takes its own."""
 _FIRST_STEP = 0.01
-"""How far from the estimate an end is looked for first."""
+"""First distance from the estimate at which an end is sought, relative to 1 + the estimate."""
 _SLOPE_PIECES = 32
-"""The same for possible slopes, where the intercept is bounded."""
-_EXACT = 1e-2
-"""Part of its distance from the estimate to which an end is found, from outside."""
+"""Number of intervals of slopes, for each of which the intercept is bounded."""
+_TOLERANCE = 1e-2
+"""Relative tolerance of the distance from the estimate to an end, which is found from outside."""
 _LEAST, _MOST = 2.0**-12, 2.0**6
-"""Slopes between which ends are looked for; beyond these they are not known."""
+"""Smallest and largest slope at which an end is sought; larger ends are given as infinite."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -96,7 +96,7 @@ def _search(boxes: Boxes, start: float, *, is_upper: bool) -> float:
         if _is_beyond(boxes, outside, is_upper=is_upper):
             break
         inside, step = outside, 2 * step
-    while abs(outside - inside) > _EXACT * (abs(outside - start) + _FIRST_STEP):
+    while abs(outside - inside) > _TOLERANCE * (abs(outside - start) + _FIRST_STEP):
         middle = (inside + outside) / 2
         is_out = _is_beyond(boxes, middle, is_upper=is_upper)
         inside, outside = (inside, middle) if is_out else (middle, outside)
@@ -163,7 +163,7 @@ def _most_terms(
 ) -> FloatArray:
     """Return the largest (y - p)(x - c) of x in boxes and an intercept between two."""
     is_positive = outcomes > 0
-    # Of a negative row it is that of a positive one, seen from the other side of 0.
+    # A negative row has the term of a positive one with the signs of all logits changed.
     x_low, x_high = np.where(is_positive, low, -high), np.where(is_positive, high, -low)
     center = np.where(is_positive, c, -c)
     first = np.where(is_positive, ends[0], -ends[1])
@@ -185,11 +185,11 @@ def _least_terms(
     center = np.where(is_positive, c, -c)
     first = np.where(is_positive, ends[0], -ends[1])
     last = np.where(is_positive, ends[1], -ends[0])
-    found = []
+    terms = []
     for at in (x_low, x_high):  # a term that rises and then falls is least at an end
         intercept = np.where(at >= center, last, first)
-        found.append(expit(-intercept - slope * at) * (at - center))
-    return np.minimum(*found)
+        terms.append(expit(-intercept - slope * at) * (at - center))
+    return np.minimum(*terms)
 
 
 def _find_top(k: float) -> float:

@@ -1,4 +1,4 @@
-"""What a validation shows on a page, and in a terminal."""
+"""The page of a validation, and its text for a terminal."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pairgossip.validation.validation import Validation
 
 _OF_GROUPS = ("sensitivity", "specificity", "ppv")
-"""What is shown of a threshold by group."""
+"""The numbers of a threshold that are shown by group."""
 _OF_ALL = ("Intervals", "Adjusted")
-"""How notes begin that are the same of every table."""
+"""Beginnings of the notes that all tables share."""
 _CERTAIN = "In square brackets: between which ends the number lies for certain for these rows."
 
 
 def list_parts(found: Validation) -> Iterator[Part]:
-    """Return what a page shows, from the top down."""
+    """Return the parts of the page, from the top down."""
     yield Facts(tuple(list_facts(found)))
     yield Heading("Discrimination")
     yield _discrimination_figure(found)
@@ -45,7 +45,7 @@ def list_parts(found: Validation) -> Iterator[Part]:
 
 
 def list_facts(found: Validation) -> Iterator[tuple[str, str]]:
-    """Say what was validated."""
+    """Return the facts above all parts: rows, outcomes and the level of intervals."""
     roc = found.roc
     rows = roc.positives + roc.negatives
     yield "rows", f"{rows:,}"
@@ -57,7 +57,7 @@ def list_facts(found: Validation) -> Iterator[tuple[str, str]]:
 
 
 def discrimination(found: Validation) -> dict[str, Answer]:
-    """Return what says how well scores tell the classes apart."""
+    """Return the numbers of discrimination by their names in publications."""
     within = {} if found.within is None else {"AUC within strata": found.within}
     return {"AUC": found.roc.auc, **within, "average precision": found.roc.average_precision}
 
@@ -97,7 +97,7 @@ def _bins_table(found: Calibration) -> Table:
         (
             f"{one.low:.4g} to {one.high:.4g}",
             f"{one.rows:,.0f}",
-            f"{one.expected:.4g}",
+            f"{one.expected:#.4g}",
             spell(one.observed),
         )
         for one in found.bins
@@ -160,7 +160,7 @@ def group_notes(groups: Groups) -> list[str]:
 
 
 def name_statistic(table: GroupTable) -> str:
-    """Return what a table is of, as people write it."""
+    """Return the statistic of a table as publications spell it."""
     return "AUC" if table.statistic == "auc" else table.statistic
 
 

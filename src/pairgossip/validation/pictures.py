@@ -12,9 +12,9 @@ from pairgossip.validation.calibration import Calibration
 from pairgossip.validation.placed import expit, logit
 
 _POINTS = 200
-"""At how many places a fitted line is drawn."""
+"""Number of points of a fitted line."""
 _ROOM = 1.05
-"""How much farther axes reach than what is drawn."""
+"""End of the axes, relative to the largest value that is drawn."""
 
 
 def picture_calibration(found: Calibration, level: float) -> Picture:

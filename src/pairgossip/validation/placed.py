@@ -98,30 +98,31 @@ class Placed:
         return low, high
 
     @cached_property
-    def held(self) -> Ends | None:
+    def limits(self) -> Ends | None:
         """The least score of positive rows, and the largest of negative ones, in fits of a slope.
 
-        One positive row at 0 would say all, and counts in a cell that ends there cannot tell: so
-        it counts as at the other end of the cell. None where no row is held.
+        A positive row at 0 would decide the slope alone, and counts in a cell that begins there
+        cannot rule it out: so it counts as at the other end of the cell, and the same of negative
+        rows at 1. None where no row is moved.
         """
         low, high = self.scores.axis.ends
         least = float(high[0]) if low[0] == 0 < high[0] else 0.0
         most = float(low[-1]) if high[-1] == 1 > low[-1] else 1.0
         rows = self.boxes.rows
-        is_held = rows[1, self.boxes.low < least].any() or rows[0, self.boxes.high > most].any()
-        return (least, most) if is_held else None
+        is_moved = rows[1, self.boxes.low < least].any() or rows[0, self.boxes.high > most].any()
+        return (least, most) if is_moved else None
 
     @cached_property
     def logit_ends(self) -> tuple[FloatArray, FloatArray]:
         """The lowest and the highest logits of the rows of every box, by class."""
-        least, most = self.held or (0.0, 1.0)
+        least, most = self.limits or (0.0, 1.0)
         low = np.stack([self.boxes.low, np.maximum(self.boxes.low, least)])
         high = np.stack([np.minimum(self.boxes.high, most), self.boxes.high])
         low, high = np.minimum(low, high), np.maximum(low, high)
         return logit(low), logit(high)
 
     def within(self, first: int, stop: int) -> tuple[BoolArray, BoolArray]:
-        """Tell which boxes lie in the cells from ``first`` up to ``stop``, and which reach in."""
+        """Return which boxes lie in the cells from ``first`` up to ``stop``, and which reach in."""
         low, high = self._places
         return (low >= first) & (high < stop), (high >= first) & (low < stop)
 

@@ -26,7 +26,7 @@ from pairgossip.validation.groups import Group, Groups, compare_calibration
 from pairgossip.validation.validation import Validation
 
 _GROUP = "group"
-"""What tells groups apart that have no name of their own."""
+"""The name of the column of groups, where these came as an array or in counts."""
 
 
 def validate(
@@ -43,10 +43,10 @@ def validate(
     missing: str = REFUSE,
     interval: float = 0.95,
 ) -> Validation:
-    """Say how well scores tell who has an outcome, from rows or from a `Summary` of them.
+    """Validate scores against an outcome, from rows or from a `Summary` of them.
 
-    Discrimination is told for any scores, calibration for probabilities, and what thresholds do
-    for those that are given.
+    Discrimination is read from any scores, calibration from probabilities, and sensitivity,
+    specificity and net benefit at agreed thresholds.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def validate(
     by
         The group of every row, such as a sex, to compare.
     within
-        The stratum of every row: the AUC is also told for pairs within one.
+        The stratum of every row: there is also an AUC of pairs within strata.
     weights
         How often each row counts: whole numbers.
     thresholds
@@ -160,14 +160,14 @@ def _compare_rows(rows: Rows, roc: Roc, calibration: Calibration | None, by: str
         lambda part: (_pair(part), None), partial(measure, level=roc.level), by
     )
     table = question.ask(rows, pairs, None)
-    found = split_rows(rows, *name_groups(rows.columns["by"], pairs.n))
+    rows_by_group = split_rows(rows, *name_groups(rows.columns["by"], pairs.n))
     parts = {
         name: _read_group(
             name,
             _count_rows(part),
             partial(read_rows, part.columns, roc.positive, roc.level, roc.thresholds),
         )
-        for name, part in found.items()
+        for name, part in rows_by_group.items()
     }
     return _gather(parts, roc, calibration, by, table)
 
@@ -179,7 +179,7 @@ def _count_rows(rows: Rows) -> int:
 
 
 def _read_group(name: str, rows: int, read: Any) -> Group:
-    """Return what a group tells, or why it tells nothing."""
+    """Return the validation of a group, or why there is none."""
     try:
         roc: Roc = read()
     except InputError as problem:
@@ -196,9 +196,9 @@ def _gather(
 ) -> Groups:
     """Return groups beside each other; those of counts are independent."""
     if table is None:
-        nothing = answer_without_error(math.nan, roc.positive)
+        missing = answer_without_error(math.nan, roc.positive)
         answers: dict[str, Answer] = {
-            name: nothing if one.roc is None else one.roc.auc for name, one in parts.items()
+            name: missing if one.roc is None else one.roc.auc for name, one in parts.items()
         }
         rows = {name: one.rows for name, one in parts.items()}
         reasons = {name: one.reason for name, one in parts.items() if one.reason}

@@ -1,4 +1,4 @@
-"""What `pg.validate` returns: discrimination, calibration, thresholds and groups, on one page."""
+"""The result of `pg.validate`: discrimination, calibration, thresholds and groups, on one page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PANEL = (5.6, 5.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation:
-    """How well scores tell who has an outcome: everything that a validation publishes.
+    """How well scores separate rows with an outcome from others: all that a validation publishes.
 
     Numbers have two errors: an interval for the population, and a ``bracket`` for the rows that
     were counted, wherever in their cells they are.
@@ -45,7 +45,7 @@ class Validation:
     roc
         The ROC curve, with the AUC.
     calibration
-        How probabilities go with the outcome; None where scores are no probabilities.
+        How well probabilities agree with the outcome; None where scores are no probabilities.
     no_calibration
         Why there is no calibration; empty if there is one.
     within
@@ -67,11 +67,11 @@ class Validation:
 
     @cached_property
     def thresholds(self) -> tuple[OperatingPoint, ...]:
-        """What the agreed thresholds do."""
+        """Sensitivity, specificity and the rest at each agreed threshold."""
         return tuple(map(self.roc.at, self.roc.thresholds))
 
     def parts(self) -> Iterator[Part]:
-        """Return what a page shows, for pages of one's own."""
+        """Return the parts of the page, for pages of one's own."""
         return list_parts(self)
 
     def to_html(self, path: str | Path, title: str = TITLE) -> None:
@@ -81,7 +81,7 @@ class Validation:
     def to_dict(self) -> dict[str, Any]:
         """Return every number of the page by name, as JSON can hold it: None where not known."""
         within = None if self.within is None else describe_answer(self.within)
-        found: dict[str, Any] = json_value(
+        facts: dict[str, Any] = json_value(
             {
                 "rows": self.roc.positives + self.roc.negatives,
                 "positives": self.roc.positives,
@@ -99,7 +99,7 @@ class Validation:
                 "groups": None if self.groups is None else self.groups.to_dict(),
             }
         )
-        return found
+        return facts
 
     def to_pandas(self) -> pd.DataFrame:
         """Return every number of all rows and of groups as a frame, one per line."""
