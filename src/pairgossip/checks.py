@@ -6,7 +6,7 @@ The command line imports this before any library, so numpy is imported where it 
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,13 @@ def trial_numbers(trials: Any) -> list[int]:
     if not numbers or len(set(numbers)) < len(numbers):
         raise InputError(message)
     return sorted(numbers)
+
+
+def refuse_given(given: Mapping[str, Any], why: str) -> None:
+    """Raise `InputError` for the first argument that is given and should be left out, and why."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{why}: leave {{argument}} out.", name)
 
 
 def check_jobs(n_jobs: int | None) -> None:

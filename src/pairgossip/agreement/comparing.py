@@ -18,7 +18,7 @@ from pairgossip.agreement.readings import (
     split_summaries,
 )
 from pairgossip.agreement.scales import go_back
-from pairgossip.checks import REFUSE, choice
+from pairgossip.checks import REFUSE, choice, refuse_given
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel
@@ -87,7 +87,8 @@ def heterogeneity(
     method, level = choice("method", method, METHODS), check_level(interval)
     words = {"labels": labels, "columns": columns, "classes": classes, "positive": positive}
     if are_summaries(data):
-        _refuse_of_summaries(words | {"by": by})
+        why = "Summaries have their columns, classes and sites already"
+        refuse_given(words | {"by": by}, why)
         return _compare(split_summaries(data, reading, level), method, level)
     if by is None:
         raise InputError("Rows are of several sites: say which is of which, {argument}.", "by")
@@ -127,16 +128,6 @@ def _compare(
         left_out,
         tuple(_note(taken, left_out)),
     )
-
-
-def _refuse_of_summaries(given: Mapping[str, Any]) -> None:
-    """Raise `InputError` for what only rows have."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(
-                "Summaries have their columns, classes and sites already: leave {argument} out.",
-                name,
-            )
 
 
 def _check_number(sites: int, left_out: Sequence[str]) -> None:

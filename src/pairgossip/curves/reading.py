@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from pairgossip.checks import REFUSE
+from pairgossip.checks import REFUSE, refuse_given
 from pairgossip.curves.roc import Roc
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.thresholds import check_thresholds
@@ -22,6 +20,8 @@ from pairgossip.kernels.weighing import are_frequencies
 from pairgossip.summaries.summary import Summary
 
 KERNEL = "auc"
+OF_SUMMARY = "A summary has its columns, classes and weights already"
+"""Why nobody names those of rows beside one."""
 
 
 def roc(
@@ -71,24 +71,12 @@ def roc(
     agreed = () if thresholds is None else check_thresholds(thresholds)
     if isinstance(data, Summary):
         given = {"labels": labels, "columns": columns, "weights": weights, "classes": classes}
-        refuse_of_summary(given | {"positive": positive})
+        refuse_given(given | {"positive": positive}, OF_SUMMARY)
         return read_summary(data, level, agreed, group, column)
-    for name, value in (("group", group), ("column", column)):
-        if value is not None:
-            raise InputError("Rows have no groups to choose from: leave {argument} out.", name)
+    refuse_given({"group": group, "column": column}, "Rows have no groups to choose from")
     listed = {"data": data, "labels": labels, "weights": weights}
     rows = prepare_rows(missing, classes, listed, positive, columns)
     return read_rows(rows.columns, rows.positive, level, agreed)
-
-
-def refuse_of_summary(given: dict[str, Any]) -> None:
-    """Raise `InputError` for what only rows have."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(
-                "A summary has its columns, classes and weights already: leave {argument} out.",
-                name,
-            )
 
 
 def read_rows(
@@ -108,10 +96,7 @@ def read_rows(
         raise InputError(
             "A curve counts rows, each a whole number of times: give other {argument}.", "weights"
         )
-    rows = pairs.unweighted[1]
-    higher = (rows[:, -1] == rows[:, -1].max()).astype(np.float64)
-    scores = Scores.of_rows(rows[:, 0], higher, pairs.row_weights)
-    return Roc(scores, _answer(pairs, level), pairs.positive, level, 1, thresholds)
+    return Roc(Scores.of_pairs(pairs), _answer(pairs, level), pairs.positive, level, 1, thresholds)
 
 
 def _answer(pairs: Pairs, level: float) -> Answer:

@@ -17,6 +17,7 @@ from pairgossip.arrays import FloatArray, distinct
 from pairgossip.counts.axes import Axis, Labels
 from pairgossip.counts.bounds import Blocks
 from pairgossip.counts.tree import Tree
+from pairgossip.kernels import Pairs
 
 
 class Ranges(NamedTuple):
@@ -54,6 +55,13 @@ class Scores:
         weights = times * np.stack([~is_positive.astype(bool), is_positive.astype(bool)])
         cells = [np.bincount(places, one, len(values)) for one in weights]
         return cls(Labels(values), np.stack(cells), is_sample=True)
+
+    @classmethod
+    def of_pairs(cls, pairs: Pairs) -> Self:
+        """Count the rows of a kernel of scores and their classes, of which the last is positive."""
+        rows = pairs.unweighted[1]
+        is_higher = (rows[:, -1] == rows[:, -1].max()).astype(np.float64)
+        return cls.of_rows(rows[:, 0], is_higher, pairs.row_weights)
 
     @classmethod
     def of_blocks(cls, blocks: Blocks) -> Self:

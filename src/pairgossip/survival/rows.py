@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import refuse_given
 from pairgossip.counts.tables import MOST_COMBINATIONS
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import as_array, check_data, format_label
@@ -134,10 +135,4 @@ def check_groups(names: Sequence[str], rows: Sequence[int]) -> None:
 
 def refuse_with_summary(given: dict[str, Any]) -> None:
     """Raise `InputError` for arguments that a summary knows itself."""
-    for name, one in given.items():
-        if one is not None:
-            raise InputError(
-                "A summary knows events, groups and strata of its rows itself: leave {argument} "
-                "out.",
-                name,
-            )
+    refuse_given(given, "A summary knows events, groups and strata of its rows itself")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.checks import REFUSE
+from pairgossip.checks import REFUSE, refuse_given
 from pairgossip.counts.bounds import Ends
-from pairgossip.curves.reading import KERNEL, read_rows, read_summary, refuse_of_summary
+from pairgossip.curves.reading import KERNEL, OF_SUMMARY, read_rows, read_summary
 from pairgossip.curves.roc import Roc
 from pairgossip.curves.thresholds import check_thresholds
 from pairgossip.errors import InputError
@@ -79,7 +79,8 @@ def validate(
     agreed = () if thresholds is None else check_thresholds(thresholds)
     if isinstance(data, Summary):
         given = {"labels": labels, "by": by, "within": within, "columns": columns}
-        refuse_of_summary(given | {"weights": weights, "classes": classes, "positive": positive})
+        given |= {"weights": weights, "classes": classes, "positive": positive}
+        refuse_given(given, OF_SUMMARY)
         return validate_summary(data, level, agreed)
     factors = {"weights": weights, "within": within, "by": by}
     rows = prepare_rows(

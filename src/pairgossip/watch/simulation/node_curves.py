@@ -36,10 +36,7 @@ class NodeCurves:
         """Return the curves of a run whose nodes average bins of scores by class; else None."""
         if not isinstance(problem, SketchedPairs) or not isinstance(problem.table, AucTable):
             return None
-        pairs = problem.pairs
-        rows = pairs.unweighted[1]
-        higher = (rows[:, -1] == rows[:, -1].max()).astype(np.float64)
-        scores = Scores.of_rows(rows[:, 0], higher, pairs.row_weights)
+        scores = Scores.of_pairs(problem.pairs)
         exact = _path(scores.cells / scores.sizes[:, None])
         shown = np.linspace(0, problem.n - 1, min(MOST_NODES, problem.n)).astype(int)
         return cls(problem, problem.table, exact, tuple(shown.tolist()))
