@@ -12,8 +12,7 @@ import numpy as np
 from pairgossip.agreement.scales import place, place_evenly
 from pairgossip.errors import InputError
 from pairgossip.inference.answer import Answer
-from pairgossip.inference.answering import answer
-from pairgossip.inference.projection import project
+from pairgossip.inference.answering import answer_or_value
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.data import format_label
 from pairgossip.kernels.rows import prepare_rows
@@ -183,13 +182,4 @@ def _read_rows(table: Any, kernel: Any, positive: str | None, level: float) -> R
     if not math.isfinite(value):
         raise InputError(f"'{pairs.kernel.name}' has no value on the rows of a site.")
     smaller = 0 if pairs.classes is None else int(np.bincount(pairs.classes).min())
-    return Reading(pairs.kernel.name, pairs.n, _answer(pairs, value, level), smaller)
-
-
-def _answer(pairs: Pairs, value: float, level: float) -> Answer:
-    """Return the statistic with its error; without one where rows do not tell how sure it is."""
-    try:
-        return answer(project(pairs)._replace(value=value), level)
-    except InputError:
-        ends = (math.nan, math.nan, math.nan, level)
-        return Answer(value, *ends, pairs.kernel.interval_scale, pairs.positive)
+    return Reading(pairs.kernel.name, pairs.n, answer_or_value(pairs, value, level), smaller)

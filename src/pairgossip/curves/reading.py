@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +10,8 @@ from pairgossip.curves.roc import Roc
 from pairgossip.curves.scores import Scores
 from pairgossip.curves.thresholds import check_thresholds
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import Answer, check_level
-from pairgossip.inference.answering import answer
-from pairgossip.inference.projection import project
+from pairgossip.inference.answer import check_level
+from pairgossip.inference.answering import answer_or_value
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies
@@ -96,16 +94,14 @@ def read_rows(
         raise InputError(
             "A curve counts rows, each a whole number of times: give other {argument}.", "weights"
         )
-    return Roc(Scores.of_pairs(pairs), _answer(pairs, level), pairs.positive, level, 1, thresholds)
-
-
-def _answer(pairs: Pairs, level: float) -> Answer:
-    """Return the area with its interval; without one where rows do not tell how sure it is."""
-    value = pairs.exact()
-    try:
-        return answer(project(pairs)._replace(value=value), level)
-    except InputError:
-        return Answer(value, math.nan, math.nan, math.nan, level, "logit", pairs.positive)
+    return Roc(
+        Scores.of_pairs(pairs),
+        answer_or_value(pairs, pairs.exact(), level),
+        pairs.positive,
+        level,
+        1,
+        thresholds,
+    )
 
 
 def read_summary(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import Answer, interval
-from pairgossip.inference.projection import ROUNDING, Projection
+from pairgossip.inference.answer import UNKNOWN, Answer, interval
+from pairgossip.inference.projection import ROUNDING, Projection, project
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies
 
@@ -15,6 +17,15 @@ def answer(projection: Projection, level: float) -> Answer:
     scale = pairs.kernel.interval_scale
     ends = interval(value, error, level, scale, projection.law())
     return Answer(value, error, *ends, level, scale, pairs.positive)
+
+
+def answer_or_value(pairs: Pairs, value: float, level: float) -> Answer:
+    """Return a statistic with its interval; without one where rows do not tell how sure it is."""
+    try:
+        return answer(project(pairs)._replace(value=value), level)
+    except InputError:
+        ends, scale = (math.nan, *UNKNOWN), pairs.kernel.interval_scale
+        return Answer(value, *ends, level, scale, pairs.positive)
 
 
 def sampling_error(projection: Projection) -> float:
