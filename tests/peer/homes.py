@@ -15,9 +15,9 @@ from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.growth import count_latest
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal_file import read_saved_state
+from pairgossip.peer.storage.row_keeping import count_latest
 from pairgossip.privacy import DebiasedKernel
 
 GINI = """

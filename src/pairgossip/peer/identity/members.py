@@ -38,11 +38,11 @@ from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.spec.disclosure import rounds_sizes
 from pairgossip.peer.spec.local_part import (
     least_sites,
     most_rows,
     program_for,
-    rounds_sizes,
     rule_for,
     tell_size,
 )

@@ -21,6 +21,7 @@ from pairgossip.peer.protocol.rules import (
     WeightedMixing,
 )
 from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.spec.disclosure import rounds_sizes
 from pairgossip.peer.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -81,11 +82,6 @@ def program_for(
 def least_sites(spec: Spec) -> int:
     """Return among how many members at least rows are counted in blocks; 0 without blocks."""
     return LEAST_SITES if (spec.algorithm.least_cell or 1) > 1 else 0
-
-
-def rounds_sizes(spec: Spec) -> bool:
-    """Return whether others are told rounded numbers of rows: where rows are counted once."""
-    return spec.is_sums and spec.kernel is not None
 
 
 def most_rows(spec: Spec, members: int) -> int:

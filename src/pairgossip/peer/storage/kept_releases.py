@@ -32,7 +32,7 @@ from pairgossip.peer.bookkeeping.snapshots import (
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.peer.storage.growth import count_latest
+from pairgossip.peer.storage.row_keeping import count_latest
 from pairgossip.peer.storage.rows import SiteRows
 
 _LARGEST = 1 << 20

@@ -267,3 +267,8 @@ def rename(file: Path, name: Path) -> None:
         sync(name.parent)
     except OSError as problem:
         raise files.unwritable(name, problem) from None
+
+
+def count_latest(home: Home) -> int:
+    """Return how many rows a peer is to have, or else has."""
+    return len(keeping_of(home).read_latest())
