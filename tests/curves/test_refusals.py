@@ -32,6 +32,12 @@ def use(read: Callable[[pg.Roc], object], **options: Any) -> Callable[[], object
 REFUSED: dict[str, Callable[[], object]] = {
     "Kernel 'auc' needs two classes, but the labels hold one class only (0): add observations of "
     "another class.": read(labels=[0] * 8),
+    "A curve is of two classes, but the labels hold 8: give scores first, and then labels of two "
+    "classes; several classes, with a column of scores for each, have kernel 'hand-till'.": read(
+        data=ILL, labels=SCORES
+    ),
+    "A curve is of one column of scores, but the data has 2: choose one with columns=, or a column "
+    "of an array.": read(data=[[1 - one, one] for one in SCORES]),
     "A curve counts rows, each a whole number of times: give other weights=.": read(
         weights=[0.5] * 8
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pairgossip.arrays import distinct
 from pairgossip.checks import REFUSE, refuse_given
 from pairgossip.curves.roc import Roc
 from pairgossip.curves.scores import Scores
@@ -13,6 +14,7 @@ from pairgossip.errors import InputError
 from pairgossip.inference.answer import check_level
 from pairgossip.inference.answering import answer_or_value
 from pairgossip.kernels import Pairs
+from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies
 from pairgossip.summaries.summary import Summary
@@ -81,6 +83,7 @@ def read_rows(
     columns: dict[str, Any], positive: str | None, level: float, thresholds: tuple[float, ...]
 ) -> Roc:
     """Return the curve of prepared rows: data, labels and weights."""
+    _check_shape(columns["data"], columns.get("labels"))
     pairs = Pairs(
         columns["data"],
         KERNEL,
@@ -102,6 +105,23 @@ def read_rows(
         1,
         thresholds,
     )
+
+
+def _check_shape(scores: Any, labels: Any) -> None:
+    """Refuse several columns of scores, and more than two classes."""
+    data = check_data(scores, labels)
+    if (columns := column_count(data) - 1) > 1 and labels is not None:
+        raise InputError(
+            f"A curve is of one column of scores, but the data has {columns}: choose one with "
+            "{argument}, or a column of an array.",
+            "columns",
+        )
+    if columns == 1 and (classes := len(distinct(data[:, -1]))) > 2:
+        raise InputError(
+            f"A curve is of two classes, but the labels hold {classes:,}: give scores first, and "
+            "then labels of two classes; several classes, with a column of scores for each, have "
+            "kernel 'hand-till'."
+        )
 
 
 def read_summary(
