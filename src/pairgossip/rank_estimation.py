@@ -6,11 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arguments.estimate import EstimateArguments
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray
 from pairgossip.checks import REFUSE, choice, whole
-from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.inference.answer import Answer, check_level
@@ -18,7 +16,7 @@ from pairgossip.kernels.data import check_data, check_two_classes, two_texts, un
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, check_weights, warn_of_frequencies
 from pairgossip.order_statistics.distribution import Distribution
-from pairgossip.order_statistics.ranking import TrimmedPairs, rank_kernel
+from pairgossip.order_statistics.ranking import rank_kernel
 from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
     Quantile,
@@ -27,11 +25,11 @@ from pairgossip.order_statistics.statistics import (
     TrimmedMean,
     WinsorizedMean,
 )
-from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.run import Run
 from pairgossip.run_requests.estimation import EstimationRequest
+from pairgossip.run_requests.order import BinsRequest, TrimRequest
 from pairgossip.sketches.laying import check_range
-from pairgossip.sketches.samples import Sample, SketchedSample
+from pairgossip.sketches.samples import Sample
 from pairgossip.text import format_count, join_names
 
 _BINS = 64
@@ -143,7 +141,7 @@ def trimmed_mean(
     request = _OrderRequest(x, graph, interval, weights, columns, missing, bins, range, options)
     statistic = TrimmedMean(share)
     if request.by_pairs(method, "gotrim"):
-        return request.run_request(_TrimRequest, method="gotrim", statistic=statistic)
+        return request.run_request(TrimRequest, method="gotrim", statistic=statistic)
     return request.answer(statistic)
 
 
@@ -356,70 +354,6 @@ class _OrderRequest:
         request = kind(data=self.sample.data, **how, **(self.options | places))
         request.positive_class, request.rows_dropped = self._rows.positive, self._rows.dropped
         return request.execute()
-
-
-@dataclass(kw_only=True)
-class BinsRequest(EstimationRequest):
-    """A run that averages the bins of a sample."""
-
-    sample: Sample
-    statistic: Statistic | None
-    bins: int
-    declared: tuple[float, float] | None
-
-    def _check_statistic(self) -> None:
-        """Accept that there is no kernel."""
-
-    def _check_interval(self) -> None:
-        """Accept a level that was checked: bins tell every interval."""
-        if self.until is not None and self.interval is None:
-            raise InputError(
-                "Nodes have enough by their sampling errors, and ranks, or numbers alone, have "
-                "none: leave {argument} out.",
-                "until",
-            )
-
-    def _warn(self, run: Run, setup: Setup) -> None:
-        warn_if_not_enough(run)
-        if self.tests or self.sample.labels is not None:
-            warn_if_unsettled(run)
-        warn_if_coarse(run, setup)
-
-    def _exact_error(self, rows: Any) -> float:
-        """Return the sampling error of all rows, by which bins are judged."""
-        return float("nan") if self.interval is None else rows.exact_error(self.interval)
-
-    def _rows(self) -> SketchedSample:
-        return SketchedSample(self.sample, self.statistic, self.bins, self.declared)
-
-    def _problem(self, rows: Any, site_of: IntArray | None) -> SketchedSample:
-        return (
-            rows
-            if site_of is None
-            else SketchedSample(self.sample, self.statistic, self.bins, self.declared, site_of)
-        )
-
-
-@dataclass(kw_only=True)
-class _TrimRequest(EstimationRequest):
-    """A run of GoTrim."""
-
-    statistic: TrimmedMean
-
-    def _find_method(self, nodes: int | None = None) -> Method:
-        return GOTRIM
-
-    def _check_statistic(self) -> None:
-        """Accept that there is no kernel."""
-
-    def _check_interval(self) -> None:
-        if self.until is not None:
-            raise self._refusal("tells nodes no sampling error: use {argument}.", value="sketch")
-
-    def _rows(self) -> TrimmedPairs:
-        pairs = TrimmedPairs(self.data, self.statistic)
-        pairs.check()
-        return pairs
 
 
 def check_options(options: Collection[str], on_graph: bool) -> None:

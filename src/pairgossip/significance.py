@@ -41,11 +41,12 @@ from pairgossip.inference.questions import (
 from pairgossip.kernels import Combination, Kernel, Pairs, Problem, as_kernel
 from pairgossip.order_statistics.comparisons import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
-from pairgossip.rank_estimation import BinsRequest, check_options
+from pairgossip.rank_estimation import check_options
 from pairgossip.results.notices import warn_if_ties_unseen
 from pairgossip.results.provenance import null_mark
 from pairgossip.results.run import Run
 from pairgossip.run_requests.estimation import EstimationRequest
+from pairgossip.run_requests.order import BinsRequest
 from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 _BINS, _BINS_PER_COLUMN = 64, 16
