@@ -93,7 +93,7 @@ def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
     import msgspec
 
     from pairgossip.peer.reports.catalog import has_statistic
-    from pairgossip.peer.spec.spec import SumsNoise
+    from pairgossip.peer.spec.tables import SumsNoise
 
     if not has_statistic(spec):
         return  # whose errors could be laid side by side

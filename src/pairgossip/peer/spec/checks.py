@@ -17,7 +17,8 @@ from pairgossip.text import MOST_NAMED, join_first
 if TYPE_CHECKING:
     import msgspec
 
-    from pairgossip.peer.spec.spec import Privacy, Spec
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.spec.tables import Privacy
 
 
 ADAPTIVE = AdaptiveStep.name

@@ -17,7 +17,8 @@ from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
 from pairgossip.tables import parse_number
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Privacy, Spec
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.spec.tables import Privacy
 
 
 def mechanism_of(spec: Spec) -> RandomizedResponse:

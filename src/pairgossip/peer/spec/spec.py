@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,18 +21,9 @@ from pairgossip.checks import MISSING, REFUSE
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.kernels import Combination, Kernel, as_kernel
-from pairgossip.losses import (
-    Ball,
-    GeneralLoss,
-    Loss,
-    Proximal,
-    SquaredL2,
-    as_loss,
-    as_proximal,
-)
+from pairgossip.losses import GeneralLoss, Loss, as_loss
 from pairgossip.peer.reports.catalog import name_kernel
 from pairgossip.peer.spec.algorithm import (
-    EXCHANGE,
     FACTORS,
     SUMS,
     check_algorithm_keys,
@@ -40,7 +31,6 @@ from pairgossip.peer.spec.algorithm import (
     choose_algorithm,
 )
 from pairgossip.peer.spec.checks import (
-    ADAPTIVE,
     MOST_COUNTED,
     check_meaning,
     check_privacy,
@@ -50,6 +40,15 @@ from pairgossip.peer.spec.checks import (
 )
 from pairgossip.peer.spec.differences import NOISE
 from pairgossip.peer.spec.differences import differences as differences
+from pairgossip.peer.spec.tables import (
+    Algorithm,
+    Learning,
+    Privacy,
+    Stop,
+    Strict,
+    SumsNoise,
+    Whole,
+)
 
 if TYPE_CHECKING:
     from pairgossip.counts.layouts import OrderQuestion
@@ -65,98 +64,9 @@ _LATER = (
     *("report", "thresholds", "missing", "heterogeneity"),
 )
 """Keys that came later: they are in no canonical text unless given, so that hashes stay."""
-_Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
 
 
-class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file; a key it does not know is an error."""
-
-
-class Algorithm(_Strict, frozen=True):
-    """How members exchange."""
-
-    name: str = EXCHANGE
-    """Whether rows (or reports) pass from member to member, "exchange", or "sums" alone do. A file
-    that names none means sums, where they can tell the answer."""
-    mixing: str | None = None
-    """How estimates are averaged, "weighted" or "paper"; None with a loss, and with sums."""
-    rate: float = 10.0
-    """Exchanges per second and link."""
-    bins: _Whole | None = None
-    """With sums and a kernel, how many cells a column has, a power of two; None for 256, or 32 in a
-    table of two; with noise for 32, or 8."""
-    least_cell: _Whole | None = None
-    """With sums, a kernel and no noise, the least number of rows that is counted: 3 unless given.
-    Rows are counted in blocks of cells then; 1 counts cells as they are."""
-    refine: _Whole = 1
-    """Always 1; version 0.2 had a second sum on better bins, which is refused now."""
-    rounds: _Whole | None = None
-    """With sums and a loss, how many sums become known at most."""
-
-
-class Learning(_Strict, frozen=True):
-    """How a model is learned.
-
-    Step sizes of the paper's algorithm shrink with the time, whose unit is that in which a link
-    rings once, from the end of the first unit on. A simulation on a graph of m edges counts m times
-    as many exchanges, so there the same step is step / sqrt(m) once m exchanges were made; `train
-    --spec` takes care of that.
-    """
-
-    step: float | str = ADAPTIVE
-    """"adaptive", which needs no tuning, or the first step size of the paper's algorithm, which
-    shrinks with the square root of the time."""
-    radius: float | None = None
-    """The largest norm of a model."""
-    l2: float | None = None
-    """The strength of the penalty on the squared norm."""
-
-    @property
-    def proximal(self) -> Proximal:
-        """The proximal map of the norm's limit and of the penalty."""
-        return as_proximal(
-            None if self.radius is None else Ball(self.radius),
-            None if self.l2 is None else SquaredL2(self.l2),
-        )
-
-
-class Stop(_Strict, frozen=True):
-    """When a peer may say that it is done; running on is always allowed."""
-
-    error: float | None = None
-    """The half-width of the gossip interval, relative to the estimate."""
-    exchanges: _Whole | None = None
-    enough: bool | None = None
-    """Whether a gossip error of a tenth of the sampling error will do."""
-
-
-class Privacy(_Strict, frozen=True):
-    """How every member reports its rows instead of sending them: by randomized response."""
-
-    epsilon: float
-    """The privacy budget of one report."""
-    bins: _Whole | tuple[_Whole, ...]
-    """Into how many equal parts the range of each column is cut."""
-    rounding: str = "bins"
-    """To the middle of its bin, "bins", or at random to the ends of it, "stochastic"."""
-    classes: tuple[float, ...] | None = None
-    """The values of the label."""
-    together: bool | None = None
-    """Whether all columns are one report at the whole epsilon, or share it, a report each."""
-
-
-class SumsNoise(_Strict, frozen=True):
-    """How noise hides rows in sums of counts; the table [privacy] of a run on sums."""
-
-    epsilon: float
-    """The privacy budget of all sums of a generation together."""
-    honest: _Whole | None = None
-    """The least number of honest members, whose noise an observer does not know; None for all but
-    one."""
-
-
-class Spec(_Strict, frozen=True):
+class Spec(Strict, frozen=True):
     """The agreement of all members of a run."""
 
     columns: tuple[str, ...]
@@ -179,7 +89,7 @@ class Spec(_Strict, frozen=True):
     """The strata, in words."""
     weight: str | None = None
     """With sums and a kernel, the column that says how often a row counts."""
-    weights: tuple[_Whole, ...] | None = None
+    weights: tuple[Whole, ...] | None = None
     """How often rows may count, from the least on."""
     report: str | None = None
     """With sums and a kernel, what is published of the counts beside the statistic."""
@@ -190,7 +100,7 @@ class Spec(_Strict, frozen=True):
     heterogeneity: bool | None = None
     """With sums and kernel "auc", whether three sums over sites say how far these differ."""
     target: str = "v"
-    members: _Whole | None = None
+    members: Whole | None = None
     """How many rows all members have together."""
     links: dict[str, float] | None = None
     """Where rows travel, how often a link rings beside others, by the names of its two members as
@@ -350,7 +260,7 @@ def parse_spec(text: str) -> Spec:
     return spec
 
 
-_TABLES: dict[str, type[_Strict]] = {
+_TABLES: dict[str, type[Strict]] = {
     "": Spec,
     "algorithm": Algorithm,
     "learning": Learning,

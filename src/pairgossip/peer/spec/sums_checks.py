@@ -22,7 +22,8 @@ from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.counts.tables import Layout
-    from pairgossip.peer.spec.spec import Spec, SumsNoise
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.spec.tables import SumsNoise
 
 _NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_COLUMN_CELLS.bit_length())]
 _LARGEST_BLOCK = 1000
