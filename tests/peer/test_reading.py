@@ -226,7 +226,10 @@ def ask_server(content: bytes) -> PeerReading:
     return found
 
 
-@pytest.mark.parametrize("content", [b"<html>", b"\xff\xfe", b'a{b="\n', b"x" * (1 << 21), b""])
+@pytest.mark.parametrize(
+    "content",
+    [b"<html>", b"\xff\xfe", b'a{b="\n', b"x" * (1 << 21), b"", b'{"a":' + b"[" * 100_000],
+)
 def test_a_stranger_behind_the_port(content: bytes) -> None:
     found = ask_server(content)
     assert found.state == "unclear"

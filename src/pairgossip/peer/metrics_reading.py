@@ -64,7 +64,7 @@ class MetricsReader:
             return PeerReading(FROZEN)
         except OSError:
             return PeerReading(DOWN)
-        except (HTTPException, ValueError):  # any bytes may come from there
+        except (HTTPException, ValueError, RecursionError):  # any bytes may come from there
             problem = f"{self.name} does not serve a peer's metrics, or those of another version."
             return PeerReading(UNCLEAR, problems=(problem,))
         if shown is None:
