@@ -21,6 +21,7 @@ import hashlib
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -235,9 +236,12 @@ class StatisticsProgram(SumsProgram):
         flags = bytes([self._flags]) if self._spec.heterogeneity else b""
         return _CARD.pack(*parts) + flags
 
-    @property
+    @cached_property
     def _flags(self) -> int:
-        """How this site takes part in the first table; not at all in later ones."""
+        """How this site takes part in the first table; not at all in later ones.
+
+        All rows are counted for it, and others make this peer look at its card again and again.
+        """
         first = self._before.finished
         if first.table or not (end := self._end(first)):
             return 0
