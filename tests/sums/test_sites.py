@@ -222,6 +222,10 @@ def change(old: str, new: str) -> str:
         (change('"auc"', '"ranking-risk"'), "heterogeneity is for kernel 'auc', not for"),
         (TEXT + "[privacy]\nepsilon = 1\n", "heterogeneity and [privacy] do not go together"),
         (change('kernel = "auc"', 'loss = "auc-logistic"'), "heterogeneity is for a kernel"),
+        (
+            change('kernel = "auc"', 'report = "survival"').replace("[-5, 8]", "[0, 8]"),
+            "heterogeneity compares the AUCs of sites, and report 'survival' has none: remove one.",
+        ),
         (TEXT + '[algorithm]\nname = "exchange"\n', 'is for algorithm.name = "sums": remove it'),
         (change("heterogeneity = true", "heterogeneity = 1"), "heterogeneity must be"),
     ],

@@ -136,14 +136,16 @@ def show_class(positive: str | float) -> str:
 
 def result_facts(result: Result, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """Return what there is to say of a result, each with its name; ``names`` are of members."""
-    from pairgossip.peer.spec.canonical_text import find_positive_class
+    from pairgossip.peer.reports.catalog import has_statistic
+    from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
     from pairgossip.peer.sums.results import rounded_bracket
 
     facts = []
     if result.value is not None:
         facts.append(("value", format_value(result.value)))
     if (positive := find_positive_class(result.specification)) is not None:
-        facts.append(("positive class", show_class(positive)))
+        name = "positive class" if has_statistic(decode_spec(result.specification)) else "event"
+        facts.append((name, show_class(positive)))
     if result.sampling_error is not None:
         facts.append(("sampling error", format_value(result.sampling_error, 2)))
     bracket = result.bracket and rounded_bracket(*result.bracket, digits=6)

@@ -13,7 +13,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import why_not_sketched
-from pairgossip.peer.reports.catalog import check_report
+from pairgossip.peer.reports.catalog import check_report, has_statistic
 from pairgossip.peer.spec.algorithm import FACTORS, OF_KERNELS, OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
@@ -119,6 +119,11 @@ def _check_heterogeneity(spec: Spec) -> None:
         return
     if spec.kernel != "auc":
         raise InputError(f"heterogeneity is for kernel 'auc', not for '{spec.kernel}': remove it.")
+    if not has_statistic(spec):
+        raise InputError(
+            f"heterogeneity compares the AUCs of sites, and report '{spec.report}' has none: "
+            "remove one."
+        )
     if spec.noise is not None:
         raise InputError(
             "heterogeneity and [privacy] do not go together, since noise would have to hide sites "
