@@ -26,6 +26,7 @@ from pairgossip.peer.spec.canonical_text import restore_spec
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.sums.batches import Table, pack_table, read_table
 from pairgossip.peer.sums.simulation import run_programs, start_programs
+from pairgossip.peer.sums.site_sums import SiteSums
 from pairgossip.peer.sums.statistics import cells_of, summary_of
 from pairgossip.summaries.summary import Summary
 from tests.peer.signing import make_members, sign
@@ -264,6 +265,50 @@ def test_an_altered_count_threshold_or_result_is_found_out(validated: Study) -> 
     assert recompute(validated.signed, "It") is None
 
 
+def _fill(numbers: np.ndarray) -> np.ndarray:
+    numbers[1:] = 0
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda numbers: numbers[:-1], "The table is of another form"),
+        (lambda numbers: np.append(numbers, 0), "The table is of another form"),
+        (lambda numbers: numbers[:0], "The table is of another form"),
+        (lambda numbers: -numbers, r"its table is of -[0-9]+ rows"),
+        (lambda numbers: numbers * 2**53, "its table is of [0-9,]+ rows"),
+        (lambda numbers: np.append(numbers[0], -numbers[1:]), "a negative number of rows"),
+        (lambda numbers: np.append(numbers[:1], numbers[1:] * 2**62), "no rows have its table"),
+        (_fill, "the cells hold 0 rows, and members have"),
+    ],
+)
+def test_tables_that_no_rows_have_are_refused_whoever_signs_them(
+    validated: Study, change: Any, sentence: str
+) -> None:
+    signed, table = add_report(*validated), read_table(validated.table)
+    counts = change(table.numbers.copy()).astype("<i8").tobytes()
+    kept = pack_table(validated.table[:32], Table(table.batches, counts))
+    with pytest.raises(InputError, match=sentence):
+        recompute(replace(signed, table=base64.b64encode(kept).decode()), "It")
+
+
+def test_a_specification_that_nobody_can_agree_to_has_no_figures(validated: Study) -> None:
+    signed = add_report(*validated)
+    for key, other in (("label", "age"), ("groups", ["f"]), ("columns", []), ("report", "none")):
+        told = json.loads(signed.result.specification) | {key: other}
+        changed = replace(signed.result, specification=json.dumps(told))
+        with pytest.raises(InputError):
+            recompute(replace(signed, result=changed), "It")
+
+
+def test_sums_over_sites_are_those_of_the_table(validated: Study) -> None:
+    signed = add_report(*validated)
+    changed = replace(signed.result, heterogeneity=SiteSums(sites=3, without="few"))
+    with pytest.raises(InputError, match="sums over sites are not those of its table"):
+        recompute(replace(signed, result=changed), "It")
+
+
 def test_figures_of_a_table_without_a_report_are_computed_too(tmp_path: Path) -> None:
     plain = study(tmp_path, PLAIN)
     signed = add_report(*plain)
@@ -355,6 +400,9 @@ def test_figures_are_written_alike_and_compared_one_by_one() -> None:
     assert find_difference(plain | {"b": [0.0, "-infinite"]}, plain) == ("b.1", 0.0, None)
     assert find_difference(plain | {"e": 1}, plain) == ("e", 1, None)
     assert find_difference({"a": 1.0}, {"a": True}) is not None
+    assert find_difference({"a": 10**9 + 1}, {"a": 10**9}) == ("a", 10**9 + 1, 10**9)
+    assert find_difference({"a": 1}, {"a": 1.0}) is None
+    assert find_difference({"a": 10**400}, {"a": 0.5}) == ("a", 10**400, 0.5)
 
 
 def test_what_a_threshold_does_is_what_rows_do(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from pairgossip.peer.signed_result import SignedResult, check_signatures, read_s
 from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.sums.batches import Table, pack_table, read_table
 from pairgossip.peer.sums.simulation import run_programs, start_programs
-from pairgossip.peer.sums.site_sums import SiteSums, find_agreement
+from pairgossip.peer.sums.site_sums import Line, SiteSums, find_agreement
 from tests.peer.signing import make_members, sign
 from tests.sums.test_sites import SIZES, TEXT, draw
 
@@ -35,10 +36,35 @@ def test_figures_are_computed_again_from_signed_sums(tmp_path: Path, signed: Sig
     for wrong in (replace(again, agreement=moved), replace(again, agreement=None)):
         with pytest.raises(InputError, match="it says otherwise than its sums over sites"):
             check_signatures(wrong, "a.json")
-    sums = replace(again.result.heterogeneity, logits=again.result.heterogeneity.logits + 2)
+    sums = replace(again.result.heterogeneity, errors=again.result.heterogeneity.errors + 1)
     other = replace(again.result, heterogeneity=sums)
     with pytest.raises(InputError, match="is not of this result"):
         check_signatures(replace(again, result=other, agreement=find_agreement(sums)), "a.json")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sites": 0},
+        {"sites": 1},
+        {"sites": -6},
+        {"sites": 10**400},
+        {"logits": 10**400},
+        {"logits": 121},
+        {"squares": -1},
+        {"errors": 0},
+        {"shown": {"a": Line(0.5, 1e308)}},
+        {"shown": {"a": Line(-0.1, 0.1)}},
+        {"shown": {str(k): Line(0.5, 0.1) for k in range(7)}},
+    ],
+)
+def test_sums_that_no_sites_have_are_refused_whoever_signs_them(
+    signed: SignedResult, changes: dict[str, Any]
+) -> None:
+    assert signed.result.heterogeneity is not None
+    sums = replace(signed.result.heterogeneity, **changes)
+    with pytest.raises(InputError, match="no sites have its sums over sites"):
+        check_signatures(replace(signed, result=replace(signed.result, heterogeneity=sums)), "It")
 
 
 def test_the_page_draws_sites_and_names_those_that_show_theirs(

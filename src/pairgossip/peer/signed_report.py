@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pairgossip.arrays import IntArray
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.messages import MOST_ROWS
+from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.reports.catalog import read_report
 from pairgossip.peer.reports.figures import find_difference, list_figures, plain_figures
 from pairgossip.peer.reports.report import ReportReading
 from pairgossip.peer.signed_result import SignedResult, altered, publish_table, published_table
-from pairgossip.peer.spec.canonical_text import decode_spec
-from pairgossip.peer.sums.batches import read_table
+from pairgossip.peer.spec.canonical_text import decode_spec, restore_spec
+from pairgossip.peer.sums.batches import Table, read_table
 from pairgossip.peer.sums.figures import find_estimate, find_other_figure, round_estimate
+from pairgossip.peer.sums.plausibility import check_sums
 from pairgossip.peer.sums.results import Result
-from pairgossip.peer.sums.statistics import summary_of
+from pairgossip.peer.sums.statistics import cells_of, summary_of
 from pairgossip.summaries.summary import Summary
 from pairgossip.text import clean_text
 
@@ -56,10 +58,11 @@ def add_report(signed: SignedResult, table: bytes) -> SignedResult:
 
 def read_signed_report(signed: SignedResult) -> ReportReading | None:
     """Return what the report of a result says; None if there is none, or no table."""
-    spec = decode_spec(signed.result.specification)
-    if spec.report is None or signed.table is None:
+    if signed.table is None or decode_spec(signed.result.specification).report is None:
         return None
-    return _read_report(signed, summary_of(spec, _read_numbers(signed)[1:]), spec)
+    spec = restore_spec(signed.result.specification)
+    table = _read_table(signed, spec, "This result")
+    return _read_report(signed, summary_of(spec, table.numbers[1:]), spec)
 
 
 def recompute(signed: SignedResult, where: str) -> Recomputed | None:
@@ -72,9 +75,13 @@ def recompute(signed: SignedResult, where: str) -> Recomputed | None:
         if signed.report is not None:
             raise altered(where, "it holds a report without its counts")
         return None
-    summary, estimate = find_estimate(spec, numbers := _read_numbers(signed))
-    if result.rows != numbers[0]:
+    spec = restore_spec(result.specification)  # no sound cells come of what nobody can agree to
+    table = _read_table(signed, spec, where)
+    if result.rows != (numbers := table.numbers)[0]:
         raise altered(where, f"it is of {result.rows:,} rows, and its table of {numbers[0]:,}")
+    if result.heterogeneity != table.sites:
+        raise altered(where, "its sums over sites are not those of its table")
+    summary, estimate = find_estimate(spec, numbers)
     if (other := find_other_figure(result, estimate)) is not None:
         raise _differs(signed, where, other)
     own = round_estimate(estimate).values()
@@ -97,12 +104,23 @@ def _read_report(signed: SignedResult, summary: Summary, spec: Spec) -> ReportRe
     return read_report(summary, spec, len(signed.result.members))
 
 
-def _read_numbers(signed: SignedResult) -> IntArray:
-    """Return the number of rows, and the counts, of the table in a file."""
+def _read_table(signed: SignedResult, spec: Spec, where: str) -> Table:
+    """Return the table in a file; refuse counts that no rows have, which members can sign too."""
+    cells = cells_of(spec)
     try:
-        return read_table(published_table(signed)).numbers
+        table = read_table(published_table(signed))
+        numbers = table.numbers
+        if len(numbers) != cells.words:
+            raise ValueError("other cells")
     except ValueError:
         raise InputError("The table is of another form: use the version that wrote it.") from None
+    if not 0 <= (rows := int(numbers[0])) <= MOST_ROWS:
+        raise altered(where, f"its table is of {rows:,} rows")
+    try:
+        check_sums(cells, cells.read_sums(numbers), (rows, rows), None)
+    except Disagreement as problem:
+        raise altered(where, f"no rows have its table: {problem}") from None
+    return table
 
 
 def _differs(signed: SignedResult, where: str, how: str) -> InputError:

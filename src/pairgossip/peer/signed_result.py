@@ -35,7 +35,7 @@ from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
 from pairgossip.peer.spec.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
-from pairgossip.peer.sums.site_sums import Agreement, are_alike, find_agreement
+from pairgossip.peer.sums.site_sums import Agreement, are_alike, are_possible, find_agreement
 from pairgossip.text import join_first
 
 FORMAT = "pairgossip-signed-result"
@@ -212,6 +212,8 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     positive = find_positive_class(result.specification)
     if signed.positive_class != (positive if signed.version > FIRST_VERSION else None):
         raise altered(where, "its positive class is not that of its specification")
+    if result.heterogeneity is not None and not are_possible(result.heterogeneity):
+        raise altered(where, "no sites have its sums over sites")
     if not are_alike(signed.agreement, find_agreement(result.heterogeneity)):
         raise altered(where, "it says otherwise than its sums over sites")
     try:

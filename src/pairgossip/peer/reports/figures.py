@@ -42,9 +42,7 @@ def _plain_number(number: float) -> float | str | None:
     return float(f"{number:.{_DIGITS}g}") + 0.0
 
 
-def list_figures(
-    figures: Any, place: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Any]]:
+def list_figures(figures: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield every figure with its place, such as ("groups", "f", "auc", "value")."""
     if isinstance(figures, Mapping):
         for name, one in figures.items():
@@ -70,9 +68,11 @@ def find_difference(stated: Any, computed: Any) -> tuple[str, Any, Any] | None:
 
 
 def _are_alike(one: Any, other: Any) -> bool:
-    are_numbers = [
-        isinstance(part, int | float) and type(part) is not bool for part in (one, other)
-    ]
-    if all(are_numbers):
+    if not all(isinstance(part, int | float) and type(part) is not bool for part in (one, other)):
+        return type(one) is type(other) and bool(one == other)
+    if isinstance(one, int) and isinstance(other, int):
+        return one == other  # counts are exact, and may be too long for a float
+    try:
         return abs(one - other) <= max(_TOLERANCE * abs(other), _LEAST)
-    return type(one) is type(other) and bool(one == other)
+    except OverflowError:
+        return False

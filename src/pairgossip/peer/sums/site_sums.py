@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from pairgossip.agreement.scales import go_back
-from pairgossip.agreement.sums import FEWEST_SITES, read
+from pairgossip.agreement.sums import CHOSEN, FEWEST_SITES, read
 from pairgossip.text import format_count, format_ends
 
 ROWS_PER_LEAST = 100
@@ -18,6 +18,8 @@ MEASURED = "meant for 95 %; measured to hold 75 to 99 % of new sites"
 """How often intervals for a new site held its true value, of 6 to 30 sites with steps of .25
 (benchmarks/heterogeneity.py)."""
 _DIGITS, _TOLERANCE = 6, 1e-5
+_MOST_SITES = 1 << 20
+"""Sites of a result; one of more is refused."""
 
 
 class Line(NamedTuple):
@@ -59,6 +61,21 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The standard deviation of the sites' true values, on the logit."""
     i_squared: float
     """The part of the variance between sites, 0 to 1, that their own errors do not explain."""
+
+
+def are_possible(sums: SiteSums) -> bool:
+    """Return whether sites can have these sums, and those that are shown their lines."""
+    if not 0 <= sums.sites <= _MOST_SITES:
+        return False
+    if sums.without is not None:
+        return True
+    figures = [part for line in (sums.shown or {}).values() for part in line]
+    return (
+        sums.sites >= FEWEST_SITES
+        and len(sums.shown or {}) <= sums.sites
+        and all(0 <= one <= 1 for one in figures)
+        and CHOSEN.are_possible(sums.sites, (sums.logits, sums.squares, sums.errors))
+    )
 
 
 def find_agreement(sums: SiteSums | None) -> Agreement | None:
