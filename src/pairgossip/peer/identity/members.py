@@ -38,7 +38,6 @@ from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Released
-from pairgossip.peer.spec.disclosure import rounds_sizes
 from pairgossip.peer.spec.local_part import (
     least_sites,
     most_rows,
@@ -352,7 +351,7 @@ def make_context(
     """Put together everything that a peer exchanges by."""
     rows = {**{one.id: one.rows for one in members.listed}, identity.id: len(own)}
     context = PeerContext(
-        rounds_sizes=rounds_sizes(spec),
+        rounds_sizes=spec.rounds_sizes,
         me=identity.id,
         neighbors=tuple(member.id for member in members.neighbors()),
         spec=spec.hash,

@@ -97,14 +97,9 @@ _FEW_ROWS = 10
 _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work out yours."
 
 
-def rounds_sizes(spec: Spec) -> bool:
-    """Return whether others are told rounded numbers of rows: where rows are counted once."""
-    return spec.is_sums and spec.kernel is not None
-
-
 def _describe_mask(spec: Spec) -> str:
     """Say what others learn from a member's contributions, and how exactly its number of rows."""
-    rows = "how many rows you have" + (", rounded down to tens" if rounds_sizes(spec) else "")
+    rows = "how many rows you have" + (", rounded down to tens" if spec.rounds_sizes else "")
     return (
         f"Each of your contributions is masked: others learn their sum over all members, and "
         f"{rows}; only all other members together could work out yours."

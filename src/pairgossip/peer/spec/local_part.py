@@ -21,7 +21,6 @@ from pairgossip.peer.protocol.rules import (
     WeightedMixing,
 )
 from pairgossip.peer.protocol.state import Released
-from pairgossip.peer.spec.disclosure import rounds_sizes
 from pairgossip.peer.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def most_rows(spec: Spec, members: int) -> int:
 
 def tell_size(spec: Spec, rows: int) -> int:
     """Return the number of rows that others are told of a member with this many."""
-    return round_size(rows) if rounds_sizes(spec) else rows
+    return round_size(rows) if spec.rounds_sizes else rows
 
 
 def _debiased(spec: Spec) -> Any:

@@ -122,6 +122,11 @@ class Spec(Strict, frozen=True):
         return self.algorithm.name == SUMS
 
     @property
+    def rounds_sizes(self) -> bool:
+        """Whether others are told rounded numbers of rows: where rows are counted once."""
+        return self.is_sums and self.kernel is not None
+
+    @property
     def observed(self) -> tuple[str, ...]:
         """The columns of an observation in order: the label, the group, the stratum, the weight."""
         return (*self.measured, *self.factors)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,10 +43,12 @@ from pairgossip.peer.storage.kept_ledgers import (
     noted_ledgers,
     refuse_other_ledger,
 )
-from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
 from pairgossip.peer.storage.row_keeping import Keeping, keeping_of, rename
 from pairgossip.peer.storage.rows import SiteRows, check_contribution, contributed_rows, read_copy
 from pairgossip.text import format_count
+
+if TYPE_CHECKING:
+    from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ def request_growth(
     confirm: Callable[[list[str]], None] = lambda _: None,
 ) -> _Request:
     """Ask for the rows of a source to be added; a request not carried out yet is added to."""
+    from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
+
     spec, settings, data = home.read_spec(), home.read_settings(), Path(data_path)
     planned = PlannedRelease(spec, data, settings, release or ReleaseOptions())
     with _locked(home):
