@@ -40,6 +40,7 @@ def test_the_package_is_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["pairgossip", "--version"])
+    monkeypatch.delitem(sys.modules, "pairgossip.__main__", raising=False)  # else it warns
     with pytest.raises(SystemExit, match="0"):
         runpy.run_module("pairgossip", run_name="__main__")
     assert capsys.readouterr().out.strip() == pairgossip.__version__
