@@ -81,3 +81,11 @@ def test_rows_are_added_alike() -> None:
             add_rows(cells, codes.astype(kind), counts[at], twin)
         expected = np.histogram2d(codes, cells, (range(4), range(8)))[0] + 1
         assert (counts == expected).all()
+
+
+def test_edges_whose_distance_is_no_number() -> None:
+    """Their difference overflows, so that no scale finds a cell."""
+    edges = [-1.7e308, -1e300, 0.0, 1.7e308]
+    values = np.array([-1.7e308, -1e308, -1e300, -1.0, 0.0, 5.0, 1.7e308])
+    summary = pg.summarize(values, "gini", cells=pg.cells.Edges(edges))
+    assert summary.counts.ravel().tolist() == [2, 2, 3]

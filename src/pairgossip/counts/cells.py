@@ -7,6 +7,7 @@ mathematical libraries: edges that are computed are rounded to fewer digits than
 from __future__ import annotations
 
 import math
+import operator
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -234,7 +235,11 @@ class Edges(Cells):
             edges = tuple(map(float, self.edges))
         except (TypeError, ValueError):
             edges = ()
-        if len(edges) < 2 or not np.all(np.diff(edges) > 0) or not np.isfinite(edges).all():
+        if (
+            len(edges) < 2
+            or not all(map(operator.lt, edges, edges[1:]))
+            or not np.isfinite(edges).all()
+        ):
             raise InputError(
                 f"Edges are two or more finite numbers, each larger than the one before, not "
                 f"{self.edges!r}: correct them."

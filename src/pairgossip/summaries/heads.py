@@ -98,9 +98,10 @@ def list_names(values: Sequence[Any] | None, key: str) -> tuple[str, ...] | None
     """Return the names of all groups or strata."""
     if values is None:
         return None
+    values = check_classes(values, key)
     if any(map(is_missing, values)):
         raise InputError(f"The {key} name a missing entry, which no row is in: leave it out.", key)
-    names = tuple(check_classes(list(map(format_label, check_classes(values, key))), key))
+    names = tuple(check_classes(list(map(format_label, values)), key))
     if not all(map(str.isprintable, names)):
         raise InputError(f"The {key} hold text that cannot be printed in a line: rename it.")
     return names

@@ -116,7 +116,7 @@ class _Dialect:
 
 def _find_scale(edges: FloatArray) -> tuple[int, float]:
     """Return the first edge in widths of cells, and cells per 1; 0 if these are not exact."""
-    width = float(edges[1] - edges[0])
+    width = float(edges[1]) - float(edges[0])  # of floats, infinite without a warning
     if not (math.frexp(width)[0] == 0.5 and 1 / _MOST_WHOLE <= width <= 1):
         return 0, 0.0
     places = edges / width

@@ -142,14 +142,14 @@ class NamedRows:
         ]
 
     def _find(self, old: Release) -> Iterator[Overlap]:
-        columns, rows = self._compare(old)
+        columns, rows, is_near = self._compare(old)
         is_same_file = old.source == self.source != ""
         if columns:
             yield Overlap(old, columns, rows, is_same_file)
         elif (rows is not None or is_same_file) and not old.has_noise:
             least = max(old.least_cell, self.snapshot.least_cell)
             difference, missing = self._compare_totals(old)
-            if 0 < difference < least and rows is not None:
+            if 0 < difference < least and is_near:
                 yield Overlap(old, missing, rows, is_same_file, "totals")
             elif function := self._find_function(old):
                 yield Overlap(old, function, rows, is_same_file, "function")
@@ -199,8 +199,8 @@ class NamedRows:
                 return name, other
         return ()
 
-    def _compare(self, old: Release) -> tuple[tuple[str, ...], int | None]:
-        """Return which columns are in a release, of how many of these rows.
+    def _compare(self, old: Release) -> tuple[tuple[str, ...], int | None, bool]:
+        """Return which columns are in a release, of how many rows, and whether there are such.
 
         Where neither ids nor a column of the same name tells rows apart, all rows of one file may
         be the same. Once rows are, their columns of the same name count whatever they hold, since
@@ -225,7 +225,7 @@ class NamedRows:
             if (name in self.snapshot.columns or other in old.columns)
             and (count or (is_near and other in self.snapshot.names_alike(name)))
         )
-        return tuple(dict.fromkeys(columns)), rows or None
+        return tuple(dict.fromkeys(columns)), rows or None, is_near
 
 
 def name_rows(

@@ -53,6 +53,8 @@ class Placing:
         return (scale, slots) if math.isfinite(scale) else (0.0, 1)
 
     def _find_slots(self, values: FloatArray) -> IntArray:
+        if not self.scale:  # differences of numbers may be too large
+            return np.zeros(len(values), dtype=np.int64)
         return ((values - self.low) * self.scale).astype(np.int64)
 
     def find_cells(self, values: FloatArray, loops: Any) -> NDArray[np.int32] | None:
@@ -60,7 +62,7 @@ class Placing:
 
         None if a value is in no cell.
         """
-        if loops is None:
+        if loops is None or not self.scale:
             return self._find_plainly(values)
         cells = np.empty(len(values), dtype=np.int32)
         table = (self.edges, self.first, self.last)
