@@ -167,7 +167,10 @@ def _origin(checked: Checked) -> list[tuple[str, str]]:
     """Say when and by what the result was made."""
     result, date = checked.result, "not recorded"
     if checked.kept is not None:
-        date = f"{checked.kept:%Y-%m-%d %H:%M %Z}, when the peer that wrote this had all signatures"
+        date = (
+            f"{checked.kept:%Y-%m-%d %H:%M %Z}, when the peer that wrote this had all signatures; "
+            "by its clock, and signed by nobody"
+        )
     return [
         ("date", date),
         ("generation", str(result.ordinal)),
