@@ -109,6 +109,6 @@ def _reading_of(shown: Shown, state: str) -> PeerReading:
             clean_text(rounds.round_kind, 16),
         ),
         covers=(shown.members_met, shown.members),
-        updated=time.time() if state == UP else None,
+        updated=time.time() if state == UP else shown.status_timestamp_seconds,
         problems=(problems,) if shown.problems else (),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,25 +59,20 @@ class TextRuns:
         return True
 
     def _advance(self) -> Iterator[None]:
-        """Advance all runs, each time by the same factor, and yield after each."""
-        moments = [
-            np.geomspace(min(run.graph.n, run.iterations), run.iterations, _FRAMES)
-            for run in self._runs
-        ]
-        for at in range(_FRAMES):
-            for run, moment in zip(self._runs, moments, strict=True):
-                run.advance(round(moment[at]) - run.done)
+        """Advance all runs until they are over, and yield after each picture."""
+        for _ in zip_longest(*map(_advance_run, self._runs)):
             yield
             self._wait(_SECONDS_BETWEEN_FRAMES)
 
     def _print_lines(self) -> None:
         """Print a line now and then, and the last curves."""
         for at, _ in enumerate(self._advance(), 1):
-            if at % _FRAMES_BETWEEN_LINES == 0:
+            if at % _FRAMES_BETWEEN_LINES == 0 or all(run.is_over for run in self._runs):
                 for run in self._runs:
                     self._console.print(f"{run.title}: {describe_run(run)}", soft_wrap=True)
         for run in self._runs:
-            self._console.print(*draw_node_curves(self._console, run, _WIDEST, _TALLEST), sep="\n")
+            for line in draw_node_curves(self._console, run, _WIDEST, _TALLEST):
+                self._console.print(line, soft_wrap=True)
 
     def _draw(self, width: int, height: int) -> RenderableType:
         room = min(_TALLEST, height // len(self._runs) - _LINES_AROUND_CURVES)
@@ -93,6 +89,19 @@ class TextRuns:
         )
 
 
+def _advance_run(run: WatchedRun) -> Iterator[None]:
+    """Advance a run to its end, each time by the same factor, or by a round if it has rounds."""
+    if not run.iterations:  # nobody knows how many it will be
+        while not run.is_over:
+            run.step()
+            yield
+        return
+    moments = np.geomspace(min(run.graph.n, run.iterations), run.iterations, _FRAMES)
+    for moment in np.unique(moments.round().astype(int)).tolist():
+        run.advance(moment - run.done)
+        yield
+
+
 def describe_run(run: WatchedRun) -> str:
     """Say how far a run is, and what its nodes have found."""
     found = run.readouts(run.values())
@@ -105,11 +114,11 @@ def describe_run(run: WatchedRun) -> str:
 def draw_node_curves(console: Console, run: WatchedRun, width: int, height: int) -> list[Text]:
     """Return the ROC curves that nodes know as lines of dots; none if there are no curves."""
     exact = run.describe().get("roc")
-    known = [path for path in run.node_curves().get("roc", ()) if path is not None]
     if exact is None or height < 4 or width < 4 * _MARGIN:
         return []
     if not _can_draw(console):
         return [Text("ROC curves take a terminal that shows Unicode.", "dim")]
+    known = [path for path in run.node_curves().get("roc", ()) if path is not None]
     columns = width - _MARGIN
     of_all = _rasterize([exact], columns, height)
     of_nodes = _rasterize(known, columns, height)

@@ -54,7 +54,7 @@ class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         dict[str, int], _says("What has happened since the peer started.", "event", counts=True)
     ]
     refused: Annotated[
-        dict[str, int], _says("Of these, what was received and refused.", "event", counts=True)
+        dict[str, int], _says("Events in which something was refused.", "event", counts=True)
     ] = {}
     estimate: Annotated[
         tuple[float, ...], _says("The statistic, or the model's parameters.", "entry")
