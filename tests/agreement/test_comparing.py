@@ -242,3 +242,9 @@ found = pg.heterogeneity(rows, labels=[0, 0, 1, 1] * 6, by=[1, 1, 1, 2, 2, 2, 3,
 print(len(found._repr_html_()) > 500, len(found.sites))
 """)
     assert out == "True 4"
+
+
+@pytest.mark.parametrize("nothing", [[], {}, ()])
+def test_no_sites(nothing: Any) -> None:
+    with pytest.raises(InputError, match="No sites are given"):
+        pg.heterogeneity(nothing)

@@ -90,6 +90,8 @@ def heterogeneity(
         why = "Summaries have their columns, classes and sites already"
         refuse_given(words | {"by": by}, why)
         return _compare(split_summaries(data, reading, level), method, level)
+    if isinstance(data, Mapping | Sequence) and not len(data):
+        raise InputError("No sites are given: give a list of summaries, one per site, or rows.")
     if by is None:
         raise InputError("Rows are of several sites: say which is of which, {argument}.", "by")
     kernel = "auc" if reading is None else reading
