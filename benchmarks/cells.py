@@ -25,7 +25,7 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.kernels import Pairs, as_kernel
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 
 _Reading = tuple[float, tuple[float, float]]

@@ -17,7 +17,7 @@ import numpy as np
 import pairgossip as pg
 from benchmarks.noisy_intervals import forms_kept
 from pairgossip.arrays import FloatArray
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 
 SITES = 5

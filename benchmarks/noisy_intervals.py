@@ -38,7 +38,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.counts import noisy
 from pairgossip.counts.tables import CountTable, Layout, Sums
 from pairgossip.kernels import Combination, Kernel
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation

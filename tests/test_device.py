@@ -115,7 +115,7 @@ def test_a_peer_whose_rows_travel_loads_nothing_else() -> None:
     """Not numpy's generators, nor anything of sums: small devices have no memory to spare."""
     out = on_a_device("""
 import pairgossip.peer.service.service
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 
 text = 'kernel = "gini"\\ncolumns = ["x"]\\n[ranges]\\nx = [0, 1]\\n[algorithm]\\nname = "exchange"'
 print(parse_spec(text).measure.name)
@@ -132,8 +132,8 @@ print("numpy.random" in sys.modules)
 
 def test_sums_run_on_a_device() -> None:
     out = on_a_device("""
-from pairgossip.peer.spec.local_part import program_for
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.local_part import program_for
+from pairgossip.peer.specification.spec import parse_spec
 
 def find(measure, rows, label):
     names = ["x", "l"][: len(rows[0])]

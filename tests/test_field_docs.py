@@ -13,8 +13,8 @@ import pytest
 
 from pairgossip.cli import main
 from pairgossip.counts.cells import KINDS, Quantiles, parse_cells
-from pairgossip.peer.spec.promise import FILE_PROMISE, PROMISE
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.promise import FILE_PROMISE, PROMISE
+from pairgossip.peer.specification.spec import parse_spec
 
 from .hosts import NAMES, typed_lines
 

@@ -17,7 +17,7 @@ from pairgossip.algorithms.methods import METHODS, Method, Plain, register
 from pairgossip.arrays import FloatArray
 from pairgossip.losses import Loss, Margin, SquaredL2, margin
 from pairgossip.losses.margins import MARGINS, Piece, Pieces
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.observations import Uploads, list_choices
 from pairgossip.watch.simulation.settings import Settings

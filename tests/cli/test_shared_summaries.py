@@ -12,7 +12,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.registers import hold_registers
-from pairgossip.peer.spec.promise import FILE_PROMISE
+from pairgossip.peer.specification.promise import FILE_PROMISE
 from pairgossip.peer.storage.folder import open_home
 from pairgossip.peer.storage.kept_releases import tell_releases
 

@@ -17,7 +17,7 @@ import yaml
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.status import NeighborStatus, RoundsStatus
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 
 from ..peer.homes import make_pair
 

@@ -18,7 +18,7 @@ from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Contribution, decode
 from pairgossip.peer.protocol.program import LEAST_MEMBERS, Program
 from pairgossip.peer.protocol.state import Released, SumsState
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.batches import StatisticsProgram, read_table
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.statistics import cells_of

@@ -12,8 +12,8 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.runtime import ExchangeRuntime
-from pairgossip.peer.spec.mechanism import debias_measure
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.mechanism import debias_measure
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal_file import read_saved_state

@@ -14,8 +14,8 @@ from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.protocol.messages import Contribution, with_signature
 from pairgossip.peer.protocol.messages import Rows as Rows
 from pairgossip.peer.signed_result import Signature, SignedResult
-from pairgossip.peer.spec.canonical_text import find_positive_class
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.canonical_text import find_positive_class
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 

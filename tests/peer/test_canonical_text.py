@@ -7,8 +7,12 @@ import json
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.canonical_text import find_positive_class, restore_spec, write_toml
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.canonical_text import (
+    find_positive_class,
+    restore_spec,
+    write_toml,
+)
+from pairgossip.peer.specification.spec import parse_spec
 from tests.peer.homes import AUC, GINI, LOSS
 
 WORDS = """

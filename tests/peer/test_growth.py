@@ -25,7 +25,7 @@ from pairgossip.peer.protocol.messages import (
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.service.service import EXIT_UNFIT
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage import growth, row_keeping
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import (

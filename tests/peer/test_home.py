@@ -11,7 +11,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.state import State
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage import home as founding
 from pairgossip.peer.storage.folder import Home, OperatorSettings, open_home
 from pairgossip.peer.storage.growth import request_growth

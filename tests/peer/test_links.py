@@ -16,8 +16,8 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.rules import WeightedMixing
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.runtime import ExchangeRuntime
-from pairgossip.peer.spec.canonical_text import restore_spec
-from pairgossip.peer.spec.spec import differences, parse_spec
+from pairgossip.peer.specification.canonical_text import restore_spec
+from pairgossip.peer.specification.spec import differences, parse_spec
 from pairgossip.swarm.plan import make_plan
 from tests.peer.contexts import SealedContext, name_of
 from tests.peer.homes import GINI, introduce, introduce_each_other, make_home

@@ -26,7 +26,7 @@ from pairgossip.peer.identity.invitations import (
 )
 from pairgossip.peer.identity.members import Member, Members, check_address
 from pairgossip.peer.protocol.messages import MOST_ROWS
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from tests.peer.homes import AUC, GINI
 
 

@@ -10,7 +10,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.kept_releases import tell_releases

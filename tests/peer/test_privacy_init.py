@@ -20,7 +20,7 @@ from pairgossip.cli import main
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.ledger import account_of
 from pairgossip.peer.protocol.state import State
-from pairgossip.peer.spec.spec import parse_spec, read_spec
+from pairgossip.peer.specification.spec import parse_spec, read_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import request_growth
 from pairgossip.peer.storage.home import create_home

@@ -14,8 +14,8 @@ from pairgossip.cli import main
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.errors import errors_of, population_error, readout_of
 from pairgossip.peer.service.privacy_noise import _largest_variances, _noise_bound
-from pairgossip.peer.spec.mechanism import debias_measure
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.mechanism import debias_measure
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.privacy import DebiasedLoss, RandomizedResponse, moments

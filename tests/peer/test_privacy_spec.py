@@ -10,9 +10,9 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.spec.local_part import rule_for
-from pairgossip.peer.spec.mechanism import declared, mechanism_of
-from pairgossip.peer.spec.spec import Spec, differences, parse_spec
+from pairgossip.peer.specification.local_part import rule_for
+from pairgossip.peer.specification.mechanism import declared, mechanism_of
+from pairgossip.peer.specification.spec import Spec, differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from tests.peer.homes import AUC, GINI, LOSS, debiased_kernel_of
 

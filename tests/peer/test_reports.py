@@ -22,8 +22,8 @@ from pairgossip.peer.reports.report import Report
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import add_report, recompute
 from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed, write_signed
-from pairgossip.peer.spec.canonical_text import restore_spec
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.canonical_text import restore_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.batches import Table, pack_table, read_table
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.site_sums import SiteSums

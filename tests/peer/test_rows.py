@@ -7,7 +7,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import digest_rows
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.rows import read_rows, rows_text
 from tests.peer.homes import AUC, GINI, LOSS
 

@@ -21,8 +21,8 @@ from pairgossip.peer.signed_result import (
     read_signed,
     write_signed,
 )
-from pairgossip.peer.spec.canonical_text import restore_spec
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.canonical_text import restore_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.sums.results import decode_figures
 from tests.peer.signing import draw_rows, sign_result_of

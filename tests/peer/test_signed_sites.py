@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed, write_signed
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.sums.batches import Table, pack_table, read_table
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.site_sums import Line, SiteSums, find_agreement

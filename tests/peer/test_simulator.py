@@ -22,8 +22,8 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Send
-from pairgossip.peer.spec.local_part import rule_for
-from pairgossip.peer.spec.spec import Spec, read_spec
+from pairgossip.peer.specification.local_part import rule_for
+from pairgossip.peer.specification.spec import Spec, read_spec
 from pairgossip.peer.storage.rows import read_rows
 from tests.peer.contexts import make_context, name_of
 from tests.peer.homes import AUC, GINI, LOSS

@@ -16,8 +16,8 @@ from pairgossip.peer.protocol.rules import (
     PaperMixing,
     WeightedMixing,
 )
-from pairgossip.peer.spec.local_part import rule_for
-from pairgossip.peer.spec.spec import differences, parse_spec, read_spec
+from pairgossip.peer.specification.local_part import rule_for
+from pairgossip.peer.specification.spec import differences, parse_spec, read_spec
 from tests.peer.homes import AUC, GINI, LOSS
 
 U = GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')

@@ -17,7 +17,7 @@ from pairgossip.peer.reports.figures import list_figures
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import add_report, recompute
 from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed, write_signed
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.sums.statistics import cells_of
 from tests.cli.running import CommandLine
 from tests.peer.test_reports import Study, study

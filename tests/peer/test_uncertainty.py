@@ -28,7 +28,7 @@ from pairgossip.peer.service.uncertainty import (
     Uncertainty,
     _walk_and_start,
 )
-from pairgossip.peer.spec.tables import Stop
+from pairgossip.peer.specification.tables import Stop
 from tests.peer.coverage import Network, coverage, make_data, pair_values
 from tests.peer.homes import make_pair
 from tests.peer.test_service import FAST, running

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from tests.cli.running import main
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pairgossip.peer.protocol.program import Words
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums import simulation
 from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.programs import SumsProgram

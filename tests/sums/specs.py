@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Sequence
 
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 
 
 def sums_text(

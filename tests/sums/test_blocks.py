@@ -12,7 +12,7 @@ from pairgossip.counts.bounds import Blocks
 from pairgossip.counts.readings import place_points
 from pairgossip.counts.tree import lay_tree
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of

@@ -10,7 +10,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.disclosure import describe_crowded_cells
 from pairgossip.peer.sums.results import Result, decode_figures, follow_result
 from pairgossip.peer.sums.statistics import cells_of

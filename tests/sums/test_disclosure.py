@@ -7,7 +7,7 @@ import pytest
 
 from pairgossip.counts.axes import Grid
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.disclosure import check_own_rows, describe_small_cells
 from pairgossip.peer.sums.learning import count_told
 from pairgossip.peer.sums.statistics import cells_of

@@ -11,8 +11,8 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.spec.canonical_text import restore_spec
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.canonical_text import restore_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.rows import read_copy, read_rows, rows_text
 from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.plausibility import check_sums

@@ -6,7 +6,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.programs import SumsProgram
 from tests.sums.running import deal, run_programs, start_and_take, start_programs
 from tests.sums.specs import sums_text

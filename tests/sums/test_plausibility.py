@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pairgossip.peer.protocol.program import Disagreement, Words
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.statistics import cells_of, noise_law

@@ -14,8 +14,8 @@ from pairgossip.agreement.scales import place_evenly
 from pairgossip.agreement.sums import CHOSEN, FEWEST_SITES, Steps, read
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement, Kind, Words
-from pairgossip.peer.spec.canonical_text import restore_spec
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.canonical_text import restore_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.sums.disclosure import describe_small_site
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs, start_programs

@@ -16,8 +16,8 @@ from pairgossip.kernels import CATALOG, Combination, as_kernel
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.spec.local_part import program_for
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.local_part import program_for
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
 from pairgossip.peer.sums.statistics import cells_of

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.local_part import program_for
-from pairgossip.peer.spec.spec import differences, parse_spec
+from pairgossip.peer.specification.local_part import program_for
+from pairgossip.peer.specification.spec import differences, parse_spec
 from pairgossip.peer.sums.statistics import cells_of
 from tests.peer.homes import AUC, GINI
 from tests.sums.specs import kernel_spec, sums_text

@@ -14,7 +14,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.counts.axes import Axis, Labels
 from pairgossip.counts.layouts import find_kind
 from pairgossip.kernels import CATALOG, as_kernel
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.statistics import cells_of
 from tests.sums.specs import kernel_spec
 

@@ -10,9 +10,9 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.disclosure import describe_disclosure
-from pairgossip.peer.spec.local_part import tell_size
-from pairgossip.peer.spec.spec import differences, parse_spec
+from pairgossip.peer.specification.disclosure import describe_disclosure
+from pairgossip.peer.specification.local_part import tell_size
+from pairgossip.peer.specification.spec import differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import Result
 from tests.sums.running import deal, run_programs, start_programs

@@ -7,7 +7,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.swarm.plan import kernel_spec, make_plan
 
 from .plans import gini_plan

@@ -13,7 +13,7 @@ from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
 _LEAST = (1, 3, 5, 10)
@@ -93,7 +93,7 @@ def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
     import msgspec
 
     from pairgossip.peer.reports.catalog import has_statistic
-    from pairgossip.peer.spec.tables import SumsNoise
+    from pairgossip.peer.specification.tables import SumsNoise
 
     if not has_statistic(spec):
         return  # whose errors could be laid side by side

@@ -88,8 +88,8 @@ def print_result(
     """
     from pairgossip.peer.protocol.program import LEAST_MEMBERS
     from pairgossip.peer.reports.figures import plain_figures
-    from pairgossip.peer.spec.canonical_text import decode_spec
-    from pairgossip.peer.spec.local_part import least_sites
+    from pairgossip.peer.specification.canonical_text import decode_spec
+    from pairgossip.peer.specification.local_part import least_sites
 
     spec = decode_spec(result.specification)
     groups = read_groups(spec, rows or {}, result)
@@ -137,7 +137,7 @@ def show_class(positive: str | float) -> str:
 def result_facts(result: Result, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """Return what there is to say of a result, each with its name; ``names`` are of members."""
     from pairgossip.peer.reports.catalog import has_statistic
-    from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
+    from pairgossip.peer.specification.canonical_text import decode_spec, find_positive_class
     from pairgossip.peer.sums.results import rounded_bracket
 
     facts = []

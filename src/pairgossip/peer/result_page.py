@@ -17,7 +17,7 @@ from pairgossip.peer.reports.report import ReportReading
 from pairgossip.peer.signed_report import read_signed_report
 from pairgossip.peer.signed_result import FIRST_VERSION, Checked, SignedResult, check_signatures
 from pairgossip.peer.site_parts import show_sites
-from pairgossip.peer.spec.canonical_text import (
+from pairgossip.peer.specification.canonical_text import (
     decode_spec,
     find_positive_class,
     restore_spec,

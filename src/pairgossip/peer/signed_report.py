@@ -17,7 +17,7 @@ from pairgossip.peer.reports.catalog import read_report
 from pairgossip.peer.reports.figures import find_difference, list_figures, plain_figures
 from pairgossip.peer.reports.report import ReportReading
 from pairgossip.peer.signed_result import SignedResult, altered, publish_table, published_table
-from pairgossip.peer.spec.canonical_text import decode_spec, restore_spec
+from pairgossip.peer.specification.canonical_text import decode_spec, restore_spec
 from pairgossip.peer.sums.batches import Table, read_table
 from pairgossip.peer.sums.figures import find_estimate, find_other_figure, round_estimate
 from pairgossip.peer.sums.plausibility import check_sums
@@ -27,7 +27,7 @@ from pairgossip.summaries.summary import Summary
 from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 _LONGEST = 40
 """Characters of a figure in a sentence; a longer one is cut."""

@@ -31,8 +31,8 @@ from pairgossip.peer.protocol.messages import MOST_ROUNDS, Contribution, signed_
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.protocol.summation import MOST_NAMED, explain_halt
-from pairgossip.peer.spec.canonical_text import decode_spec, find_positive_class
-from pairgossip.peer.spec.spec import hash_of
+from pairgossip.peer.specification.canonical_text import decode_spec, find_positive_class
+from pairgossip.peer.specification.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.site_sums import Agreement, are_alike, are_possible, find_agreement

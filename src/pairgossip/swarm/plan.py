@@ -26,11 +26,11 @@ from pairgossip.peer.identity.invitations import (
 )
 from pairgossip.peer.identity.members import LEAST_MEMBERS, Members
 from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.spec.algorithm import EXCHANGE, SUMS
-from pairgossip.peer.spec.canonical_text import format_toml
-from pairgossip.peer.spec.checks import check_link_names, link_name
-from pairgossip.peer.spec.local_part import least_sites
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.algorithm import EXCHANGE, SUMS
+from pairgossip.peer.specification.canonical_text import format_toml
+from pairgossip.peer.specification.checks import check_link_names, link_name
+from pairgossip.peer.specification.local_part import least_sites
+from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.kept_releases import ReleaseOptions, releases_tables

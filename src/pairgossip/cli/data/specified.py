@@ -17,7 +17,7 @@ from pairgossip.errors import InputError, canonical
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.privacy import RandomizedResponse
 
     Options = TypeVar("Options", bound=DataclassInstance)
@@ -32,7 +32,7 @@ class Specified(NamedTuple):
     @classmethod
     def read(cls, path: Path, law: str, *, learns: bool) -> Specified:
         """Read a specification of a loss or a kernel; refuse another law than that of peers."""
-        from pairgossip.peer.spec.spec import read_spec
+        from pairgossip.peer.specification.spec import read_spec
 
         spec = read_spec(path)
         if canonical(law) != UNIFORM_EDGES:
@@ -54,7 +54,7 @@ class Specified(NamedTuple):
     @property
     def privacy(self) -> RandomizedResponse | None:
         """The mechanism by which rows are reported, None if they are used as they are."""
-        from pairgossip.peer.spec.mechanism import mechanism_of
+        from pairgossip.peer.specification.mechanism import mechanism_of
 
         return None if self.spec.privacy is None else mechanism_of(self.spec)
 

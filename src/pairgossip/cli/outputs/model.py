@@ -15,7 +15,7 @@ from pairgossip.files import read_bytes, write_json_file
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
 
@@ -97,7 +97,7 @@ def specified_model(
 
 def signed_model(result: Result, settings: dict[str, Any]) -> Model:
     """Return the model in a result of sums; raise `InputError` if it holds none."""
-    from pairgossip.peer.spec.canonical_text import restore_spec
+    from pairgossip.peer.specification.canonical_text import restore_spec
     from pairgossip.peer.sums.labels import label_values
 
     if result.model is None:

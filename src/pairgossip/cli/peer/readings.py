@@ -98,7 +98,7 @@ class ReadingOptions(TableReading):
 
     def print(self, signed: SignedResult, table: bytes) -> None:
         """Print the statistic, of the table that a result was read from."""
-        from pairgossip.peer.spec.canonical_text import decode_spec
+        from pairgossip.peer.specification.canonical_text import decode_spec
         from pairgossip.peer.sums.batches import read_table
         from pairgossip.peer.sums.statistics import summary_of
 

@@ -123,7 +123,7 @@ def _plain(home: Home, signed: SignedResult) -> dict[str, Any]:
     import msgspec
 
     from pairgossip.peer.service.status import guarantee_of, read_ended
-    from pairgossip.peer.spec.canonical_text import decode_spec
+    from pairgossip.peer.specification.canonical_text import decode_spec
 
     result, spec = signed.result, decode_spec(signed.result.specification)
     ended = read_ended(home.ended, result.ordinal)

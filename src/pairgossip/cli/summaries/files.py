@@ -58,7 +58,7 @@ def _warn(read: list[tuple[str, SummaryFile]]) -> None:
 
 def describe_file(file: SummaryFile, path: Path, names: Sequence[str]) -> list[str]:
     """Say what a file of the rows of one site shows."""
-    from pairgossip.peer.spec.promise import FILE_PROMISE
+    from pairgossip.peer.specification.promise import FILE_PROMISE
 
     summary = file.summary
     if summary.least_cell > 1:

@@ -235,7 +235,7 @@ _SPECIFIED = ("kernel", "column", "label", "classes", "positive", "target", "alg
 
 def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     from pairgossip.files import LARGEST_TOML, read_bytes
-    from pairgossip.peer.spec.spec import read_spec
+    from pairgossip.peer.specification.spec import read_spec
     from pairgossip.peer.storage.rows import read_rows
 
     assert what.spec is not None

@@ -22,8 +22,8 @@ from pairgossip.files import read_bytes
 from pairgossip.peer.identity.certificates import id_of_certificate, is_signed
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member, Members, check_address, check_member
-from pairgossip.peer.spec.local_part import tell_size
-from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of
+from pairgossip.peer.specification.local_part import tell_size
+from pairgossip.peer.specification.spec import LARGEST_TEXT, Spec, differences, hash_of
 
 _PREFIX = "pairgossip-invitation-1:"
 _PURPOSE = b"pairgossip invitation 1\x00"

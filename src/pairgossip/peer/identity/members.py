@@ -38,14 +38,14 @@ from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Released
-from pairgossip.peer.spec.local_part import (
+from pairgossip.peer.specification.local_part import (
     least_sites,
     most_rows,
     program_for,
     rule_for,
     tell_size,
 )
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
 
 KeepNoise = Callable[[NDArray[np.float64], Mapping[str, int], bytes, int], NDArray[np.int64]]

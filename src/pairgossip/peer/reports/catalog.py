@@ -12,7 +12,7 @@ from pairgossip.peer.reports.validation import ValidationReport
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.summaries.summary import Summary
 
 REPORTS: dict[str, Report] = {one.name: one for one in (ValidationReport(), SurvivalReport())}

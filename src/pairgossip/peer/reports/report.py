@@ -11,7 +11,7 @@ from pairgossip.errors import InputError
 if TYPE_CHECKING:
     from pairgossip.counts.cells import Cells
     from pairgossip.pages.parts import Part
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.summaries.summary import Summary
 
 

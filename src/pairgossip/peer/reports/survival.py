@@ -10,7 +10,7 @@ from pairgossip.peer.reports.report import Report, ReportReading, check_threshol
 
 if TYPE_CHECKING:
     from pairgossip.counts.cells import Cells
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.summaries.summary import Summary
 
 

@@ -24,8 +24,8 @@ from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
-from pairgossip.peer.spec.checks import check_link_names, link_name
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.checks import check_link_names, link_name
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings, check_least_cell
 from pairgossip.peer.storage.growth import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal

@@ -148,7 +148,7 @@ def _interval(
     value, rows = float(rule.kernel.combine(averages)), sum(context.present_rows.values())
     scale = rule.kernel.interval_scale
     if context.agreed.privacy is not None:
-        from pairgossip.peer.spec.mechanism import mechanism_of
+        from pairgossip.peer.specification.mechanism import mechanism_of
         from pairgossip.privacy.moments import choose_scale, rows_for_interval
 
         mechanism = mechanism_of(context.agreed)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Ratio
-from pairgossip.peer.spec.mechanism import debias_measure
+from pairgossip.peer.specification.mechanism import debias_measure
 from pairgossip.privacy import DebiasedKernel
 from pairgossip.privacy.debiased import debias, expect
 from pairgossip.privacy.response import Grid

@@ -34,7 +34,7 @@ from pairgossip.peer.service.status import (
     read_status,
     write_status,
 )
-from pairgossip.peer.spec.spec import differences
+from pairgossip.peer.specification.spec import differences
 from pairgossip.text import clean_text
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.rounds import Rounds
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
 
@@ -170,7 +170,7 @@ def guarantee_of(spec: Spec) -> str | None:
         )
     if spec.privacy is None:
         return None
-    from pairgossip.peer.spec.mechanism import mechanism_of
+    from pairgossip.peer.specification.mechanism import mechanism_of
 
     return mechanism_of(spec).guarantee()
 

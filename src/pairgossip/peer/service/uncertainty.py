@@ -46,7 +46,7 @@ from pairgossip.peer.protocol.rules import (
 )
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.errors import fewest_exchanges, have_met
-from pairgossip.peer.spec.tables import Stop
+from pairgossip.peer.specification.tables import Stop
 
 _MOST_BATCHES = 32
 """Batches of the history; beyond, every two become one."""

@@ -28,8 +28,8 @@ from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
 from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, Members, check_address
 from pairgossip.peer.protocol.messages import Rows, is_generation
-from pairgossip.peer.spec.checks import wrong_kind
-from pairgossip.peer.spec.spec import Spec, read_spec
+from pairgossip.peer.specification.checks import wrong_kind
+from pairgossip.peer.specification.spec import Spec, read_spec
 from pairgossip.peer.storage.rows import read_copy
 from pairgossip.text import parse_address
 

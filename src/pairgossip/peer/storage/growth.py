@@ -34,7 +34,7 @@ from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.kept_ledgers import (

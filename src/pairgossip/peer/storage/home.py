@@ -33,7 +33,7 @@ from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
-from pairgossip.peer.spec.spec import Spec, read_spec
+from pairgossip.peer.specification.spec import Spec, read_spec
 from pairgossip.peer.storage.folder import (
     DEFAULT_LISTEN,
     Home,

@@ -27,8 +27,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.ledger import Declared, noise_of, open_account
 from pairgossip.peer.protocol.messages import Rows, digest_rows
-from pairgossip.peer.spec.mechanism import ledger_rows
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.mechanism import ledger_rows
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.statistics import noise_law
 
 

@@ -30,7 +30,7 @@ from pairgossip.peer.bookkeeping.snapshots import (
     refuse_functions,
 )
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.row_keeping import count_latest
 from pairgossip.peer.storage.rows import SiteRows

@@ -32,7 +32,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, sync
 from pairgossip.peer.identity.certificates import expiry, is_expired
 from pairgossip.peer.identity.identity import Identity, load_identity, missing_file, write_new
-from pairgossip.peer.spec.spec import Spec, parse_unchecked
+from pairgossip.peer.specification.spec import Spec, parse_unchecked
 from pairgossip.peer.storage.folder import (
     Home,
     OperatorSettings,

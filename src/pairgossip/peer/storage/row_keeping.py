@@ -24,7 +24,7 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.held import Batch, Held
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows, digest_rows
 from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal_file import read_about, read_saved_state
 from pairgossip.peer.storage.rows import SiteRows, copy_text, read_copy

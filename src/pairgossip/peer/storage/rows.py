@@ -23,7 +23,7 @@ from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count
 
@@ -111,7 +111,7 @@ def contributed_rows(
     if not is_accounted:
         return given
     from pairgossip.peer.bookkeeping.ledger import refuse_renamed, refuse_without, reports_of
-    from pairgossip.peer.spec.mechanism import declared, ledger_rows
+    from pairgossip.peer.specification.mechanism import declared, ledger_rows
 
     if noted is not None:
         refuse_without(place, map(Path, noted))

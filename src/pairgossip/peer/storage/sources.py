@@ -19,7 +19,7 @@ from pairgossip.peer.identity.certificates import sealing_key_of
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.held import Batch, Held
 from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.rows import SiteRows, read_site_rows
 from pairgossip.summaries.row_digest import RowDigest

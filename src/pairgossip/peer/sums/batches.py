@@ -65,7 +65,7 @@ from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 _CARD = struct.Struct("<32sQ32sQ")
 """Twice the digest of a table, and the number of rows that the member adds to it; where sites are

@@ -25,7 +25,7 @@ from pairgossip.peer.sums.statistics import cells_of, count_combinations
 from pairgossip.text import MOST_NAMED, format_count, join_first
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 _FEW = 5
 """Cells that hold fewer rows are told to the operator."""

@@ -26,7 +26,7 @@ from pairgossip.peer.sums.statistics import summary_of
 from pairgossip.summaries.summary import Summary
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 
 def find_estimate(spec: Spec, numbers: IntArray) -> tuple[Summary, Estimate]:

@@ -12,7 +12,7 @@ from pairgossip.errors import InputError
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 _MOST_LABELS = 64
 """Values of a label that sums count; more are refused."""

@@ -36,7 +36,7 @@ from pairgossip.solvers.solver import (
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 _STEP = 2.0**-40
 """Models that are asked about are multiples of this, in units of half the features' ranges."""

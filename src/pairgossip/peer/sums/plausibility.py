@@ -23,7 +23,7 @@ from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.noise import NoiseLaw
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.solvers.moments import GradeMoments
 
 _CHANCE = 1e-9

@@ -22,7 +22,7 @@ from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.sums.results import Result, follow_result
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
     from pairgossip.summaries.summary import Summary
 
 _FEWEST_BITS, _MOST_BITS = 32, 52

@@ -13,8 +13,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.program import Kind, Words
-from pairgossip.peer.spec.local_part import program_for
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.local_part import program_for
+from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import noise_law

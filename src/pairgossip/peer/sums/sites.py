@@ -30,7 +30,7 @@ from pairgossip.peer.sums.statistics import cells_of, summary_of
 
 if TYPE_CHECKING:
     from pairgossip.counts.readings import Estimate
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 FEWEST_HIDDEN = 4
 """Sites that are not shown, unless all are: fewer could be told from sums less what is shown."""

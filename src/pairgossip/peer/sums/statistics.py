@@ -17,7 +17,7 @@ from pairgossip.summaries.summary_reading import EVENT
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 _CELLS, _NOISY_CELLS = (256, 32), (32, 8)
 """Cells of a column by itself or by class, and of each of two columns that are counted together.

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.losses.steps import AdaptiveStep
-from pairgossip.peer.spec.algorithm import FACTORS
+from pairgossip.peer.specification.algorithm import FACTORS
 from pairgossip.text import MOST_NAMED, join_first
 
 if TYPE_CHECKING:
     import msgspec
 
-    from pairgossip.peer.spec.spec import Spec
-    from pairgossip.peer.spec.tables import Privacy
+    from pairgossip.peer.specification.spec import Spec
+    from pairgossip.peer.specification.tables import Privacy
 
 
 ADAPTIVE = AdaptiveStep.name
@@ -399,7 +399,7 @@ def check_privacy(spec: Spec) -> None:
             f"a label)."
         )
     _check_classes(spec, privacy)
-    from pairgossip.peer.spec.mechanism import debias_measure
+    from pairgossip.peer.specification.mechanism import debias_measure
 
     try:
         debias_measure(spec)

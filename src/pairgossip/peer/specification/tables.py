@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 
 from pairgossip.losses import Ball, Proximal, SquaredL2, as_proximal
-from pairgossip.peer.spec.algorithm import EXCHANGE
-from pairgossip.peer.spec.checks import ADAPTIVE
+from pairgossip.peer.specification.algorithm import EXCHANGE
+from pairgossip.peer.specification.checks import ADAPTIVE
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""

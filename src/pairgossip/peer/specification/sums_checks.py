@@ -14,7 +14,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import why_not_sketched
 from pairgossip.peer.reports.catalog import check_report, has_statistic
-from pairgossip.peer.spec.algorithm import FACTORS, OF_KERNELS, OR_EXCHANGE
+from pairgossip.peer.specification.algorithm import FACTORS, OF_KERNELS, OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
 from pairgossip.summaries.heads import LEAST_BLOCK
@@ -22,8 +22,8 @@ from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.counts.tables import Layout
-    from pairgossip.peer.spec.spec import Spec
-    from pairgossip.peer.spec.tables import SumsNoise
+    from pairgossip.peer.specification.spec import Spec
+    from pairgossip.peer.specification.tables import SumsNoise
 
 _NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_COLUMN_CELLS.bit_length())]
 _LARGEST_BLOCK = 1000

@@ -23,14 +23,14 @@ from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.losses import GeneralLoss, Loss, as_loss
 from pairgossip.peer.reports.catalog import name_kernel
-from pairgossip.peer.spec.algorithm import (
+from pairgossip.peer.specification.algorithm import (
     FACTORS,
     SUMS,
     check_algorithm_keys,
     check_measure_name,
     choose_algorithm,
 )
-from pairgossip.peer.spec.checks import (
+from pairgossip.peer.specification.checks import (
     MOST_COUNTED,
     check_meaning,
     check_privacy,
@@ -38,9 +38,9 @@ from pairgossip.peer.spec.checks import (
     link_name,
     wrong_kind,
 )
-from pairgossip.peer.spec.differences import NOISE
-from pairgossip.peer.spec.differences import differences as differences
-from pairgossip.peer.spec.tables import (
+from pairgossip.peer.specification.differences import NOISE
+from pairgossip.peer.specification.differences import differences as differences
+from pairgossip.peer.specification.tables import (
     Algorithm,
     Learning,
     Privacy,
@@ -155,7 +155,7 @@ class Spec(Strict, frozen=True):
         Under privacy a record holds the whole numbers of a report, one for each column.
         """
         if self.privacy is not None:
-            from pairgossip.peer.spec.mechanism import mechanism_of
+            from pairgossip.peer.specification.mechanism import mechanism_of
 
             return tuple(
                 (float(low), float(high)) for low, high in mechanism_of(self).report_limits
@@ -201,7 +201,7 @@ class Spec(Strict, frozen=True):
 
     def leaves(self) -> list[str]:
         """Say in sentences what a run sends from a member's machine."""
-        from pairgossip.peer.spec.disclosure import describe_disclosure
+        from pairgossip.peer.specification.disclosure import describe_disclosure
 
         return describe_disclosure(self)
 
@@ -255,7 +255,7 @@ def parse_spec(text: str) -> Spec:
         spec = replace(spec, algorithm=replace(spec.algorithm, least_cell=least))
     check_meaning(spec)
     if spec.is_sums:
-        from pairgossip.peer.spec.sums_checks import check_sums
+        from pairgossip.peer.specification.sums_checks import check_sums
 
         check_sums(spec)
     else:

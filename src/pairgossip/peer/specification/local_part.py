@@ -21,7 +21,7 @@ from pairgossip.peer.protocol.rules import (
     WeightedMixing,
 )
 from pairgossip.peer.protocol.state import Released
-from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.specification.spec import Spec
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
@@ -103,7 +103,7 @@ def _debiased(spec: Spec) -> Any:
     """Return the kernel or the loss as a function of reports; None where rows are no reports."""
     if spec.privacy is None:
         return None  # and nothing of privacy is loaded into a small device
-    from pairgossip.peer.spec.mechanism import debias_measure
+    from pairgossip.peer.specification.mechanism import debias_measure
 
     return debias_measure(spec)
 

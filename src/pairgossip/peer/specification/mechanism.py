@@ -17,8 +17,8 @@ from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
 from pairgossip.tables import parse_number
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
-    from pairgossip.peer.spec.tables import Privacy
+    from pairgossip.peer.specification.spec import Spec
+    from pairgossip.peer.specification.tables import Privacy
 
 
 def mechanism_of(spec: Spec) -> RandomizedResponse:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pairgossip.counts.axes import Labels
-from pairgossip.peer.spec.promise import PROMISE
+from pairgossip.peer.specification.promise import PROMISE
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.counts.tables import Layout
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.specification.spec import Spec
 
 
 def describe_disclosure(spec: Spec) -> list[str]:
@@ -78,7 +78,7 @@ def _describe_sites(spec: Spec) -> list[str]:
 
 def _describe_report_interval(spec: Spec) -> list[str]:
     """Say for how few reports there is no interval."""
-    from pairgossip.peer.spec.mechanism import mechanism_of
+    from pairgossip.peer.specification.mechanism import mechanism_of
     from pairgossip.privacy.moments import rows_for_interval
 
     least = rows_for_interval(mechanism_of(spec))

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.spec.algorithm import SUMS
-from pairgossip.peer.spec.differences import NOISE, read_table
-from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.specification.algorithm import SUMS
+from pairgossip.peer.specification.differences import NOISE, read_table
+from pairgossip.peer.specification.spec import Spec, parse_spec
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LEFT_TO_SUMS = {"algorithm": ("mixing", "rate"), "learning": ("step",)}
