@@ -1,0 +1,1 @@
+"""The rules of a study, without any input or output."""

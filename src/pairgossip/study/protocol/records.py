@@ -1,0 +1,238 @@
+"""The signed records of a study: everything that members say to one another for good.
+
+A record is the same bytes wherever it travels, and is known by their digest. Records spread by set
+union. Each has a *slot*, in which its member may say one thing only: two different records of one
+member in one slot are proof of a lie. What a record depends on is in it by digest, so that nothing
+said about one list, question or phase can be taken for something said about another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+DIGEST = 32
+"""Bytes of a digest."""
+VERSION = 1
+"""Version of the records' form and of the rules; members must have it in common."""
+MOST_MEMBERS = 100
+"""Members of a study; a longer list is refused."""
+LONGEST_TEXT = 60_000
+"""Characters of a question's specification; a longer one is refused."""
+LONGEST_SENTENCE = 2_000
+"""Characters of a reason; a longer one is refused."""
+MOST_PIECES = 1_000
+"""Pieces of one member's rows in a question; more are refused."""
+LONGEST_PUBLIC = 1 << 17
+"""Bytes of the clear part of a round, such as a model; a longer one is refused."""
+LONGEST_WORDS = 1 << 23
+"""Bytes of a member's masked words in a round; longer ones are refused."""
+MOST_ROUNDS = 1 << 12
+"""Rounds of a question; more are refused."""
+_PURPOSE = b"pairgossip study record 1\x00"
+"""Signed along, so that no signature made for something else is ever taken for one of these."""
+
+Digest = Annotated[bytes, msgspec.Meta(min_length=DIGEST, max_length=DIGEST)]
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+Sentence = Annotated[str, msgspec.Meta(max_length=LONGEST_SENTENCE)]
+Round = Annotated[int, msgspec.Meta(ge=0, le=MOST_ROUNDS)]
+NO_DIGEST = bytes(DIGEST)
+"""Stands for nothing before: the parent of a study's first list."""
+
+
+class Card(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A member as the list names it."""
+
+    id: Id
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    certificate: Annotated[str, msgspec.Meta(max_length=4_096)]
+    address: Annotated[str, msgspec.Meta(max_length=300)] | None
+    """Where it listens; None if it is the one that connects."""
+
+
+class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A version of the list of members, which exists once all that it takes have signed it."""
+
+    parent: Digest
+    """The digest of the list before; `NO_DIGEST` for the first."""
+    members: Annotated[tuple[Card, ...], msgspec.Meta(max_length=MOST_MEMBERS)]
+    """By id."""
+
+    @property
+    def digest(self) -> bytes:
+        """The name of this list."""
+        return hashlib.sha256(
+            b"pairgossip study list 1\x00" + msgspec.msgpack.encode(self)
+        ).digest()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all members, in their order."""
+        return tuple(card.id for card in self.members)
+
+
+class _Record(
+    msgspec.Struct,
+    frozen=True,
+    array_like=True,
+    forbid_unknown_fields=True,
+    tag_field="kind",
+    kw_only=True,
+):
+    """The base of all records."""
+
+    member: Id
+    """Whose word it is."""
+    signature: Annotated[bytes, msgspec.Meta(max_length=64)] = b""
+
+
+class Assent(_Record, frozen=True, tag="assent"):
+    """A member signs a list: the only one after its parent."""
+
+    list: MemberList
+
+
+class Question(_Record, frozen=True, tag="question"):
+    """What a member asks all others."""
+
+    list: Digest
+    """The list of members at which it is asked."""
+    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 31)]
+    """Not used by its member before."""
+    text: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
+    """The canonical text of the specification."""
+    expires: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)]
+    """When its member will end it if it is not begun by then, in seconds since 1970."""
+    reads: tuple[Digest, ...] = ()
+    """Completed questions whose tables are added up for the answer."""
+    adds: bool = True
+    """Whether rows are counted for it; if not, the tables that it reads are enough."""
+    repeats: Digest | None = None
+    """A question that was not finished, and whose words are contributed once more."""
+    corrects: Digest | None = None
+    """A question whose data were corrected since; results show the relation."""
+
+
+class Piece(NamedTuple):
+    """Rows of a member that were added together."""
+
+    batch: Annotated[int, msgspec.Meta(ge=1, le=MOST_PIECES)]
+    rows: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)]
+    """Rounded; 0 if it adds nothing, since its rows are too few."""
+
+
+class Yes(_Record, frozen=True, tag="yes"):
+    """A member will contribute; final."""
+
+    question: Digest
+    list: Digest
+    disclosure: Digest
+    """The digest of the words in which its operator was told what leaves."""
+    commitment: Digest
+    """To its rows, under a secret of its own."""
+    pieces: Annotated[tuple[Piece, ...], msgspec.Meta(max_length=MOST_PIECES)]
+    key: Digest
+    """A fresh X25519 public key, for this question alone."""
+    card: Annotated[bytes, msgspec.Meta(max_length=256)] = b""
+    """What the computation needs to know from each member beforehand."""
+
+
+EndingKind = Literal["no", "withdrawn", "expired", "cannot"]
+
+
+class Ending(_Record, frozen=True, tag="ending"):
+    """A member ends a question for all; void if all have echoed its last round."""
+
+    question: Digest
+    kind: EndingKind
+    round: Round
+    """The first round that this member will not echo."""
+    because: Sentence
+
+
+class Digests(_Record, frozen=True, tag="digest"):
+    """A member commits to its masked words of a round, before it knows any other's."""
+
+    question: Digest
+    round: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)]
+    before: Digest
+    """The transcript of all before: the list, the question, all yeses, all rounds."""
+    public: Annotated[bytes, msgspec.Meta(max_length=LONGEST_PUBLIC)]
+    """What the round asks for, the same at all members but for rounding."""
+    words: Digest
+
+
+class Echo(_Record, frozen=True, tag="echo"):
+    """A member has seen this set of digests, all of them, and will show its words."""
+
+    question: Digest
+    round: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)]
+    digests: Digest
+    """The digest of all members' `Digests`."""
+
+
+class Words(_Record, frozen=True, tag="words"):
+    """A member's masked words; shown only once all have echoed the same set."""
+
+    question: Digest
+    round: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)]
+    words: Annotated[bytes, msgspec.Meta(max_length=LONGEST_WORDS)]
+
+
+class Statement(_Record, frozen=True, tag="statement"):
+    """A member signs the result."""
+
+    question: Digest
+    attempt: Annotated[int, msgspec.Meta(ge=0, le=1)]
+    """1 where members' last digits differed, and all sign those of the lowest id."""
+    transcript: Digest
+    """Of all rounds, or of the question itself where tables are only read."""
+    public: Annotated[bytes, msgspec.Meta(max_length=LONGEST_PUBLIC)]
+    """The figures."""
+
+
+class Leave(_Record, frozen=True, tag="leave"):
+    """A member asks to be left out of the next list."""
+
+    list: Digest
+
+
+AnyRecord = Assent | Question | Yes | Ending | Digests | Echo | Words | Statement | Leave
+
+Slot = tuple[bytes, str, int, str]
+"""The topic (a list's parent or a question), kind, round and member of a record."""
+
+
+class BadRecord(Exception):
+    """Bytes that are no record; the message says why."""
+
+
+def encode(record: AnyRecord) -> bytes:
+    """Return the bytes of a record."""
+    return msgspec.msgpack.encode(record)
+
+
+_DECODER: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(AnyRecord)
+
+
+def decode(content: bytes) -> AnyRecord:
+    """Return the record of these bytes; raise `BadRecord` unless they are exactly its own."""
+    try:
+        record: AnyRecord = _DECODER.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        raise BadRecord(str(problem)) from None
+    if encode(record) != content:
+        raise BadRecord("it is not in its canonical form")
+    return record
+
+
+def digest_of(record: AnyRecord) -> bytes:
+    """Return the name of a record; that of a question names all that belongs to it."""
+    return hashlib.sha256(encode(record)).digest()
+
+
+def payload_of(record: AnyRecord) -> bytes:
+    """Return what the record's member signs."""
+    return _PURPOSE + encode(msgspec.structs.replace(record, signature=b""))

@@ -1,0 +1,111 @@
+"""What a study asks of the machine it runs on: a decision, an offer, numbers; and what it asks for.
+
+A site decides by its policy and by what was asked and released before, never by what its rows are:
+else its refusals could be bisected for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from pairgossip.peer.protocol.program import Program
+from pairgossip.study.protocol.records import Card, Piece, Question, Yes
+
+
+class Verdict(NamedTuple):
+    """What a site's operator says of a question, by policy or by hand."""
+
+    answer: Literal["yes", "no", "ask"]
+    """"ask" waits for the operator."""
+    because: str = ""
+
+
+class Offer(NamedTuple):
+    """What a yes says of a site's rows."""
+
+    disclosure: bytes
+    """The digest of the words in which the operator was told what leaves."""
+    commitment: bytes
+    pieces: tuple[Piece, ...]
+    card: bytes = b""
+
+
+class Release(NamedTuple):
+    """Pieces of rows of which a sum was, or may have been, shown."""
+
+    question: bytes
+    pieces: frozenset[tuple[str, int]]
+    """Members and batches that added rows."""
+
+
+class Site(Protocol):
+    """One member's machine, as the rules of a study see it. Every method may raise `InputError`:
+    the peer then ends the question with "cannot", or says the sentence to its operator."""
+
+    def judge(self, name: bytes, question: Question) -> Verdict:
+        """Say yes or no by policy, or ask the operator; never by what the rows are."""
+
+    def offer(self, name: bytes, question: Question) -> Offer:
+        """Read the rows, and say what this site adds; nothing leaves yet but this."""
+
+    def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Program:
+        """Return the computation that all members go through; by all yeses, in order of ids."""
+
+    def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
+        """Write into the record of disclosures what is shown next; durable when it returns."""
+
+    def finish(self, name: bytes, question: Question, transcript: bytes) -> None:
+        """Take up the result that all members have signed: keep the table, end the entry."""
+
+    def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
+        """Note that nothing comes of a question; words of it may have been shown."""
+
+
+class Kept(NamedTuple):
+    """A record as it is kept."""
+
+    content: bytes
+    is_shown: bool = True
+    """Whether others may have it; words wait until all have echoed."""
+
+
+class Save(NamedTuple):
+    """Write this down in one transaction, on the disk before anything after it is sent."""
+
+    records: tuple[Kept, ...] = ()
+    secrets: Mapping[str, bytes | None] = {}
+    """Outside what is backed up; None erases."""
+    forgotten: tuple[bytes, ...] = ()
+    """Digests of records that are not needed any more, such as others' words."""
+    notes: Mapping[str, bytes] = {}
+    """Anything else by name, such as who is accepted by hand."""
+
+
+class Send(NamedTuple):
+    """Send a frame to a member; it may be lost."""
+
+    to: str
+    frame: bytes
+
+
+class ContactSoon(NamedTuple):
+    """Call `Study.contact` in a moment: there is news, and more may follow."""
+
+
+class Reconnect(NamedTuple):
+    """The members to be connected with have changed."""
+
+    cards: tuple[Card, ...]
+
+
+class Told(NamedTuple):
+    """Something that operators should hear of."""
+
+    event: str
+    question: bytes | None = None
+    sentence: str = ""
+
+
+Action = Save | Send | ContactSoon | Reconnect | Told
+Actions = Sequence[Action]

@@ -1,0 +1,1 @@
+"""What one member of a study keeps: its folder, its rows, its policy, and what has left them."""
