@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -289,3 +290,29 @@ def test_a_lock_is_waited_for(file: Path) -> None:
 def _read_locked(path: Path) -> bytes:
     with lock(path, wait=60.0):
         return path.read_bytes()
+
+
+NEW_TYPES = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Optional
+
+import msgspec
+from pairgossip.files import read_struct
+
+sys.setswitchinterval(1e-6)
+path = Path(sys.argv[1])
+with ThreadPoolExecutor(8) as threads:
+    for _ in range(200):
+        inner = msgspec.defstruct("Inner", [(f"i{k}", Optional[int], None) for k in range(9)])
+        fields = [(f"f{k}", dict[str, inner], {}) for k in range(9)]
+        outer = msgspec.defstruct("Outer", fields)
+        readings = threads.map(lambda _: read_struct(path, 99, outer, "one"), range(8))
+        assert all(one == outer(f8={"a": inner(1)}) for one in readings)
+"""
+
+
+def test_threads_that_meet_a_type_at_once_read_it_whole(file: Path) -> None:
+    file.write_text('{"f8": {"a": {"i0": 1}}}')
+    subprocess.run([sys.executable, "-c", NEW_TYPES, file], check=True, timeout=120)

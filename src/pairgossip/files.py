@@ -43,6 +43,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file system without room, or without room for this user."""
 _LEAST_SPACE = 1 << 16
 """Bytes; a disk with less than this has no room for a database to work in."""
+_MAKES_DECODER = threading.Lock()
+"""Held while a decoder is made: a second thread that meets a type for the first time meanwhile
+would decode with the fields that are there so far, and crash the process."""
 
 
 def read_bytes(path: Path, largest: int | None = None) -> bytes:
@@ -65,8 +68,10 @@ def read_struct(path: Path, largest: int, kind: type[_T], description: str) -> _
     """Read a JSON file of this kind, or say that it is not ``description``, and what to do."""
     import msgspec
 
+    with _MAKES_DECODER:
+        decoder = msgspec.json.Decoder(kind)
     try:
-        return msgspec.json.decode(read_bytes(path, largest), type=kind)
+        return decoder.decode(read_bytes(path, largest))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{path} is not {description}.") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import math
 import os
@@ -81,6 +82,8 @@ def test_what_is_shown_follows_the_size_of_the_terminal() -> None:
     assert "50 x 10" in shown and "33 x 7" in shown
 
 
+ENVIRONMENT = {"TERM": "xterm", "COLUMNS": "120", "LINES": "24", "PYTHONFAULTHANDLER": "1"}
+"""Of a process in a terminal; a crash is told there."""
 ERRORS = Errors(gossip_error=0.12, sampling_error=0.062)
 
 
@@ -210,22 +213,37 @@ def test_ctrl_c_in_a_real_terminal(tmp_path: Path) -> None:
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "24"},
+        env={**os.environ, **ENVIRONMENT},
     ) as process:
         os.close(theirs)
-        text = _read_until(ours, "gossip error")
+        text = _read_until(process, ours, "gossip error")
         process.send_signal(signal.SIGINT)
-        text += _read_until(ours, "\x1b[?25h")
+        text = _read_until(process, ours, "\x1b[?25h", text)
         assert process.wait(60) == 0
     os.close(ours)
     assert "Traceback" not in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
 
 
-def _read_until(descriptor: int, awaited: str) -> str:
-    text, end = "", time.monotonic() + 120
-    while awaited not in text:
-        assert time.monotonic() < end, text
-        if select.select([descriptor], [], [], 1.0)[0]:
-            text += os.read(descriptor, 65536).decode(errors="replace")
+def _read_until(
+    process: subprocess.Popen[bytes], terminal: int, awaited: str, before: str = ""
+) -> str:
+    text, end = before, time.monotonic() + 120
+    while awaited not in text[len(before) :]:
+        if time.monotonic() > end:
+            process.kill()
+        if select.select([terminal], [], [], 1.0)[0]:
+            new = _read(terminal)
+            assert new, f"ended with {process.wait(60)} before {awaited!r}, having shown:\n{text}"
+            text += new
     return text
+
+
+def _read(terminal: int) -> str:
+    """Read what is there; nothing once the process has ended, which Linux calls an error."""
+    try:
+        return os.read(terminal, 65536).decode(errors="replace")
+    except OSError as problem:
+        if problem.errno != errno.EIO:
+            raise
+        return ""

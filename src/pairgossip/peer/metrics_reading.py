@@ -25,6 +25,8 @@ _LONGEST_ANSWER = 2.0
 """Seconds that a metrics server may take; then the peer counts as frozen."""
 _LARGEST_ANSWER = 1 << 20
 """Bytes of an answer; a longer one is refused."""
+_DECODER = msgspec.json.Decoder(Shown | None)
+"""Made before threads that read several peers at once, which would crash if each made it."""
 
 
 def parse_metrics_address(text: str) -> tuple[str, int] | None:
@@ -59,7 +61,7 @@ class MetricsReader:
         try:
             code, content = self._get("/status.json")
             is_alive = code == 200 and self._get("/healthz")[0] == 200
-            shown = msgspec.json.decode(content, type=Shown | None)
+            shown = _DECODER.decode(content)
         except TimeoutError:  # the system has accepted the connection, but nobody answers
             return PeerReading(FROZEN)
         except OSError:
