@@ -6,9 +6,6 @@ and the disk are simulated. One seed gives one history, event for event.
 
 from __future__ import annotations
 
-import hashlib
-import heapq
-import itertools
 import math
 import random
 from collections import Counter
@@ -31,6 +28,7 @@ from pairgossip.peer.service.runtime import ExchangeRuntime
 from tests.peer.audit import Auditor, Violated, is_in_one_generation, is_settled, remaining
 from tests.peer.contexts import make_context, name_of
 from tests.peer.disk import Disk, Killed
+from tests.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Faults:
 
 
 @dataclass
-class World:
+class World(Timeline):
     """Peers on a graph, and the queue of what will happen."""
 
     graph: pg.Graph
@@ -81,10 +79,7 @@ class World:
     counts: Counter[Any] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.chance = random.Random(self.seed)
-        self.trace = hashlib.blake2b(digest_size=16)
-        self._queue: list[tuple[float, int, Callable[[], None]]] = []
-        self._order = itertools.count()
+        self.begin_time(self.seed)
         self._cut: set[frozenset[str]] = set()
         self._frozen_until: dict[str, float] = {}
         self._attended: dict[str, float] = {}
@@ -375,22 +370,9 @@ class World:
 
     # Time
 
-    def _note(self, *what: object) -> None:
-        told = "\0".join((repr(self.now), *map(str, what)))
-        self.trace.update(told.encode())
-
-    def _later(self, delay: float, what: Callable[[], None]) -> None:
-        self._at(self.now + delay, what)
-
-    def _at(self, when: float, what: Callable[[], None]) -> None:
-        heapq.heappush(self._queue, (when, next(self._order), what))
-
     def run(self, until: float, after_each: Callable[[World], None] | None = None) -> None:
         """Let everything happen up to a time, and audit the network after each event."""
-        while self._queue and self._queue[0][0] <= until:
-            self.now, _, what = heapq.heappop(self._queue)
-            what()
-            self.events += 1
+        while self._happen_next(until):
             if self._touched:
                 self.auditor.check(self._touched)
                 self._touched.clear()
