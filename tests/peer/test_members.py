@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.identity.invitations import (
-    _ALTERED,
-    _PREFIX,
     _PURPOSE,
+    ALTERED,
+    PREFIX,
     Invitation,
     add_invited,
     invitation,
@@ -166,7 +166,7 @@ def text(ann: Identity) -> str:
 def sealed(told: Invitation, signer: Identity) -> str:
     body = msgspec.msgpack.encode(told)
     packed = msgspec.msgpack.encode((body, signer.sign(_PURPOSE + body)))
-    return _PREFIX + base64.urlsafe_b64encode(packed).decode()
+    return PREFIX + base64.urlsafe_b64encode(packed).decode()
 
 
 def test_an_invitation_tells_what_a_neighbor_needs(ann: Identity, text: str) -> None:
@@ -176,7 +176,7 @@ def test_an_invitation_tells_what_a_neighbor_needs(ann: Identity, text: str) -> 
     assert (told.spec, told.text) == (SPEC.hash, SPEC.text)
     member = told.member(is_neighbor=False)
     assert (member.id, member.is_neighbor) == (ann.id, False)
-    assert text.startswith(_PREFIX)
+    assert text.startswith(PREFIX)
     assert "\n" not in text
 
 
@@ -206,10 +206,10 @@ Ann
 def test_it_is_found_in_a_mail(tmp_path: Path, text: str, mark: str, width: int) -> None:
     """Quoted, between words that are letters as it is, and with broken lines."""
     lines = [text[at : at + width] for at in range(0, len(text), width)]
-    mail = MAIL.format(prefix=_PREFIX, quoted="\n".join(mark + line for line in lines))
+    mail = MAIL.format(prefix=PREFIX, quoted="\n".join(mark + line for line in lines))
     (tmp_path / "mail.txt").write_text(mail)
     assert read_invitation(mail) == read_invitation(text) == read_invitation(tmp_path / "mail.txt")
-    with pytest.raises(InputError, match=_ALTERED):
+    with pytest.raises(InputError, match=ALTERED):
         read_invitation(mail.replace(text[-20:-4], ""))
     (tmp_path / "mail.eml").write_bytes(quopri.encodestring(mail.encode()))
     assert read_invitation(tmp_path / "mail.eml") == read_invitation(text)
@@ -219,14 +219,14 @@ def test_a_text_may_hold_several(ann: Identity, bob: Identity, text: str) -> Non
     other = invitation(bob, SPEC, 4, None)
     digest = f"({text}), <{other}>. Again: {text}"
     assert [one.name for one in read_invitations(digest)] == ["ann", "bob"]
-    with pytest.raises(InputError, match=_ALTERED):
+    with pytest.raises(InputError, match=ALTERED):
         read_invitations(f"{text}\n\n{other[:-30]}\nAnn")
-    with pytest.raises(InputError, match=_ALTERED):
-        read_invitation(f"It begins with {_PREFIX} and more.")
+    with pytest.raises(InputError, match=ALTERED):
+        read_invitation(f"It begins with {PREFIX} and more.")
 
 
 def test_no_single_changed_character_passes(text: str) -> None:
-    for place in range(len(_PREFIX), len(text)):
+    for place in range(len(PREFIX), len(text)):
         changed = "A" if text[place] != "A" else "B"
         with pytest.raises(InputError):
             read_invitation(text[:place] + changed + text[place + 1 :])
@@ -235,11 +235,11 @@ def test_no_single_changed_character_passes(text: str) -> None:
 def test_nobody_signs_for_another(ann: Identity, bob: Identity, text: str) -> None:
     told = read_invitation(text)
     for signer, false, sentence in (
-        (bob, told, _ALTERED),
-        (bob, replace(told, id=bob.id), _ALTERED),
-        (bob, replace(told, rows=4), _ALTERED),
-        (ann, replace(told, id=bob.id), _ALTERED),
-        (ann, replace(told, text=told.text + " "), _ALTERED),
+        (bob, told, ALTERED),
+        (bob, replace(told, id=bob.id), ALTERED),
+        (bob, replace(told, rows=4), ALTERED),
+        (ann, replace(told, id=bob.id), ALTERED),
+        (ann, replace(told, text=told.text + " "), ALTERED),
         (ann, replace(told, name="\x1b[2J"), "is not a valid name of a member"),
         (ann, replace(told, name="bob"), "Member 'bob' is called 'ann' in its certificate: use"),
         (ann, replace(told, rows=0), "has 0 rows"),
@@ -260,8 +260,8 @@ def test_what_is_no_invitation(tmp_path: Path) -> None:
         (tmp_path, "is neither an invitation nor a file with one"),
         (tmp_path / "other.txt", r"other\.txt holds no invitation: one begins with"),
         (tmp_path / "long.txt", r"long\.txt is too long for an invitation"),
-        (_PREFIX + "A" * (1 << 20), "too long"),
-        (_PREFIX + "\u00e9\u00e9", _ALTERED),
+        (PREFIX + "A" * (1 << 20), "too long"),
+        (PREFIX + "\u00e9\u00e9", ALTERED),
     ):
         with pytest.raises(InputError, match=sentence):
             read_invitation(given)

@@ -1,0 +1,118 @@
+"""Signed texts that people send one another by mail: one line of letters after a prefix.
+
+They are found between other words, with broken lines and marks of quotation.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import quopri
+import re
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
+
+LARGEST_TEXT = 1 << 18
+"""Bytes of a file with invitations, or of one invitation; more are refused."""
+_MOST_PIECES = 4_096
+"""Pieces between blanks that are tried as parts of an invitation: its lines, and words after it."""
+_LONGEST_WORD = 30
+"""Letters of a piece; one that is longer was meant to be part of an invitation."""
+ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
+_LETTERS = re.compile(r"[A-Za-z0-9_=-]*")
+_QUOTED = "<>|\"'`"
+"""Marks with which mail and chat programs quote lines."""
+
+
+class Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What is in an invitation: its content, and its sender's signature."""
+
+    body: bytes
+    signature: bytes
+
+
+def write_armored(prefix: str, sealed: Sealed) -> str:
+    """Write what is sealed as one line that begins with a prefix."""
+    return prefix + base64.urlsafe_b64encode(msgspec.msgpack.encode(sealed)).decode()
+
+
+def read_armored(prefix: str, text_or_path: str | PathLike[str]) -> list[Sealed]:
+    """Read all that a text or a file holds after a prefix; no signature is checked."""
+    _, *texts = find_text(prefix, text_or_path).split(prefix)
+    # Words about invitations may name the prefix.
+    meant = [text for text in texts if max(map(len, _split(text)), default=0) > _LONGEST_WORD]
+    return list(map(_find_sealed, meant or texts[:1]))
+
+
+def find_text(prefix: str, text_or_path: str | PathLike[str]) -> str:
+    """Return the text given, or that of the file given, which must hold an invitation."""
+    text = str(text_or_path).strip()
+    if prefix in text:
+        return text
+    file = Path(text)
+    if not text or len(text) > 1000 or not file.is_file():
+        raise InputError(
+            f"{text[:40]!r} is neither an invitation nor a file with one: "
+            f"an invitation begins with {prefix}"
+        )
+    if file.stat().st_size > LARGEST_TEXT:
+        raise InputError(f"{file} is too long for an invitation.")
+    content = read_bytes(file).decode("ascii", errors="replace")
+    if prefix not in content:
+        raise InputError(f"{file} holds no invitation: one begins with {prefix}")
+    return content
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the pieces of letters that may be parts of an invitation, up to other signs.
+
+    Mail and chat programs break long lines, and quote them.
+    """
+    for piece in text.split():
+        letters = piece.lstrip(_QUOTED)
+        part = _LETTERS.match(letters)
+        assert part is not None  # it may be empty
+        if part[0]:
+            yield part[0]
+        if part[0] != letters:
+            return
+
+
+def _find_sealed(text: str) -> Sealed:
+    """Return what a text after the prefix holds, also as a saved mail encodes it."""
+    saved = quopri.decodestring(text.encode("ascii", "replace")).decode("ascii", "replace")
+    sealed = _join(list(_split(text))) or _join(list(_split(saved)))
+    if sealed is None:
+        raise InputError(ALTERED)
+    return sealed
+
+
+def _join(pieces: list[str]) -> Sealed | None:
+    """Put the pieces together that are one invitation: words that follow may look like others.
+
+    Letters are decoded as they come, so that a long text takes no longer than it is.
+    """
+    body, read, packed = "", 0, b""
+    for piece in pieces[:_MOST_PIECES]:
+        body += piece
+        if len(body) > LARGEST_TEXT:
+            raise InputError("The invitation is too long to be one.")
+        if len(body) % 4:
+            continue
+        try:
+            packed += base64.b64decode(body[read:], altchars=b"-_", validate=True)
+        except ValueError:
+            return None
+        read = len(body)
+        with contextlib.suppress(ValueError, msgspec.MsgspecError, RecursionError):
+            sealed = msgspec.msgpack.decode(packed, type=Sealed, strict=True)
+            # Bits of the last letter go unread.
+            if base64.urlsafe_b64encode(packed).decode() == body:
+                return sealed
+    return None
