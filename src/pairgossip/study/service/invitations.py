@@ -1,0 +1,94 @@
+"""Invitations to a study: a member as others put it on their lists, and the list that it is on.
+
+Whoever joins by them has seen of whom the study consists, and that these have signed their list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.armored import ALTERED, Sealed, read_armored, write_armored
+from pairgossip.peer.identity.certificates import is_signed
+from pairgossip.peer.identity.members import Member, check_member
+from pairgossip.study.protocol.records import Assent, Card, MemberList, payload_of
+
+PREFIX = "pairgossip-study-invitation-1:"
+_PURPOSE = b"pairgossip study invitation 1\x00"
+"""Signed along, so that no signature made for something else is ever taken for one of these."""
+
+Signatures = Mapping[str, bytes]
+"""The signatures of a list, by members' ids."""
+
+
+class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A member, and the list that it is on."""
+
+    card: Card
+    list: MemberList | None = None
+    """None where the member is on no list yet."""
+    signatures: dict[str, bytes] = {}
+    """Those of the list that its members have signed."""
+
+    @property
+    def assents(self) -> tuple[Assent, ...]:
+        """The signatures as the records that they are of."""
+        if self.list is None:
+            return ()
+        signed = sorted(self.signatures.items())
+        return tuple(Assent(member=one, signature=it, list=self.list) for one, it in signed)
+
+
+def write_invitation(
+    card: Card,
+    sign: Callable[[bytes], bytes],
+    current: MemberList | None = None,
+    signatures: Signatures = {},
+) -> str:
+    """Write the invitation of a member as one line."""
+    check_card(card)
+    body = msgspec.msgpack.encode(Invitation(card, current, dict(signatures)))
+    return write_armored(PREFIX, Sealed(body, sign(_PURPOSE + body)))
+
+
+def read_invitations(text_or_path: str | PathLike[str]) -> list[Invitation]:
+    """Read all invitations in a text or a file, each once, and check all signatures."""
+    all_invited = map(_check, read_armored(PREFIX, text_or_path))
+    return list({invited.card.id: invited for invited in all_invited}.values())
+
+
+def as_member(card: Card) -> Member:
+    """Return a card as the network takes it; a study knows no number of rows beforehand."""
+    return Member(card.id, card.name, 1, card.certificate, card.address, True)
+
+
+def check_card(card: Card) -> None:
+    """Raise `InputError` if the parts of a card do not belong together."""
+    check_member(as_member(card))
+
+
+def _check(sealed: Sealed) -> Invitation:
+    """Return the invitation if it is whole and signed by its own key, and its list by those."""
+    try:
+        invited = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(ALTERED) from None
+    check_card(invited.card)
+    if not is_signed(invited.card.certificate, _PURPOSE + sealed.body, sealed.signature):
+        raise InputError(ALTERED)
+    _check_list(invited)
+    return invited
+
+
+def _check_list(invited: Invitation) -> None:
+    """Refuse signatures that are not of the list."""
+    cards = {} if invited.list is None else {one.id: one for one in invited.list.members}
+    for card in cards.values():
+        check_card(card)
+    for assent in invited.assents:
+        card = cards.get(assent.member)
+        if card is None or not is_signed(card.certificate, payload_of(assent), assent.signature):
+            raise InputError(ALTERED)

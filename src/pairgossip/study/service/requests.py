@@ -1,0 +1,189 @@
+"""What a study's operator asks of the own peer: files in its folder, each carried out once.
+
+A command writes a file and the peer answers it with another, whether it runs already or is started
+tomorrow. A request stays until its answer is on the disk, so it survives a crash; the peer notes
+the name of what it has asked in the same transaction, so that nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.files import sync
+from pairgossip.study.protocol.records import LONGEST_SENTENCE, LONGEST_TEXT, Card
+
+_ENDING = ".json"
+_LARGEST = 1 << 20
+"""Bytes of a request or an answer; a longer one is refused."""
+_LONGEST_KEPT = 7 * 86_400.0
+"""Seconds for which an answer is kept that nobody has read."""
+_POLL = 0.02
+"""Seconds between two looks at whether an answer is there."""
+
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
+Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_SENTENCE)]
+
+
+class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="request"):
+    """The base of all requests."""
+
+
+class Join(_Request, frozen=True, tag="join"):
+    """Accept these by hand: they may be members."""
+
+    cards: tuple[Card, ...]
+
+
+class Evict(_Request, frozen=True, tag="evict"):
+    """Propose a list without this member, by its id."""
+
+    member: str
+
+
+class Leave(_Request, frozen=True, tag="leave"):
+    """Ask to be left out of the next list."""
+
+
+class Ask(_Request, frozen=True, tag="ask"):
+    """Ask all members a question."""
+
+    text: Text
+    """The canonical text of the specification."""
+    expires: int
+    """In seconds since 1970."""
+    is_fresh: bool = False
+    """Whether rows are counted though tables of before can answer."""
+    corrects: str | None = None
+    """The name of a question whose data were corrected since."""
+
+
+class Accept(_Request, frozen=True, tag="accept"):
+    """Say yes to a question, by its name."""
+
+    question: str
+    is_visible: bool = False
+    """Whether the operator accepts that the difference to another table can be computed."""
+
+
+class Refuse(_Request, frozen=True, tag="refuse"):
+    """Say no to a question, by its name."""
+
+    question: str
+    because: Reason
+
+
+class Withdraw(_Request, frozen=True, tag="withdraw"):
+    """End a question that this peer has asked, by its name."""
+
+    question: str
+    because: Reason
+
+
+class Add(_Request, frozen=True, tag="add"):
+    """Freeze the rows of a further source."""
+
+    source: str
+    """Its whole path."""
+
+
+AnyRequest = Join | Evict | Leave | Ask | Accept | Refuse | Withdraw | Add
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What has become of a request."""
+
+    sentence: str
+    is_done: bool = True
+    """Whether it was carried out; if not, the sentence says why."""
+    number: int | None = None
+    """The number of the question that it is about."""
+
+
+class Requests:
+    """The requests in a folder, and their answers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.requests, self.replies = folder / "requests", folder / "replies"
+
+    def write(self, request: AnyRequest) -> str:
+        """Write down a request; return its key once it is on the disk."""
+        key = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+        _write(self._request(key), msgspec.json.encode(request))
+        return key
+
+    def pending(self) -> Iterator[tuple[str, AnyRequest | InputError]]:
+        """Yield the requests in the order in which they were made; other files are ignored."""
+        for key in _list_keys(self.requests):
+            try:
+                yield key, self.read(key)
+            except InputError as problem:
+                yield key, problem
+
+    def read(self, key: str) -> AnyRequest:
+        """Return a request, or say that the file holds none."""
+        kind: type[AnyRequest] = AnyRequest  # type: ignore[assignment]
+        return files.read_struct(
+            self._request(key), _LARGEST, kind, "a request of a study's operator: remove it"
+        )
+
+    def count(self) -> int:
+        """Return how many requests wait."""
+        return len(_list_keys(self.requests))
+
+    def answer(self, key: str, reply: Reply) -> None:
+        """Answer a request, which is done with; the answer is on the disk first."""
+        _write(self._reply(key), msgspec.json.encode(reply))
+        self._request(key).unlink(missing_ok=True)
+
+    def wait(self, key: str, seconds: float) -> Reply | None:
+        """Return the answer and remove it, or None if there is none after a while."""
+        end = time.monotonic() + seconds
+        while not (file := self._reply(key)).exists():
+            if time.monotonic() > end:
+                return None
+            time.sleep(_POLL)
+        reply = files.read_struct(file, _LARGEST, Reply, "an answer of a peer: remove it")
+        file.unlink(missing_ok=True)
+        return reply
+
+    def clear(self) -> None:
+        """Remove answers that nobody has read for long."""
+        oldest = time.time() - _LONGEST_KEPT
+        for key in _list_keys(self.replies):
+            if int(key.partition("-")[0]) < oldest * 1e9:
+                self._reply(key).unlink(missing_ok=True)
+
+    def _request(self, key: str) -> Path:
+        return self.requests / f"{key}{_ENDING}"
+
+    def _reply(self, key: str) -> Path:
+        return self.replies / f"{key}{_ENDING}"
+
+
+def _list_keys(folder: Path) -> list[str]:
+    """Return the keys in a folder, in the order of time; drafts and other files are left out."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    keys = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
+    return sorted(key for key in keys if key[:20].isdigit() and key[20:21] == "-")
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file in a folder that is made for it, with all on the disk."""
+    try:
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        sync(file.parent.parent)
+    except OSError as problem:
+        raise files.unwritable(file, problem) from None
+    files.replace(file, content)
