@@ -61,6 +61,9 @@ class Site(Protocol):
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
         """Note that nothing comes of a question; words of it may have been shown."""
 
+    def recall(self, name: bytes) -> Sequence[bytes]:
+        """Return the archived records of a question, for a member that lacks them."""
+
 
 class Kept(NamedTuple):
     """A record as it is kept."""
@@ -71,15 +74,32 @@ class Kept(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Write this down in one transaction, on the disk before anything after it is sent."""
+    """Write this down, on the disk before anything after it is sent.
+
+    In this order, so that a crash in between loses nothing: secrets that are set; all else in one
+    transaction; secrets that are erased.
+    """
 
     records: tuple[Kept, ...] = ()
+    """A record that is kept already is written again, in its old place, where it is shown now."""
     secrets: Mapping[str, bytes | None] = {}
     """Outside what is backed up; None erases."""
     forgotten: tuple[bytes, ...] = ()
     """Digests of records that are not needed any more, such as others' words."""
+    notes: Mapping[str, bytes | None] = {}
+    """Anything else by name, such as who is accepted by hand; None erases."""
+    archived: bytes | None = None
+    """A question that has come to its end: what is left of its records once those forgotten are
+    gone is kept where it is not loaded any more, but for `Site.recall`."""
+
+
+class State(NamedTuple):
+    """All that a study has saved, as it is loaded."""
+
+    records: tuple[Kept, ...] = ()
+    """In the order in which they were saved first; none of archived questions."""
+    secrets: Mapping[str, bytes] = {}
     notes: Mapping[str, bytes] = {}
-    """Anything else by name, such as who is accepted by hand."""
 
 
 class Send(NamedTuple):
