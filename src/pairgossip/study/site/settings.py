@@ -1,0 +1,198 @@
+"""The settings that the operator of one site decides alone, in peer.toml of a study's folder."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pairgossip.errors import InputError, unknown_name
+from pairgossip.files import LARGEST_TOML, parse_toml, quote_toml, read_bytes
+from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE
+from pairgossip.peer.identity.certificates import check_name
+from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, check_address
+from pairgossip.peer.storage.folder import DEFAULT_LISTEN, HOME_VARIABLE, explain_settings
+from pairgossip.text import parse_address
+
+_PREFIX = "PAIRGOSSIP_"
+_BY_ENVIRONMENT = ("listen", "metrics", "power_safe")
+"""Settings that variables may change; what a site allows stands in its file alone."""
+_LEAST_CELL = 3
+"""Least number of rows that is counted, unless the operator asks for more."""
+_MOST_NUMBERS = 1 << 17
+"""Numbers that a question may ask of a site, unless the operator allows more."""
+_MOST_OPEN = 20
+"""Open questions of one member, unless the operator allows more."""
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What this site answers; None stands for no limit."""
+
+    accept: Literal["ask", "by-policy"] = "ask"
+    """Whether the operator is asked, or what is allowed here is accepted at once."""
+    may_ask: tuple[str, ...] | None = None
+    """Names or ids of the members whose questions are answered."""
+    kernels: tuple[str, ...] | None = None
+    losses: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    """Score columns and labels that may be asked for, as questions call them."""
+    groups: tuple[str, ...] | None = None
+    """Columns of groups and strata by which rows may be counted, as questions call them."""
+    least_rows: int = LEAST_ROWS
+    """The least rows of a batch, and of this site and class behind a total."""
+    least_cell: int = _LEAST_CELL
+    """Texts that count fewer rows than this are refused."""
+    least_members: int = LEAST_MEMBERS
+    """Lists of fewer members are refused; all of a list are accepted by hand."""
+    most_numbers: int = _MOST_NUMBERS
+    """Questions that ask for more numbers of a site are refused."""
+    most_open: int = _MOST_OPEN
+    """Further questions of a member with so many open ones are refused."""
+    epsilon: float | None = None
+    """How much epsilon all questions with noise may spend together; None for none of them."""
+    allow: tuple[str, ...] = ()
+    """Losses allowed though their sums can locate a row."""
+    exchange: bool = False
+    """Whether rows may travel."""
+
+
+class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings of a site."""
+
+    name: str
+    source: str
+    """The file or folder that the first rows are read from, never copied."""
+    listen: str = DEFAULT_LISTEN
+    power_safe: bool = True
+    """Whether to wait for the disk where a loss of power could otherwise undo what was said."""
+    metrics: str | None = None
+    """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
+    show: bool = False
+    """Where sites are compared: show this site's own statistic to all members, with its error."""
+    row_id: str | None = None
+    """The column of the source that tells rows apart."""
+    same: tuple[tuple[str, ...], ...] = ()
+    """Columns that are functions of one another, and count as one; as the source calls them."""
+    register: str | None = None
+    """Where releases are noted, in place of the register beside the data."""
+    rehearsal: bool = False
+    """Whether all members are on this machine: the register of this user is left alone."""
+    batch: Mapping[str, str] = {}
+    """Where the sources of added rows have moved to, by "2", "3", ..."""
+    columns: Mapping[str, str] = {}
+    """How this site's source calls the columns of questions, where it differs."""
+    policy: Policy = Policy()
+
+
+def read_settings(path: Path) -> StudySettings:
+    """Read the settings of a study's folder, or say what is wrong with them."""
+    content = read_bytes(path, LARGEST_TOML)
+    with explain_settings(path):
+        table = parse_toml(content.decode())
+        _refuse_unknown(table, StudySettings, "key")
+        if isinstance(policy := table.get("policy"), dict):
+            _refuse_unknown(policy, Policy, "key of [policy]")
+        settings = check_settings(msgspec.convert(table, StudySettings))
+    return change_by_environment(settings, os.environ)
+
+
+def check_settings(settings: StudySettings) -> StudySettings:
+    """Refuse settings with which a site cannot run."""
+    check_name(settings.name)
+    check_address(settings.listen)
+    for source in (settings.source, *settings.batch.values()):
+        if not os.path.isabs(source):
+            raise InputError(
+                f"source is {source[:64]!r}: write the whole path, since a peer may be started "
+                "anywhere."
+            )
+    if settings.metrics is not None:
+        parsed = parse_address(settings.metrics)
+        if parsed is None or parsed[1] == 0:
+            raise InputError(
+                f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
+                "127.0.0.1:9464."
+            )
+    called = list(settings.columns.values())
+    if repeated := [name for name in called if called.count(name) > 1]:
+        raise InputError(
+            f"[columns] calls two columns '{repeated[0][:64]}': name another for one of them."
+        )
+    _check_policy(settings.policy)
+    return settings
+
+
+def _check_policy(policy: Policy) -> None:
+    least = {
+        "least_rows": 0,
+        "least_cell": 1,
+        "least_members": 2,
+        "most_numbers": 1,
+        "most_open": 1,
+    }
+    for key, bound in least.items():
+        if getattr(policy, key) < bound:
+            raise InputError(f"policy.{key} is {getattr(policy, key)}: give {bound} or more.")
+    if policy.epsilon is not None and not 0 < policy.epsilon < math.inf:
+        raise InputError(f"policy.epsilon is {policy.epsilon}: give a finite number > 0.")
+
+
+def change_by_environment(settings: StudySettings, environment: Mapping[str, str]) -> StudySettings:
+    """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
+    changes = {}
+    for variable, value in environment.items():
+        if not variable.startswith(_PREFIX) or variable in (HOME_VARIABLE, REGISTER_VARIABLE):
+            continue
+        key = variable.removeprefix(_PREFIX).lower()
+        if key not in _BY_ENVIRONMENT:
+            known = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
+            raise unknown_name("variable", variable, (*known, HOME_VARIABLE, REGISTER_VARIABLE))
+        changes[key] = value
+    if not changes:
+        return settings
+    table = {**msgspec.to_builtins(settings), **changes}
+    with explain_settings("Environment"):
+        return check_settings(msgspec.convert(table, StudySettings, strict=False))
+
+
+def format_settings(settings: StudySettings) -> str:
+    """Write settings as TOML, without those that are as they are anyway; tables come last."""
+    table = _without_defaults(settings)
+    tables = {name: table.pop(name) for name in ("batch", "columns", "policy") if name in table}
+    lines = _format_entries(table)
+    for name, part in tables.items():
+        lines += ["", f"[{name}]", *_format_entries(part)]
+    return "\n".join(lines) + "\n"
+
+
+def _format_entries(table: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name if name.isidentifier() else quote_toml(name)} = {quote_toml(value)}"
+        for name, value in table.items()
+    ]
+
+
+def _without_defaults(settings: msgspec.Struct) -> dict[str, Any]:
+    fields = msgspec.structs.fields(settings)
+    changed = {
+        one.name: getattr(settings, one.name)
+        for one in fields
+        if one.required or getattr(settings, one.name) != one.default
+    }
+    return {
+        name: _without_defaults(value)
+        if isinstance(value, msgspec.Struct)
+        else msgspec.to_builtins(value)
+        for name, value in changed.items()
+        if value not in (None, {}, ())
+    }
+
+
+def _refuse_unknown(table: Mapping[str, Any], kind: type[msgspec.Struct], what: str) -> None:
+    for key in table:
+        if key not in kind.__struct_fields__:
+            raise unknown_name(what, key, kind.__struct_fields__)
