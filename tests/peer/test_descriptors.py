@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.peer.service import service
+from pairgossip.peer.service import descriptors
 
 RAISED = """
 import resource
-from pairgossip.peer.service import service
+from pairgossip.peer.service import descriptors
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-service._raise_descriptor_limit()
-print(*resource.getrlimit(resource.RLIMIT_NOFILE), service._descriptor_limit())
+descriptors.raise_descriptor_limit()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE), descriptors.descriptor_limit())
 """
 
 
@@ -28,12 +28,12 @@ def test_the_limit_is_raised_as_far_as_permitted(soft: int, hard: int) -> None:
 
 
 def test_open_descriptors_are_counted() -> None:
-    before = service._count_descriptors()
+    before = descriptors.count_descriptors()
     opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(20)]
-    assert service._count_descriptors() == before + 20
+    assert descriptors.count_descriptors() == before + 20
     for one in opened:
         os.close(one)
-    assert service._count_descriptors() == before
+    assert descriptors.count_descriptors() == before
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
@@ -42,8 +42,8 @@ def test_that_none_is_free_is_noticed(monkeypatch: pytest.MonkeyPatch, number: i
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "listdir", refusing)
-    assert service._count_descriptors() == service._descriptor_limit()
-    assert service._is_short_of_descriptors(service._count_descriptors())
+    assert descriptors.count_descriptors() == descriptors.descriptor_limit()
+    assert descriptors.is_short_of_descriptors(descriptors.count_descriptors())
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_some_are_kept_free(
     monkeypatch: pytest.MonkeyPatch, limit: int, count: int, short: bool
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-    assert service._is_short_of_descriptors(count) == short
+    assert descriptors.is_short_of_descriptors(count) == short
 
 
 def test_many_neighbors_are_no_crowd() -> None:
-    assert not service._is_crowded(200, neighbors=1)
-    assert service._is_crowded(400, neighbors=1)
-    assert not service._is_crowded(2 * 500 + 50, neighbors=500)
+    assert not descriptors.is_crowded(200, neighbors=1)
+    assert descriptors.is_crowded(400, neighbors=1)
+    assert not descriptors.is_crowded(2 * 500 + 50, neighbors=500)

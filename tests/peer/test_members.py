@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
+from pairgossip.peer.identity.armored import ALTERED
 from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.identity.invitations import (
     _PURPOSE,
-    ALTERED,
     PREFIX,
     Invitation,
     add_invited,

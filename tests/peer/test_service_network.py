@@ -18,7 +18,7 @@ import pytest
 import zenoh
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.service import service, zenoh_link
+from pairgossip.peer.service import descriptors, zenoh_link
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_FAILED, connect
 from pairgossip.peer.service.status import Status, read_status
@@ -159,7 +159,7 @@ def test_peers_connect_by_themselves_once_a_certificate_is_valid(
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))
-from pairgossip.peer.service import service
+from pairgossip.peer.service import descriptors, service
 service._TICK = service._LINGER = 0.1
 from pairgossip.peer.__main__ import main
 sys.exit(main({folder!r}))
@@ -215,12 +215,12 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
     with running(*homes[:2]) as (first, _):
         assert until(lambda: exchanges(homes[0]) > 10)
         taken = 10_000_000
-        monkeypatch.setattr(service, "_count_descriptors", lambda: taken)
+        monkeypatch.setattr(descriptors, "count_descriptors", lambda: taken)
         assert first.wait() == EXIT_FAILED
         monkeypatch.undo()
     (problem,) = first.status().problems
     assert problem == (
-        f"Only {service._descriptor_limit()} files and connections may be open, and nearly all "
+        f"Only {descriptors.descriptor_limit()} files and connections may be open, and nearly all "
         "are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see who connects to "
         "this peer's port."
     )
@@ -229,7 +229,7 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
 def test_a_crowd_is_sent_away_but_rarely(
     homes: list[Home], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "_SPARE_DESCRIPTORS", -1000)
+    monkeypatch.setattr(descriptors, "_SPARE_DESCRIPTORS", -1000)
     with running(homes[0]) as (first,):
         assert until(lambda: _told(homes[0]).counts.get(CLEARED, 0) > 0)
         updated = _told(homes[0]).updated

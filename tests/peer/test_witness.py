@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.state import Save, State
-from pairgossip.peer.service import service
+from pairgossip.peer.service import descriptors
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
@@ -211,7 +211,7 @@ def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_witness(path)
-    before = service._count_descriptors()
+    before = descriptors.count_descriptors()
 
     def full_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -219,4 +219,4 @@ def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(InputError, match="The disk is full"):
         Witness(path, 0, 0)
-    assert service._count_descriptors() == before
+    assert descriptors.count_descriptors() == before

@@ -9,19 +9,16 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from pairgossip.errors import InputError, needed_for
-from pairgossip.peer.service.shown import Shown, list_samples, show
+from pairgossip.peer.service.shown import list_samples
 from pairgossip.text import is_loopback, parse_address
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
-
-    from pairgossip.peer.service.status import Status
-
 
 _LONGEST_SILENCE = 15.0
 """A peer whose status is older than this many seconds is not alive."""
@@ -29,7 +26,19 @@ _LONGEST_REQUEST = 5.0
 """Seconds a client has for its request and for taking the answer, however slowly it does so."""
 _MOST_CONNECTIONS = 16
 """At once; others are sent away."""
-_Current = Callable[[], "Status | None"]
+
+
+class _Told(Protocol):
+    """A status, of whatever kind of peer."""
+
+    @property
+    def updated(self) -> float: ...
+    @property
+    def is_ready(self) -> bool: ...
+    def show(self) -> msgspec.Struct: ...
+
+
+_Current = Callable[[], "_Told | None"]
 
 
 class MetricsServer:
@@ -125,20 +134,20 @@ class MetricsPages:
             return 200, self._type, self._generate(self._registry)
         status = self._current()
         if path == "/status.json":
-            shown = None if status is None else show(status)
+            shown = None if status is None else status.show()
             return 200, "application/json", msgspec.json.encode(shown)
         if path == "/healthz":
             is_alive = status is not None and time.time() - status.updated < _LONGEST_SILENCE
             return _answer(is_alive, "alive", "not alive")
         if path == "/readyz":
-            is_ready = status is not None and any(one.agreed for one in status.neighbors.values())
+            is_ready = status is not None and status.is_ready
             return _answer(is_ready, "ready", "not ready: no neighbor has agreed yet")
         return 404, "text/plain", b"not found\n"
 
     def collect(self) -> Iterator[Metric]:
         """Turn the latest status into metrics."""
         status = self._current()
-        return iter(()) if status is None else _make_families(show(status))
+        return iter(()) if status is None else _make_families(status.show())
 
 
 def _answer(is_so: bool, yes: str, no: str) -> tuple[int, str, bytes]:
@@ -170,7 +179,7 @@ def _handler(pages: MetricsPages, is_for_all: bool) -> type[BaseHTTPRequestHandl
     return Handler
 
 
-def _make_families(shown: Shown) -> Iterator[Metric]:
+def _make_families(shown: msgspec.Struct) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     for name, found in groupby(list_samples(shown), key=lambda sample: sample.name):

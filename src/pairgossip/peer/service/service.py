@@ -6,14 +6,10 @@ an inbox, and the peer's clock tells how long to wait for them.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import random
-import resource
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,10 +27,12 @@ from pairgossip.peer.protocol.membership import (
 from pairgossip.peer.protocol.messages import generation_ordinal
 from pairgossip.peer.protocol.state import Standing, SumsState
 from pairgossip.peer.service.assembly import Assembly, assemble
+from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
+from pairgossip.peer.service.stopping import stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.storage.folder import (
     Evicted,
@@ -52,16 +50,8 @@ EXIT_UNFIT = 3
 """This identity cannot go on; starting it again does not help."""
 _TICK = 1.0
 """Seconds between two ticks, for requests, status and log."""
-_RARELY = 60.0
-"""Seconds between two new sessions that drop strangers, unless descriptors run out."""
 _LINGER = 0.5
 """Seconds a stopping peer still answers: neighbors that stop too may have asked just before."""
-_MOST_DESCRIPTORS = 1 << 16
-"""More descriptors than this are useless: memory would run out first."""
-_SPARE_DESCRIPTORS = 256
-"""Descriptors for the peer's own files and for strangers' connections, which are soon dropped."""
-_DESCRIPTORS_PER_NEIGHBOR = 4
-"""Both sides may connect, and a connection that was lost may linger."""
 _PATIENCE = 5.0
 """Seconds a stopping peer waits for the answers to its last offers."""
 
@@ -88,7 +78,7 @@ def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
 
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
     """
-    _raise_descriptor_limit()
+    raise_descriptor_limit()
     with home.lock():
         finish_interrupted_growth(home)
         parts = assemble(home)
@@ -97,7 +87,7 @@ def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
             if evicted is not None:
                 Log(parts.settings.name).error(evicted.sentence())
                 return EXIT_UNFIT
-            with PeerService(parts, patience=patience) as service, _signals(service.stop):
+            with PeerService(parts, patience=patience) as service, stop_on_signals(service.stop):
                 return service.run()
         finally:
             parts.close()
@@ -129,10 +119,9 @@ class PeerService:
         self._stops = 0
         self._tick_at = 0.0
         self._admitted = self._next_admitted = _admitted(parts, parts.saved)
-        self._cleared_at = -_RARELY
-        self._clearings = 0
         self._connected: set[str] = set()
         self._network = connecting(parts, self._inbox.put)
+        self._crowd = Crowd(self._network, self._log)
         self._protocol: Membership[Any]
         self._reporter: Reporter
         self._runtime: Runtime[Any]
@@ -219,7 +208,7 @@ class PeerService:
             raise _Unfit(evicted.sentence())
         if now >= self._tick_at:
             self._tick_at = now + _TICK
-            self._clear_out(now)
+            self._crowd.clear_out(self._admitted, now)
             self._admit()
             self._evict(now)
             self._grow(now)
@@ -238,27 +227,6 @@ class PeerService:
             self._turn(until=deadline)
         if self._runtime.waiting(time.monotonic()):
             self._log.info("something is still in flight; it goes on after the next start")
-
-    def _clear_out(self, now: float) -> None:
-        """Drop connections of strangers by opening a new session; end if that does not help."""
-        descriptors = _count_descriptors()
-        is_crowded = _is_crowded(descriptors, len(self._admitted))
-        if _is_short_of_descriptors(descriptors) or (
-            is_crowded and now - self._cleared_at > _RARELY
-        ):
-            self._cleared_at = now
-            self._clearings += 1
-            self._log.warning(
-                "too many connections: opening a new session", descriptors=descriptors
-            )
-            self._network.reopen(self._admitted)
-            if _is_short_of_descriptors(_count_descriptors()):
-                self._network.close()  # or there would be none left to write the status with
-                raise InputError(
-                    f"Only {_descriptor_limit()} files and connections may be open, and nearly "
-                    "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
-                    "who connects to this peer's port."
-                )
 
     def _admit(self) -> None:
         """Open a session without neighbors that were evicted or whose certificates have expired."""
@@ -308,7 +276,7 @@ class PeerService:
         counts = {
             **self._network.counts(),
             Event.FRAME_DROPPED: self._inbox.dropped,
-            Event.SESSION_REOPENED: self._clearings,
+            Event.SESSION_REOPENED: self._crowd.clearings,
         }
         connected = self._network.connected()
         self._protocol.away |= self._connected - connected
@@ -341,55 +309,3 @@ class PeerService:
             f"{evidence} the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
-
-
-@contextlib.contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let SIGTERM and SIGINT stop the peer."""
-    caught = (signal.SIGTERM, signal.SIGINT)
-    before = {one: signal.signal(one, lambda *_: stop()) for one in caught}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-
-# Every connection takes a file descriptor, a stranger's too, and without one no file opens.
-# Zenoh drops connections that stay silent, a few per second. Once no descriptor is free it drops
-# none any more, not even those that were closed at the other end, and accepts nobody: only a new
-# session helps.
-
-
-def _raise_descriptor_limit() -> None:
-    """Let this process open as many descriptors as the system permits."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def _descriptor_limit() -> int:
-    """Return how many descriptors this process may have."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
-
-
-def _count_descriptors() -> int:
-    """Return how many descriptors are open; all or none where they cannot be counted."""
-    try:
-        return len(os.listdir("/dev/fd"))
-    except OSError as problem:
-        return _descriptor_limit() if problem.errno in (errno.EMFILE, errno.ENFILE) else 0
-
-
-def _is_short_of_descriptors(count: int) -> bool:
-    """Return whether this many open descriptors leave too few for what a peer does."""
-    most = _descriptor_limit()
-    return count >= most - max(most // 8, 16)
-
-
-def _is_crowded(count: int, neighbors: int) -> bool:
-    """Return whether these are more than a peer with this number of neighbors can use."""
-    return count > _SPARE_DESCRIPTORS + _DESCRIPTORS_PER_NEIGHBOR * neighbors

@@ -20,7 +20,7 @@ Ends: TypeAlias = tuple[float, float]
 """Two numbers between which something lies; two metrics, ``_low`` and ``_high``."""
 
 
-def _says(text: str, label: str = "", *, counts: bool = False) -> msgspec.Meta:
+def says(text: str, label: str = "", *, counts: bool = False) -> msgspec.Meta:
     """Return what a metric is, the label by which there are several, and whether it only grows."""
     return msgspec.Meta(description=text, extra={"label": label, "counts": counts})
 
@@ -28,59 +28,59 @@ def _says(text: str, label: str = "", *, counts: bool = False) -> msgspec.Meta:
 class ShownNeighbor(msgspec.Struct, frozen=True, omit_defaults=True):
     """One link; its metrics are labeled by the neighbor's name."""
 
-    agreed: Annotated[bool, _says("Whether the neighbor has the same specification.")]
-    connected: Annotated[bool, _says("Whether there is a connection to the neighbor.")]
-    away: Annotated[bool, _says("Whether the neighbor is known to be away.")]
-    silence_seconds: Annotated[float | None, _says("Since its last frame.")] = None
+    agreed: Annotated[bool, says("Whether the neighbor has the same specification.")]
+    connected: Annotated[bool, says("Whether there is a connection to the neighbor.")]
+    away: Annotated[bool, says("Whether the neighbor is known to be away.")]
+    silence_seconds: Annotated[float | None, says("Since its last frame.")] = None
 
 
 class ShownRounds(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far sums are."""
 
-    round: Annotated[int, _says("Of sums, from 0, in which members commit to their rows.")]
-    rounds_most: Annotated[int, _says("How many rounds there are at most.")]
-    round_held: Annotated[int, _says("Contributions to this round that are here.")]
-    rounds_finished: Annotated[bool, _says("Whether all members have signed the result.")]
+    round: Annotated[int, says("Of sums, from 0, in which members commit to their rows.")]
+    rounds_most: Annotated[int, says("How many rounds there are at most.")]
+    round_held: Annotated[int, says("Contributions to this round that are here.")]
+    rounds_finished: Annotated[bool, says("Whether all members have signed the result.")]
     bracket: Annotated[
-        Ends | None, _says("Where the value over all rows lies for certain: from low to high.")
+        Ends | None, says("Where the value over all rows lies for certain: from low to high.")
     ] = None
-    round_kind: Annotated[str, _says("What this round is for.", "kind")] = ""
+    round_kind: Annotated[str, says("What this round is for.", "kind")] = ""
 
 
 class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A peer in numbers; None where a number is not known."""
 
     events: Annotated[
-        dict[str, int], _says("What has happened since the peer started.", "event", counts=True)
+        dict[str, int], says("What has happened since the peer started.", "event", counts=True)
     ]
     refused: Annotated[
-        dict[str, int], _says("Events in which something was refused.", "event", counts=True)
+        dict[str, int], says("Events in which something was refused.", "event", counts=True)
     ] = {}
     estimate: Annotated[
-        tuple[float, ...], _says("The statistic, or the model's parameters.", "entry")
+        tuple[float, ...], says("The statistic, or the model's parameters.", "entry")
     ] = ()
-    exchanges: Annotated[int, _says("Exchanges in this generation.")]
-    generation: Annotated[int, _says("Which generation this is: the first is 1.")]
-    gossip_error: Annotated[float | None, _says("Of this peer, to the value over all rows.")] = None
+    exchanges: Annotated[int, says("Exchanges in this generation.")]
+    generation: Annotated[int, says("Which generation this is: the first is 1.")]
+    gossip_error: Annotated[float | None, says("Of this peer, to the value over all rows.")] = None
     gossip_interval: Annotated[
-        Ends | None, _says("Where the value over all rows is likely to lie: from low to high.")
+        Ends | None, says("Where the value over all rows is likely to lie: from low to high.")
     ] = None
-    sampling_error: Annotated[float | None, _says("Of the value over all rows.")] = None
+    sampling_error: Annotated[float | None, says("Of the value over all rows.")] = None
     sampling_interval: Annotated[
-        Ends | None, _says("Covers the population's value at 95 %: from low to high.")
+        Ends | None, says("Covers the population's value at 95 %: from low to high.")
     ] = None
     privacy_error: Annotated[
-        float | None, _says("What reports bring at most, or noise in sums.")
+        float | None, says("What reports bring at most, or noise in sums.")
     ] = None
-    members_met: Annotated[int, _says("Members whose records were met.")]
-    members: Annotated[int, _says("Members that take part.")]
-    rows: Annotated[int, _says("Rows of the members that take part.")]
-    staleness_seconds: Annotated[float | None, _says("Since the last exchange.")] = None
-    pending: Annotated[int, _says("Offers that wait for their answers.")] = 0
+    members_met: Annotated[int, says("Members whose records were met.")]
+    members: Annotated[int, says("Members that take part.")]
+    rows: Annotated[int, says("Rows of the members that take part.")]
+    staleness_seconds: Annotated[float | None, says("Since the last exchange.")] = None
+    pending: Annotated[int, says("Offers that wait for their answers.")] = 0
     rounds: ShownRounds | None = None
-    problems: Annotated[int, _says("Things to look at: see peer status.")] = 0
-    status_timestamp_seconds: Annotated[float | None, _says("When the status was written.")] = None
-    evicted: Annotated[int, _says("Members evicted.")] = 0
+    problems: Annotated[int, says("Things to look at: see peer status.")] = 0
+    status_timestamp_seconds: Annotated[float | None, says("When the status was written.")] = None
+    evicted: Annotated[int, says("Members evicted.")] = 0
     neighbor: dict[str, ShownNeighbor] = {}
 
     @property
@@ -100,22 +100,21 @@ class Sample(NamedTuple):
     labels: dict[str, str]
     value: float
 
-    def of_neighbor(self, neighbor: str) -> Sample:
-        """Return the same number as one of a neighbor's."""
-        return self._replace(name=f"neighbor_{self.name}", labels={"neighbor": neighbor})
+    def of(self, kind: str, name: str) -> Sample:
+        """Return the same number as one of a thing with a name, such as a neighbor's."""
+        return self._replace(name=f"{kind}_{self.name}", labels={kind: name})
 
 
-def list_samples(shown: Shown) -> Iterator[Sample]:
+def list_samples(shown: msgspec.Struct) -> Iterator[Sample]:
     """Yield the numbers of a peer; a name's follow one another."""
     yield from _read_fields(shown)
-    if shown.rounds is not None:
-        yield from _read_fields(shown.rounds)
-    found = [
-        sample.of_neighbor(who)
-        for who, one in shown.neighbor.items()
-        for sample in _read_fields(one)
-    ]
-    yield from sorted(found, key=lambda sample: sample.name)
+    for kind, part in msgspec.structs.asdict(shown).items():
+        if isinstance(part, msgspec.Struct):
+            yield from _read_fields(part)
+        elif isinstance(part, dict):
+            named = [(who, one) for who, one in part.items() if isinstance(one, msgspec.Struct)]
+            found = [sample.of(kind, who) for who, one in named for sample in _read_fields(one)]
+            yield from sorted(found, key=lambda sample: sample.name)
 
 
 def _read_fields(part: msgspec.Struct) -> Iterator[Sample]:

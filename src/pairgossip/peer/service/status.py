@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.rounds import Rounds
+    from pairgossip.peer.service.shown import Shown
     from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
@@ -152,6 +153,17 @@ class Status(Errors, frozen=True):
     """The estimates of the generations before, the latest last."""
     rounds: RoundsStatus | None = None
     """Where sums are computed: how far that is."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether some neighbor has agreed."""
+        return any(one.agreed for one in self.neighbors.values())
+
+    def show(self) -> Shown:
+        """Return what is shown of it where metrics are read."""
+        from pairgossip.peer.service.shown import show
+
+        return show(self)
 
 
 def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:

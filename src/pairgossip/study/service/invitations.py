@@ -89,6 +89,8 @@ def _check_list(invited: Invitation) -> None:
     for card in cards.values():
         check_card(card)
     for assent in invited.assents:
-        card = cards.get(assent.member)
-        if card is None or not is_signed(card.certificate, payload_of(assent), assent.signature):
+        signer = cards.get(assent.member)
+        if signer is None or not is_signed(
+            signer.certificate, payload_of(assent), assent.signature
+        ):
             raise InputError(ALTERED)

@@ -1,0 +1,98 @@
+"""The files and connections that a process may have open, and strangers who take them.
+
+Every connection takes a file descriptor, a stranger's too, and without one no file opens. Zenoh
+drops connections that stay silent, a few per second. Once no descriptor is free it drops none any
+more, not even those that were closed at the other end, and accepts nobody: only a new session
+helps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+from collections.abc import Sequence
+from typing import Protocol
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.members import Member
+from pairgossip.peer.service.log import Log
+
+_RARELY = 60.0
+"""Seconds between two new sessions that drop strangers, unless descriptors run out."""
+_MOST_DESCRIPTORS = 1 << 16
+"""More descriptors than this are useless: memory would run out first."""
+_SPARE_DESCRIPTORS = 256
+"""Descriptors for the peer's own files and for strangers' connections, which are soon dropped."""
+_DESCRIPTORS_PER_NEIGHBOR = 4
+"""Both sides may connect, and a connection that was lost may linger."""
+
+
+class _Network(Protocol):
+    """What is opened anew, as in `ZenohLink`."""
+
+    def reopen(self, neighbors: Sequence[Member]) -> None: ...
+    def close(self) -> None: ...
+
+
+class Crowd:
+    """Drops connections of strangers."""
+
+    def __init__(self, network: _Network, log: Log) -> None:
+        self._network, self._log = network, log
+        self._cleared_at = -_RARELY
+        self.clearings = 0
+        """New sessions that were opened for it."""
+
+    def clear_out(self, neighbors: Sequence[Member], now: float) -> None:
+        """Open a new session if strangers crowd this one; end if that does not help."""
+        descriptors = count_descriptors()
+        crowded = is_crowded(descriptors, len(neighbors)) and now - self._cleared_at > _RARELY
+        if not crowded and not is_short_of_descriptors(descriptors):
+            return
+        self._cleared_at = now
+        self.clearings += 1
+        self._log.warning("too many connections: opening a new session", descriptors=descriptors)
+        self._network.reopen(neighbors)
+        if is_short_of_descriptors(count_descriptors()):
+            self._network.close()  # or there would be none left to write the status with
+            raise InputError(
+                f"Only {descriptor_limit()} files and connections may be open, and nearly "
+                "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
+                "who connects to this peer's port."
+            )
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process open as many descriptors as the system permits."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def descriptor_limit() -> int:
+    """Return how many descriptors this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+
+
+def count_descriptors() -> int:
+    """Return how many descriptors are open; all or none where they cannot be counted."""
+    try:
+        return len(os.listdir("/dev/fd"))
+    except OSError as problem:
+        return descriptor_limit() if problem.errno in (errno.EMFILE, errno.ENFILE) else 0
+
+
+def is_short_of_descriptors(count: int) -> bool:
+    """Return whether this many open descriptors leave too few for what a peer does."""
+    most = descriptor_limit()
+    return count >= most - max(most // 8, 16)
+
+
+def is_crowded(count: int, neighbors: int) -> bool:
+    """Return whether these are more than a peer with this number of neighbors can use."""
+    return count > _SPARE_DESCRIPTORS + _DESCRIPTORS_PER_NEIGHBOR * neighbors
