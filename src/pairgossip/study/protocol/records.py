@@ -78,7 +78,7 @@ class _Record(
     frozen=True,
     array_like=True,
     forbid_unknown_fields=True,
-    tag_field="kind",
+    tag_field="record",
     kw_only=True,
 ):
     """The base of all records."""
@@ -203,6 +203,30 @@ AnyRecord = Assent | Question | Yes | Ending | Digests | Echo | Words | Statemen
 
 Slot = tuple[bytes, str, int, str]
 """The topic (a list's parent or a question), kind, round and member of a record."""
+
+
+def topic_of(record: AnyRecord) -> bytes:
+    """Return what a record belongs to: a question's name, or `NO_DIGEST` for all lists."""
+    if isinstance(record, Question):
+        return digest_of(record)
+    if isinstance(record, Assent | Leave):
+        return NO_DIGEST
+    return record.question
+
+
+def slot_of(record: AnyRecord) -> Slot:
+    """Return where its member may say one thing only."""
+    kind, about, number = type(record).__name__.lower(), topic_of(record), 0
+    match record:
+        case Assent():
+            about = record.list.parent
+        case Leave():
+            about = record.list
+        case Digests() | Echo() | Words():
+            number = record.round
+        case Statement():
+            number = record.attempt
+    return about, kind, number, record.member
 
 
 class BadRecord(Exception):
