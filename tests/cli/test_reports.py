@@ -19,8 +19,6 @@ report = "validation"
 columns = ["risk"]
 label = "died"
 thresholds = [0.1, 0.3]
-by = "sex"
-groups = ["f", "m"]
 missing = "drop"
 [ranges]
 risk = [0, 1]

@@ -13,7 +13,7 @@ from rich.console import Console
 import pairgossip as pg
 from pairgossip.peer.reading import PeerReading, SwarmReading
 from pairgossip.peer.service.errors import Errors
-from pairgossip.swarm import chaos, running
+from pairgossip.swarm import running
 from pairgossip.swarm.audit import Audit, Finding
 from pairgossip.swarm.plan import Plan
 from pairgossip.swarm.running import Report
@@ -118,21 +118,6 @@ def test_classes_in_words_are_agreed_on(
     assert cli.error("swarm", "run", *by_spec, "--classes", "poor,rich") == (
         "--spec says everything about it: leave out --classes."
     )
-
-
-@pytest.mark.usefixtures("brisk")
-def test_chaos_with_labels_in_words(
-    cli: CommandLine, incomes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "_SHORTEST_CALM", 0.5)  # nobody asks how near the estimates are
-    monkeypatch.setattr(chaos, "_MEAN_FREEZE", 0.5)  # nor what a long freeze does
-    what = ("--kernel", "auc", "--column", "income", "--label", "class", "--peers", 2)
-    how = ("--positive", "rich", "--kills", 1, "--freezes", 1, "--seconds", 1, "--json")
-    answer = cli("swarm", "run", "--data", incomes, *what, *how)
-    assert answer.code == 0, answer
-    told = answer.json()
-    assert told["faults"] == {"kills": 1, "freezes": 1}
-    assert told["exact"] == 1.0  # the rich are those with the higher income
 
 
 def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Path]:

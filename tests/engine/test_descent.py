@@ -187,14 +187,25 @@ def test_a_general_loss_agrees_with_the_same_loss_in_parts() -> None:
     features, labels = two_classes(2)
     data = np.column_stack([features, labels])
 
+    # By loops, which numba compiles in a seventh of the time.
     def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        margin = (first[:, :2] - second[:, :2]) @ theta
-        return np.where(first[:, 2] > second[:, 2], np.log1p(np.exp(-margin)), 0.0)
+        losses = np.zeros(len(first))
+        for pair in range(len(first)):
+            margin = theta[0] * (first[pair, 0] - second[pair, 0])
+            margin += theta[1] * (first[pair, 1] - second[pair, 1])
+            if first[pair, 2] > second[pair, 2]:
+                losses[pair] = np.log1p(np.exp(-margin))
+        return losses
 
     def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        apart = first[:, :2] - second[:, :2]
-        slope = -(1.0 * (first[:, 2] > second[:, 2])) / (1 + np.exp(apart @ theta))
-        return slope[:, None] * apart
+        slopes = np.zeros((len(first), 2))
+        for pair in range(len(first)):
+            margin = theta[0] * (first[pair, 0] - second[pair, 0])
+            margin += theta[1] * (first[pair, 1] - second[pair, 1])
+            if first[pair, 2] > second[pair, 2]:
+                for c in range(2):
+                    slopes[pair, c] = (second[pair, c] - first[pair, c]) / (1 + np.exp(margin))
+        return slopes
 
     general = LearningProblem(data, GeneralLoss(value, gradient, dimension=2))
     parts = LearningProblem(data, "auc-logistic")

@@ -38,30 +38,31 @@ def kendall(x: Any, y: Any) -> Any:
 
 
 ONE_COLUMN: dict[str, tuple[Function, bool]] = {
-    "gap": (lambda x, y: np.abs(x - y), True),
-    "bell": (lambda x, y: np.exp(-((x - y) ** 2) / 0.7), True),
-    "tanh": (lambda x, y: np.tanh(x - y), False),
-    "cube": (lambda x, y: (x - y) ** 3 + abs(x - y) ** 1.5 + np.abs(x) ** 0.3, False),
-    "logistic": (lambda x, y: np.log1p(np.exp(y - x)), False),
+    "bell": (lambda x, y: np.exp(-((x - y) ** 2) / 0.7) - np.abs(x - y), True),
+    "powers": (lambda x, y: (x - y) ** 3 + abs(x - y) ** 1.5 + np.abs(x) ** 0.3, False),
+    "logistic": (lambda x, y: np.log1p(np.exp(y - x)) + np.tanh(x - y), False),
     "smaller": (lambda x, y: np.minimum(x, y) - np.clip(y, -1, 1), False),
     "trigonometric": (lambda x, y: np.cos(x - y) + np.sin(x - y) * np.sin(y - x), True),
     "bools": (lambda x, y: ((x > 0) & ~(y > 0)) | (x == y), False),
-    "sum of bools": (lambda x, y: (x > 0) + (y > 0), True),
-    "count of bools": (lambda x, y: (x > y).astype(int) - 2 * (x < y), False),
+    "sums of bools": (lambda x, y: (x > 0) + (y > 0) + (x > y).astype(int) - 2 * (x < y), False),
     "where": (lambda x, y: np.where(x < y, x, 2.0) / (1 + y * y), False),
-    "sign": (lambda x, y: np.sign(x - y) * np.sign(y), False),
-    "plain": (lambda x, y: +x - -y, True),
+    "signs": (lambda x, y: np.sign(x - y) * np.sign(y) + (+x - -y), False),
     "column": (lambda x, y: (x[:, None] - y[:, None]).max(axis=1), False),
 }
 TWO_COLUMNS: dict[str, tuple[Function, bool]] = {
     "ordered alike": (lambda x, y: (x[:, 0] - y[:, 0]) * (x[:, 1] - y[:, 1]) > 0, True),
-    "norm": (lambda x, y: np.linalg.norm(x - y, axis=1), True),
+    "norm": (lambda x, y: np.linalg.norm(x - y, axis=1) + np.einsum("ij,ij->i", x, y), True),
     "squares": (squares_in_place, True),
-    "einsum": (lambda x, y: np.einsum("ij,ij->i", x, y), True),
     "metric": (lambda x, y: (((x - y) @ METRIC) * (x - y)).sum(axis=1), True),
     "vector": (lambda x, y: np.maximum(0, 1 - (x - y) @ WEIGHTS), False),
-    "by column": (lambda x, y: np.mean(WEIGHTS * x - y, axis=-1), False),
-    "columns": (lambda x, y: x[:, :1].sum(axis=1) + y[..., -1] * x.shape[1] * x.ndim, False),
+    "columns": (
+        lambda x, y: (
+            np.mean(WEIGHTS * x - y, axis=-1)
+            + x[:, :1].sum(axis=1)
+            + y[..., -1] * x.shape[1] * x.ndim
+        ),
+        False,
+    ),
     "kendall": (kendall, True),
     "product": (lambda x, y: np.prod(x, axis=1) - np.amin(y, axis=1), False),
 }

@@ -74,7 +74,7 @@ def _trial_seed(seed: int) -> Any:
 def test_theory_multiplies_the_expected_matrices() -> None:
     changing = Changing([path(12), star(12), complete(12)], every=4)
     run = pg.estimate(VALUES, None, changing, method="averaging", clock="async", seed=0,
-                      iterations=60, checkpoints=[3, 4, 17, 60], trials=3000)  # fmt: skip
+                      iterations=60, checkpoints=[3, 4, 17, 60], trials=800)  # fmt: skip
     theory = run.theory()
     expected, z = {}, VALUES.copy()
     for t in range(1, 61):

@@ -51,7 +51,7 @@ def test_a_seed_repeats_the_graph(family: Callable[..., Graph], parameters: Any)
     assert drawn == one and drawn.parameters["seed"] is None  # nothing could draw it again
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.integers(3, 40), st.data())
 def test_watts_strogatz_is_simple_with_nk_over_2_edges(n: int, data: st.DataObject) -> None:
     k = 2 * data.draw(st.integers(1, (n - 1) // 2))
@@ -67,11 +67,11 @@ def test_watts_strogatz_without_rewiring_is_the_ring() -> None:
 
 
 def test_watts_strogatz_rewires_a_fraction_p() -> None:
-    n, k, p = 20_000, 4, 0.3
+    n, k, p = 5_000, 4, 0.3
     graph = watts_strogatz(n, k, p, seed=0)
     around = np.abs(graph.edges[:, 1] - graph.edges[:, 0])
     on_ring = np.minimum(around, n - around) <= k // 2
-    assert 1 - on_ring.mean() == pytest.approx(p, abs=0.01)
+    assert 1 - on_ring.mean() == pytest.approx(p, abs=0.02)
     other = nx.watts_strogatz_graph(n, k, p, seed=0)
     assert graph.edge_count == other.number_of_edges()
     assert graph.degrees.var() == pytest.approx(np.var([d for _, d in other.degree]), rel=0.1)
@@ -92,10 +92,10 @@ def test_erdos_renyi_has_the_right_number_of_edges() -> None:
 
 def test_erdos_renyi_joins_all_pairs_alike() -> None:
     counts = np.zeros((12, 12))
-    for seed in range(2000):
+    for seed in range(800):
         edges = erdos_renyi(12, 0.5, seed=seed).edges
         counts[edges[:, 0], edges[:, 1]] += 1
-    assert np.abs(counts[np.triu_indices(12, 1)] / 2000 - 0.5).max() < 0.06
+    assert np.abs(counts[np.triu_indices(12, 1)] / 800 - 0.5).max() < 0.08
 
 
 def test_erdos_renyi_at_its_ends() -> None:
@@ -247,7 +247,7 @@ def test_sparse_and_dense_degrees_are_simple(n: int, degree: int) -> None:
 def test_every_pair_is_joined_equally_often() -> None:
     rng = np.random.default_rng(2)
     counts = np.zeros((8, 8))
-    for _ in range(1500):
+    for _ in range(500):
         ordered = checks.ordered_rows(_regular_edges(8, 3, rng))
         counts[ordered[:, 0], ordered[:, 1]] += 1
     observed = counts[np.triu_indices(8, 1)]

@@ -24,7 +24,7 @@ from tests.paper.running import changes, small_results, verdicts
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 SHORT = {
-    "_LENGTHS": {"sync": (0, 50_000), "async": (0, 100_000)},
+    "_LENGTHS": {"sync": (0, 20_000), "async": (0, 40_000)},
     "_SCALED_CHECKPOINTS": (0, 4),
 }
 results = small_results(AUC_ASYNC, auc_maximization, **SHORT)

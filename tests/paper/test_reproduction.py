@@ -80,7 +80,7 @@ def test_results_are_those_of_one_call(tmp_path: Path) -> None:
     assert saved["versions"]["pairgossip"] == pg.__version__ and saved["machine"]["cores"] >= 1
 
 
-@pytest.mark.parametrize("last", [0, 2, 4])
+@pytest.mark.parametrize("last", [0, 2])
 def test_interrupted_and_resumed_equals_uninterrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
@@ -193,7 +193,6 @@ WRONG_KINDS = [
 ]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", *WRONG_KINDS])
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
@@ -202,11 +201,12 @@ WRONG_KINDS = [
         ("settings.json", "give another folder"),
     ],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, name: str, remedy: str, content: bytes) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, remedy: str) -> None:
     reproduce(trials=2, out=tmp_path)
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(pg.InputError, match=f"{Path(name).name} is damaged: {remedy}"):
-        reproduce(trials=2, out=tmp_path, resume=True)
+    for content in (b"", b"{", b"[]", b"{}", *WRONG_KINDS):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(pg.InputError, match=f"{Path(name).name} is damaged: {remedy}"):
+            reproduce(trials=2, out=tmp_path, resume=True)
 
 
 @pytest.mark.parametrize("name", ["exact.json", "gini.npz"])

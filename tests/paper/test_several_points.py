@@ -35,7 +35,7 @@ def test_statistics_are_those_of_all_rows(results: dict[str, Any]) -> None:
         assert len(x) == place.sizes.sum() == len(site_of)
 
 
-def test_forgotten_sizes_are_forgotten_in_nothing_else(results: dict[str, Any]) -> None:
+def test_forgotten_sizes_are_forgotten_in_nothing_else() -> None:
     """With equal sites the model of whole sets without sizes is whole sets."""
     place = _Place("torus", 2, 0)
     alike, sets = (
