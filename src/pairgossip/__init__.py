@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pairgossip import (
         datasets,
         experiments,
+        field,
         graphs,
         kernels,
         learn,
@@ -149,6 +150,7 @@ __all__ = [
     "estimate",
     "exact",
     "experiments",
+    "field",
     "graphs",
     "heterogeneity",
     "hodges_lehmann",

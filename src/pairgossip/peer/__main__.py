@@ -7,6 +7,7 @@ library that stays in memory for months without being used is one too many.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 
 # Without it hashlib brings OpenSSL into memory, which cryptography has brought already.
 sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
@@ -16,22 +17,32 @@ _WRONG_INPUT = 2
 
 def main(folder: str) -> int:
     """Run the peer in a folder and return the exit code."""
-    from pairgossip.errors import PairgossipError
-    from pairgossip.peer.service.log import write_logs
     from pairgossip.peer.service.service import run_peer
     from pairgossip.peer.storage.folder import open_home
 
+    return tell_errors(lambda: run_peer(open_home(folder)))
+
+
+def tell_errors(run: Callable[[], int]) -> int:
+    """Write the log of what is run, and what is wrong from the start; return the exit code."""
+    from pairgossip.errors import PairgossipError
+    from pairgossip.peer.service.log import write_logs
+
     try:
-        home = open_home(folder)
         with write_logs():
-            return run_peer(home)
+            return run()
     except PairgossipError as problem:
         sys.stderr.write(f"Error: {' '.join(str(problem).split())}\n")
         return _WRONG_INPUT
 
 
+def run_program(module: str, arguments: Sequence[str], run: Callable[[str], int]) -> int:
+    """Run what is in the folder given as the only argument, and return the exit code."""
+    if len(arguments) != 1:
+        sys.stderr.write(f"Usage: python -m {module} FOLDER\n")
+        return _WRONG_INPUT
+    return run(arguments[0])
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.stderr.write("Usage: python -m pairgossip.peer FOLDER\n")
-        sys.exit(_WRONG_INPUT)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(run_program("pairgossip.peer", sys.argv[1:], main))

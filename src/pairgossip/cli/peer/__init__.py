@@ -12,6 +12,15 @@ from pairgossip.cli.peer.operate import (
     export_command,
     run_command,
 )
+from pairgossip.cli.peer.questions import (
+    accept_command,
+    ask_command,
+    disclosed_command,
+    leave_command,
+    questions_command,
+    refuse_command,
+    withdraw_command,
+)
 from pairgossip.cli.peer.result import result_command
 from pairgossip.cli.peer.setup import invite_command, join_command
 from pairgossip.cli.peer.signed import verify_command
@@ -25,8 +34,9 @@ joins with theirs, and runs. Where the answer can be computed from sums over the
 rows of all members, no row leaves its machine, and all members learn these sums.
 If the specification says otherwise, or asks for something else, rows travel from
 member to member, or with a table [privacy] randomized reports of them. peer init
-says which, and asks.
-For example, at clinic-a:
+says which, and asks. Members of a study, made without a specification, stay
+together: each may ask all others one question after the other.
+For example, at clinic-a, and at a hospital that takes part in a study:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
@@ -34,6 +44,15 @@ For example, at clinic-a:
     pairgossip peer run
     pairgossip peer status
     pairgossip peer result --json result.json --html result.html
+
+    pairgossip peer init --name hospital-1 --source admissions.parquet
+    pairgossip peer invite > hospital-1.txt
+    pairgossip peer join hospital-2.txt hospital-3.txt
+    pairgossip peer run
+    pairgossip peer ask auc.toml
+    pairgossip peer questions
+    pairgossip peer accept 1
+    pairgossip peer result 1 --html result.html
 """
 
 peer_app = App(
@@ -48,8 +67,15 @@ for command in (
     join_command,
     run_command,
     status_command,
+    ask_command,
+    questions_command,
+    accept_command,
+    refuse_command,
+    withdraw_command,
     result_command,
+    disclosed_command,
     add_command,
+    leave_command,
     evict_command,
     agree_command,
     export_command,

@@ -91,7 +91,7 @@ def init_command(
     *,
     name: str | None = None,
     data: Annotated[Path, Parameter(name=("--data", "--source"))],
-    spec: Path,
+    spec: Path | None = None,
     listen: str | None = None,
     yes: Flag = False,
     home: Path | None = None,
@@ -105,6 +105,9 @@ def init_command(
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
+    With --spec it is a peer of one run. Without, it is a member of a study, which answers one
+    question after the other; its rows are frozen as they are now.
+
     What will leave this machine is said in words, at a terminal before anything is made. The id,
     which stands for the peer's key, is printed. The key never leaves the folder. Where sums are
     computed, the rows are not copied: peer.toml names their source, which must not change while
@@ -116,6 +119,7 @@ def init_command(
 
         pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
         pairgossip peer init --from old --home new --data scores.csv --spec auc.toml
+        pairgossip peer init --name hospital-1 --source admissions.parquet
 
     Parameters
     ----------
@@ -127,7 +131,8 @@ def init_command(
         CSV, a file .parquet, .arrow or .feather, a folder of Parquet files, or a query for DuckDB
         in a file .sql.
     spec
-        The TOML file that says what is computed and how; all members need the same.
+        The TOML file that says what is computed and how; all members need the same. Leave it out
+        for a member of a study.
     listen
         Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
     yes
@@ -143,6 +148,21 @@ def init_command(
         The folder of a peer of pairgossip 0.2, which is left as it is: the new one takes its key,
         certificate, name, settings of peer.toml and signed result; nothing else.
     """
+    if spec is None:
+        _make_member(
+            name,
+            data,
+            home,
+            yes=yes,
+            listen=listen,
+            metrics=metrics,
+            power_safe=False if fast else None,
+            row_id=rows.id_,
+            same=_read_same(rows) or None,
+            register=None if register.register is None else str(register.register.resolve()),
+            policy=_policy(sums),
+        )
+        return
     from pairgossip.peer.storage.home import make_folder
     from pairgossip.peer.storage.old_folder import read_old_folder
 
@@ -157,7 +177,7 @@ def init_command(
         least_cell=sums.least_cell,
         allow=_allowed(sums.allow) or None,
         row_id=rows.id_,
-        same=tuple(tuple(map(str.strip, one.split(","))) for one in rows.same) or None,
+        same=_read_same(rows) or None,
     )
     leaves: list[str] = []
     made = make_folder(
@@ -172,6 +192,40 @@ def init_command(
         confirm=leaves.extend if yes else _confirm_disclosure,
     )
     _tell_made(made, leaves, old)
+
+
+def _make_member(
+    name: str | None, source: Path, home: Path | None, *, yes: bool, **settings: Any
+) -> None:
+    """Make the folder of a study's member."""
+    from pairgossip.cli.peer.studies import confirm_all, tell_all, tell_made
+    from pairgossip.study.site.folder import create_study
+
+    if name is None:
+        raise InputError("The peer needs a name that others call it by: give --name.")
+    made = create_study(
+        home or named_home() or Path(name),
+        name,
+        source,
+        confirm=tell_all if yes else confirm_all("Make this peer?", "Nothing was made."),
+        **{key: value for key, value in settings.items() if value is not None},
+    )
+    tell_made(made)
+
+
+def _policy(sums: SumsOptions) -> dict[str, Any] | None:
+    """Return what options say of a member's policy."""
+    given = {
+        "least_rows": sums.least_rows,
+        "least_cell": sums.least_cell,
+        "allow": _allowed(sums.allow) or None,
+    }
+    return {key: value for key, value in given.items() if value is not None} or None
+
+
+def _read_same(rows: RowsOptions) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that count as one."""
+    return tuple(tuple(map(str.strip, one.split(","))) for one in rows.same)
 
 
 def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None:

@@ -16,7 +16,7 @@ from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.init import LedgerOptions, RegisterOptions
-from pairgossip.cli.peer.setup import find_home, is_answered_yes
+from pairgossip.cli.peer.setup import find_home, find_study_folder, is_answered_yes
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 from pairgossip.text import format_count
@@ -49,17 +49,25 @@ def run_command(*, home: HomeFolder = None) -> int:
 
         pairgossip peer run --home clinic-a
     """
-    place = find_home(home)
+    study = find_study_folder(home)
+    folder = find_home(home).folder if study is None else study
     if sys.argv[1:3] == ["peer", "run"] and sys.executable:
         # This process is nothing but the command: it may become the peer, without its libraries.
         # -P: modules are not looked for in the folder where it happens to be started.
-        program = [sys.executable, "-P", "-m", "pairgossip.peer", str(place.folder)]
+        kind = "peer" if study is None else "study"
+        program = [sys.executable, "-P", "-m", f"pairgossip.{kind}", str(folder)]
         os.execv(program[0], program)
     from pairgossip.peer.service.log import write_logs
-    from pairgossip.peer.service.service import run_peer
 
     with write_logs():
-        return run_peer(place)
+        if study is not None:
+            from pairgossip.study.service.service import run_study
+            from pairgossip.study.site.folder import open_study
+
+            return run_study(open_study(study))
+        from pairgossip.peer.service.service import run_peer
+
+        return run_peer(find_home(home))
 
 
 def add_command(
@@ -101,6 +109,11 @@ def add_command(
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.growth import request_growth
 
+    if (study := find_study_folder(home)) is not None:
+        from pairgossip.cli.peer.studies import add_to_study
+
+        add_to_study(study, data, yes=yes)
+        return 0
     place = find_home(home)
     shown = _describe_difference(read_snapshot(place))
     if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
@@ -203,6 +216,11 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.folder import find_member, request_eviction
 
+    if (study := find_study_folder(home)) is not None:
+        from pairgossip.cli.peer.studies import evict_from_study
+
+        evict_from_study(study, member, yes=yes)
+        return 0
     place = find_home(home)
     seen = read_snapshot(place)
     lost = find_member(seen.members, seen.identity.id, member)

@@ -10,7 +10,7 @@ from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import specified_model, versions, write_model
 from pairgossip.cli.peer.readings import ReadingOptions
-from pairgossip.cli.peer.setup import find_home
+from pairgossip.cli.peer.setup import find_home, find_study_folder
 from pairgossip.cli.peer.signed import find_signed, write_signed_files
 from pairgossip.cli.peer.status import describe_eviction
 from pairgossip.errors import InputError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 def result_command(
+    number: str | None = None,
+    /,
     *,
     out: Path | None = None,
     json: Path | None = None,
@@ -45,15 +47,21 @@ def result_command(
     With --reading another statistic is read from the table of counts that all members have signed,
     which is kept in the peer's folder: nothing is sent, and nobody has to agree.
 
+    In a study it is the answer to one of its questions, which is named by its number; without a
+    file it is printed.
+
     For example:
 
         pairgossip peer result --out model.json
         pairgossip peer result --json result.json --html result.html
         pairgossip peer result --reading median
         pairgossip peer result --group f
+        pairgossip peer result 3 --html result.html
 
     Parameters
     ----------
+    number
+        Of a study, the question's number; it may be left out if only one is answered.
     out
         The JSON file to write.
     json
@@ -70,10 +78,30 @@ def result_command(
     from pairgossip.peer.signed_report import add_report, asks_report
     from pairgossip.peer.storage.kept_tables import read_kept_table
 
-    place, files = find_home(home), [file for file in (out, json, html) if file is not None]
+    files = [file for file in (out, json, html) if file is not None]
     reading.check()
     if with_table and json is None:
         raise InputError("--with-table is for the file of --json: give --json.")
+    if (study := find_study_folder(home)) is not None:
+        from pairgossip.cli.peer.answers import write_answer
+        from pairgossip.study.service.reading import StudyReading
+
+        check_outputs(files)
+        write_answer(
+            StudyReading(study),
+            number,
+            out=out,
+            json=json,
+            html=html,
+            with_table=with_table,
+            reading=reading,
+        )
+        for file in files:
+            tell(f"Wrote {file}")
+        return
+    place = find_home(home)
+    if number is not None:
+        raise InputError("A question's number is for a study, and this is the peer of one run.")
     if not files and not reading.is_asked:
         raise InputError("Say where to write: give --out, --json or --html.")
     check_outputs(files)

@@ -33,10 +33,27 @@ def is_answered_yes(sentences: Iterable[str], question: str, refusal: str) -> bo
 
 
 def find_home(folder: Path | None) -> Home:
-    """Return the peer in the folder given, in this one, or else in the only one below."""
+    """Return the peer of a run, in the folder given, in this one, or in the only one below."""
     from pairgossip.peer.storage.folder import open_home
+    from pairgossip.study.site.folder import is_study
 
-    return open_home(folder or named_home() or _only_one())
+    found = find_folder(folder)
+    if is_study(found):
+        raise InputError(f"{found} is a study's: this command is for the peers of single runs.")
+    return open_home(found)
+
+
+def find_folder(folder: Path | None) -> Path:
+    """Return the folder given, this one, or else the only one of a peer below."""
+    return folder or named_home() or _only_one()
+
+
+def find_study_folder(folder: Path | None) -> Path | None:
+    """Return the folder if it is a study's, of which many commands do something else."""
+    from pairgossip.study.site.folder import is_study
+
+    found = find_folder(folder)
+    return found if is_study(found) else None
 
 
 def named_home() -> Path | None:
@@ -67,8 +84,9 @@ def invite_command(
     """Print the peer's invitation, one line that neighbors give to `peer join`.
 
     It holds the peer's name, certificate, number of rows, address and specification, signed; no
-    rows and no secrets. Yet let it reach its readers unaltered, by a way you trust: whoever
-    replaces it on the way takes the peer's place.
+    rows and no secrets. That of a study's member holds the list of members instead of rows and
+    specification. Yet let it reach its readers unaltered, by a way you trust: whoever replaces it
+    on the way takes the peer's place.
 
     For example:
 
@@ -85,9 +103,14 @@ def invite_command(
     from pairgossip.peer.identity.invitations import invitation
     from pairgossip.peer.service.assembly import read_snapshot
 
-    place = find_home(home)
     if address is not None and unreachable:
         raise InputError("Give --address or --unreachable, not both.")
+    if (study := find_study_folder(home)) is not None:
+        from pairgossip.cli.peer.studies import print_invitation
+
+        print_invitation(study, address, unreachable)
+        return
+    place = find_home(home)
     reached = None if unreachable else address or place.read_settings().listen
     host, port = parse_address(reached or "", TLS) or ("", 0)
     if not address and host in ("0.0.0.0", "::"):
@@ -115,7 +138,7 @@ def join_command(
     are taken or none.
 
     Let everybody join before the first sum. A peer that has contributed to one says what a longer
-    list means for it, and asks first.
+    list means for it, and asks first. A study can be joined at any time, also while it runs.
 
     For example:
 
@@ -134,9 +157,14 @@ def join_command(
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.identity.invitations import add_invited
 
-    place = find_home(home)
     if not invitations:
         raise InputError("There is nothing to join: name one or more files with invitations.")
+    if (study := find_study_folder(home)) is not None:
+        from pairgossip.cli.peer.studies import join_study
+
+        join_study(study, invitations, yes=yes)
+        return
+    place = find_home(home)
     me, spec, members = load_identity(place.folder), place.read_spec(), place.read_members()
     listed = members.names()
     all_invited = _read_others(invitations, me.id)

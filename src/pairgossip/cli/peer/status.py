@@ -15,7 +15,7 @@ from pairgossip.cli.console import (
     write_rows,
 )
 from pairgossip.cli.options import Flag, HomeFolder, Json
-from pairgossip.cli.peer.setup import find_home
+from pairgossip.cli.peer.setup import find_home, find_study_folder
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text, format_count
 
@@ -52,6 +52,10 @@ def status_command(
         Print nothing but what is wrong, and end with 1 if the peer has not written a status for 15
         seconds, as a health check asks.
     """
+    if (study := find_study_folder(home)) is not None:
+        from pairgossip.cli.peer.studies import print_study_status
+
+        return print_study_status(study, json=json, prometheus=prometheus, check=check)
     place = find_home(home)
     if check:
         return _check(place)

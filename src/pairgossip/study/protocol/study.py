@@ -92,6 +92,19 @@ class Study:
         raise NotImplementedError
 
     @property
+    def accepted(self) -> tuple[Card, ...]:
+        """Whom this operator has accepted by hand, and not evicted."""
+        raise NotImplementedError
+
+    def signers(self, proposal: MemberList) -> tuple[str, ...]:
+        """Return the ids of those who have signed a list."""
+        raise NotImplementedError
+
+    def find_list(self, digest: bytes) -> MemberList | None:
+        """Return a list that has existed here, by its digest."""
+        raise NotImplementedError
+
+    @property
     def questions(self) -> tuple[Progress, ...]:
         """Questions that are not archived, in the order in which they came."""
         raise NotImplementedError

@@ -20,9 +20,6 @@ PREFIX = "pairgossip-study-invitation-1:"
 _PURPOSE = b"pairgossip study invitation 1\x00"
 """Signed along, so that no signature made for something else is ever taken for one of these."""
 
-Signatures = Mapping[str, bytes]
-"""The signatures of a list, by members' ids."""
-
 
 class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A member, and the list that it is on."""
@@ -46,11 +43,11 @@ def write_invitation(
     card: Card,
     sign: Callable[[bytes], bytes],
     current: MemberList | None = None,
-    signatures: Signatures = {},
+    signatures: Mapping[str, bytes] | None = None,
 ) -> str:
-    """Write the invitation of a member as one line."""
+    """Write the invitation of a member as one line; signatures are those of the list."""
     check_card(card)
-    body = msgspec.msgpack.encode(Invitation(card, current, dict(signatures)))
+    body = msgspec.msgpack.encode(Invitation(card, current, dict(signatures or {})))
     return write_armored(PREFIX, Sealed(body, sign(_PURPOSE + body)))
 
 

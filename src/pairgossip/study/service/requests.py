@@ -88,14 +88,13 @@ class Withdraw(_Request, frozen=True, tag="withdraw"):
     because: Reason
 
 
-class Add(_Request, frozen=True, tag="add"):
-    """Freeze the rows of a further source."""
+class TryOut(_Request, frozen=True, tag="try"):
+    """Read the source, and say what a yes to a question would come to."""
 
-    source: str
-    """Its whole path."""
+    question: str
 
 
-AnyRequest = Join | Evict | Leave | Ask | Accept | Refuse | Withdraw | Add
+AnyRequest = Join | Evict | Leave | Ask | Accept | Refuse | Withdraw | TryOut
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -106,6 +105,8 @@ class Reply(msgspec.Struct, frozen=True):
     """Whether it was carried out; if not, the sentence says why."""
     number: int | None = None
     """The number of the question that it is about."""
+    sentences: tuple[str, ...] = ()
+    """More, where more was asked for."""
 
 
 class Requests:

@@ -1,0 +1,361 @@
+"""`pairgossip peer ask`, `questions`, `accept`, `refuse`, `withdraw`: the questions of a study."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.cli.console import EXIT_FAILED, tell, write_json, write_line, write_rows
+from pairgossip.cli.options import Flag, HomeFolder, Json, Whole
+from pairgossip.cli.peer.studies import (
+    describe_proposals,
+    find_card,
+    read_duration,
+    read_study,
+    send_request,
+)
+from pairgossip.errors import InputError
+from pairgossip.text import clean_text, format_count, join_names
+
+if TYPE_CHECKING:
+    from pairgossip.study.service.reading import StudyReading
+    from pairgossip.study.service.status import QuestionStatus
+
+
+def ask_command(
+    spec: Path,
+    /,
+    *,
+    home: HomeFolder = None,
+    fresh: Flag = False,
+    expires: str = "7d",
+    corrects: Whole | None = None,
+    wait: Flag = False,
+) -> int:
+    """Ask all members of the study a question; its number is printed.
+
+    Where tables that were counted before can answer, they do: nothing is sent but signatures, and
+    nobody has to agree. Otherwise every member's operator, or policy, says yes or no; all of them
+    learn the answer, and sign it.
+
+    Exit codes: 0 asked (with --wait: answered), 1 it ended without an answer, 2 it was not asked.
+
+    For example:
+
+        pairgossip peer ask auc.toml
+        pairgossip peer ask auc.toml --expires 12h --wait
+
+    Parameters
+    ----------
+    spec
+        The TOML file that says what is computed; ranges and classes are the same for all members.
+    fresh
+        Count rows that were added since, even where tables of before can answer.
+    expires
+        For how long the question stays open, as in 7d, 12h or 30m.
+    corrects
+        The number of a question whose data were corrected since: results show the relation.
+    wait
+        Wait until all have signed the answer, or the question has ended.
+    """
+    from pairgossip.study.service.asking import read_question_text
+    from pairgossip.study.service.requests import Ask
+
+    study = read_study(home)
+    text = read_question_text(spec)
+    corrected = None if corrects is None else study.question(corrects).name
+    until = int(time.time()) + read_duration(expires)
+    if study.signed_list() is None:
+        raise InputError(
+            "This peer is in no study yet: all members must join all others, and run (peer status)."
+        )
+    reply = send_request(study, Ask(text, until, fresh, corrected))
+    if reply is None or reply.number is None:
+        return 0
+    write_line(str(reply.number))
+    return _await(study, reply.number) if wait else 0
+
+
+def _await(study: StudyReading, number: int) -> int:
+    question = study.wait(number)
+    tell(f"Question {number}: {_state(question)}.")
+    return 0 if question.is_done else EXIT_FAILED
+
+
+def questions_command(
+    number: str | None = None,
+    /,
+    *,
+    home: HomeFolder = None,
+    try_: Flag = False,
+    json: Json = False,
+) -> None:
+    """Show the questions of the study, and members who are proposed; or one question in full.
+
+    Of one question: who has asked it, what would leave this machine, in words, who has said yes,
+    and for whom it waits.
+
+    For example:
+
+        pairgossip peer questions
+        pairgossip peer questions 3
+        pairgossip peer questions 3 --try
+
+    Parameters
+    ----------
+    number
+        The question's number in this folder, or the beginning of its name.
+    try_
+        Read the source, and say what a yes would come to here: rows, missing and out of range,
+        blocks, and what the rule costs. Nothing is sent, and nothing noted.
+    """
+    study = read_study(home)
+    if number is None:
+        if try_:
+            raise InputError("--try is about one question: give its number.")
+        _print_all(study, json=json)
+        return
+    question = study.question(number)
+    if json:
+        import msgspec
+
+        write_json(msgspec.to_builtins(question))
+        return
+    _print_one(question)
+    if try_:
+        for sentence in _try_out(study, question):
+            write_line(clean_text(sentence, 2000))
+
+
+def _print_all(study: StudyReading, *, json: bool) -> None:
+    questions = list(study.questions())
+    if json:
+        import msgspec
+
+        write_json({"questions": [msgspec.to_builtins(one) for one in questions]})
+        return
+    rows = [
+        (str(one.number), clean_text(one.asked_by, 32), clean_text(one.title, 60), _state(one))
+        for one in questions
+    ]
+    if rows:
+        write_rows(("question", "asked by", "about", "state"), rows, numbers=False)
+    else:
+        write_line("Nothing has been asked yet: anybody can, with peer ask.")
+    for line in describe_proposals(study.status()):
+        write_line(line)
+
+
+def _print_one(question: QuestionStatus) -> None:
+    from pairgossip.peer.specification.canonical_text import write_toml
+
+    rows = [("asked by", clean_text(question.asked_by)), ("state", _state(question))]
+    rows += [("said yes", join_names(question.yeses))] if question.yeses else []
+    rows += list(_more(question))
+    rows.append(("name", question.name[:12]))
+    write_rows((f"question {question.number}", clean_text(question.title)), rows, numbers=False)
+    write_line("What leaves this machine:" if question.adds else "Nothing leaves this machine:")
+    for sentence in question.leaves:
+        write_line(f"- {clean_text(sentence, 2000)}")
+    write_line("")
+    write_line(write_toml(question.text).rstrip())
+    if question.needs_operator:
+        number = question.number
+        write_line("")
+        write_line(f'Say peer accept {number}, or peer refuse {number} --because "...".')
+
+
+def _more(question: QuestionStatus) -> Iterator[tuple[str, str]]:
+    if question.reads:
+        numbers = join_names(list(map(str, question.reads)))
+        yield "reads", f"the tables of question {numbers}"
+    if question.corrects is not None:
+        yield "corrects", f"question {question.corrects}"
+    if not question.is_over:
+        when = datetime.datetime.fromtimestamp(question.expires, datetime.UTC)
+        yield "expires", f"{when:%Y-%m-%d %H:%M} UTC"
+    if question.ending is not None and question.is_disclosed:
+        yield "disclosed", "yes: numbers of it were, or may have been, shown"
+
+
+def _state(question: QuestionStatus) -> str:
+    from pairgossip.study.service.reading import explain
+
+    if not question.is_done:
+        return clean_text(explain(question), 500)
+    value = "" if question.value is None else f": {question.value:.6g}"
+    return f"answered, and signed by all{value}"
+
+
+def _try_out(study: StudyReading, question: QuestionStatus) -> tuple[str, ...]:
+    from pairgossip.study.service.assembly import try_out_alone
+    from pairgossip.study.service.requests import TryOut
+
+    if not study.is_running:
+        return try_out_alone(study.home, question)
+    reply = send_request(study, TryOut(question.name))
+    return () if reply is None else reply.sentences
+
+
+def accept_command(what: str, /, *, home: HomeFolder = None, visible: Flag = False) -> None:
+    """Say yes to a question, for good; or accept a member who is to join.
+
+    What leaves this machine by a yes is what `peer questions N` says. A member is accepted by its
+    name once somebody has proposed it, or by the file of its invitation; it is on the list once all
+    members have accepted it.
+
+    For example:
+
+        pairgossip peer accept 3
+        pairgossip peer accept hospital-6.txt
+
+    Parameters
+    ----------
+    what
+        A question's number, the name of a proposed member, or a file with an invitation.
+    visible
+        Accept that others can compute class totals of these rows by subtracting tables.
+    """
+    from pairgossip.study.service.requests import Accept, Join
+
+    study = read_study(home)
+    if not what.isdigit():
+        if visible:
+            raise InputError("--visible is about a question: give its number.")
+        send_request(study, Join((find_card(study, what),)))
+        return
+    question = _open_question(study, what)
+    for sentence in question.leaves:
+        tell(sentence)
+    send_request(study, Accept(question.name, visible))
+
+
+def refuse_command(number: str, /, *, because: str, home: HomeFolder = None) -> None:
+    """Say no to a question, which ends it for all members.
+
+    For example:
+
+        pairgossip peer refuse 3 --because "the ethics board has not decided"
+
+    Parameters
+    ----------
+    number
+        The question's number in this folder.
+    because
+        The reason, which all members read.
+    """
+    from pairgossip.study.service.requests import Refuse
+
+    study = read_study(home)
+    send_request(study, Refuse(_open_question(study, number).name, _reason(because)))
+
+
+def withdraw_command(number: str, /, *, because: str = "", home: HomeFolder = None) -> None:
+    """End a question that this peer has asked, unless its numbers are about to be shown.
+
+    For example:
+
+        pairgossip peer withdraw 3
+
+    Parameters
+    ----------
+    number
+        The question's number in this folder.
+    because
+        The reason, which all members read.
+    """
+    from pairgossip.study.service.requests import Withdraw
+
+    study = read_study(home)
+    question = _open_question(study, number)
+    if not question.is_own:
+        raise InputError(
+            f"Question {question.number} was asked by '{question.asked_by}', who alone can "
+            f"withdraw it: peer refuse {question.number} ends it with a no."
+        )
+    send_request(study, Withdraw(question.name, _reason(because or "withdrawn by its asker")))
+
+
+def _open_question(study: StudyReading, number: str) -> QuestionStatus:
+    """Return a question that is not over, or say that it is."""
+    question = study.question(number)
+    if question.is_over:
+        raise InputError(f"Question {question.number} is over: {_state(question)}.")
+    return question
+
+
+def _reason(text: str) -> str:
+    from pairgossip.study.protocol.records import LONGEST_SENTENCE
+
+    reason = " ".join(text.split())
+    if not 1 <= len(reason) <= LONGEST_SENTENCE:
+        raise InputError(f"--because takes a sentence of 1 to {LONGEST_SENTENCE:,} characters.")
+    return reason
+
+
+def disclosed_command(*, home: HomeFolder = None, verify: Flag = False, json: Json = False) -> None:
+    """Show everything that has left this machine, ever: the record of disclosures.
+
+    For example:
+
+        pairgossip peer disclosed
+        pairgossip peer disclosed --verify
+
+    Parameters
+    ----------
+    verify
+        Check that no line of the record was changed or removed between others.
+    """
+    import msgspec
+
+    study = read_study(home)
+    if verify:
+        count = study.verify_disclosures()
+        tell(f"{format_count(count, 'line')} checked: none was changed or removed.")
+    entries = study.disclosures()
+    if json:
+        write_json({"entries": [msgspec.to_builtins(one) for one in entries]})
+        return
+    if not entries:
+        write_line("Nothing has left this machine.")
+        return
+    rows = [(one.when, str(one.number), one.event, _about(one.about)) for one in entries]
+    write_rows(("when", "question", "what", ""), rows, numbers=False)
+
+
+def _about(about: dict[str, object]) -> str:
+    """Say the short facts of an entry; digests are in --json."""
+    short = {name: it for name, it in about.items() if isinstance(it, int | str) and name != "text"}
+    return ", ".join(f"{name}: {clean_text(it, 24)}" for name, it in short.items())
+
+
+def leave_command(*, home: HomeFolder = None, yes: Flag = False) -> None:
+    """Ask all others to leave this peer out of the next list of members.
+
+    It answers no question of lists without it any more. Tables with its rows stay with those who
+    have them, and it cannot come back but as a new member.
+
+    For example:
+
+        pairgossip peer leave --home hospital-1
+
+    Parameters
+    ----------
+    yes
+        Do not ask.
+    """
+    from pairgossip.cli.peer.setup import is_answered_yes
+    from pairgossip.study.service.requests import Leave
+
+    study = read_study(home)
+    meaning = (
+        "Leaving cannot be undone: once all others have signed a list without this peer, it "
+        "answers nothing any more. Tables with its rows stay with those who have them."
+    )
+    refusal = f"{meaning} There is no terminal to ask on: give --yes."
+    if not yes and not is_answered_yes([meaning], "Leave?", refusal):
+        raise InputError("This peer stays: answer y, or give --yes, to leave.")
+    send_request(study, Leave())

@@ -1,0 +1,365 @@
+"""The folder of a study's member: made, invited, joined; and what its operator asks of its peer."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
+from pairgossip.cli.peer.setup import find_folder, is_answered_yes
+from pairgossip.errors import InputError
+from pairgossip.text import clean_text, format_count, join_names
+
+if TYPE_CHECKING:
+    from pairgossip.study.protocol.records import Card
+    from pairgossip.study.service.invitations import Invitation
+    from pairgossip.study.service.reading import StudyReading
+    from pairgossip.study.service.requests import AnyRequest, Reply
+    from pairgossip.study.service.status import StudyStatus
+    from pairgossip.study.site.folder import StudyHome
+
+_PATIENCE = 10.0
+"""Seconds for which a command waits until a running peer has done it."""
+_FRESH = 5.0
+"""Seconds after which a status is out of date, if its peer runs."""
+
+
+def read_study(home: Path | None) -> StudyReading:
+    """Return the study's folder that a command is about, to be looked at."""
+    from pairgossip.study.service.reading import StudyReading
+    from pairgossip.study.site.folder import is_study
+
+    folder = find_folder(home)
+    if not is_study(folder):
+        raise InputError(
+            f"{folder} is the folder of a single run, which takes no questions: make one of a "
+            "study with peer init --name and --source, without --spec."
+        )
+    return StudyReading(folder)
+
+
+def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
+    """Let the peer carry out a request; return its answer, or None if that comes later.
+
+    Raise `InputError` if the peer refuses.
+    """
+    key = study.requests.write(request)
+    if not study.is_running:
+        tell("This peer does not run: that is done as soon as it is started with peer run.")
+        return None
+    reply = study.requests.wait(key, _PATIENCE)
+    if reply is None:
+        tell("The peer has not come to it yet: it stays asked for.")
+        return None
+    if not reply.is_done:
+        raise InputError(reply.sentence)
+    tell(reply.sentence)
+    return reply
+
+
+# The membership
+
+
+def tell_made(made: StudyHome) -> None:
+    """Say what was made, and what to do next."""
+    from pairgossip.peer.identity.identity import load_identity
+
+    tell(f"Made {made.folder}, a member of a study: it answers one question after the other.")
+    tell("Next: pairgossip peer invite, and give what it prints to the other members.")
+    write_line(load_identity(made.folder).id)
+
+
+def print_invitation(folder: Path, address: str | None, unreachable: bool) -> None:
+    """Print the invitation of a study's member."""
+    from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.study.service.invitations import write_invitation
+    from pairgossip.study.service.membership import find_card, keep_address, read_list
+    from pairgossip.study.site.folder import open_study
+
+    home = open_study(folder)
+    if address is not None or unreachable:
+        keep_address(home, address)
+    me = load_identity(home.folder)
+    signed = read_list(home)
+    card = find_card(home, me)
+    if signed is None:
+        write_line(write_invitation(card, me.sign))
+    else:
+        write_line(write_invitation(card, me.sign, signed.list, signed.signatures))
+
+
+def join_study(folder: Path, texts: Sequence[str], *, yes: bool) -> None:
+    """Accept members by their invitations."""
+    from pairgossip.study.service.reading import StudyReading
+    from pairgossip.study.service.requests import Join
+
+    study = StudyReading(folder)
+    invited = read_others(study, texts)
+    _check_study(study, invited)
+    for one in invited:
+        write_line(f"member {one.card.name}, {one.card.id}")
+    if not yes and study.signed_list() is None:
+        _confirm_first_list(study, invited)
+    send_request(study, Join(tuple(one.card for one in invited)))
+
+
+def read_others(study: StudyReading, texts: Sequence[str]) -> list[Invitation]:
+    """Read all invitations, each once; this peer's own is left out where there are others."""
+    from pairgossip.peer.identity.identity import load_identity
+
+    me = load_identity(study.home.folder)
+    found = {one.card.id: (text, one) for text in texts for one in _read(text, len(texts))}
+    if me.id in found:
+        if len(found) == 1:
+            raise InputError("This is this peer's own invitation: give it to the others.")
+        text, _ = found.pop(me.id)
+        tell(f"Left out {text[:40]}: it is this peer's own invitation.")
+    invited = [one for _, one in found.values()]
+    names = [me.name, *(one.card.name for one in invited)]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"Two members are called '{name}': one must take another name.")
+    return invited
+
+
+def _read(text: str, count: int) -> list[Invitation]:
+    """Read the invitations in one of ``count`` texts, and say which one is wrong."""
+    from pairgossip.peer.identity.armored import find_text
+    from pairgossip.study.service.invitations import PREFIX, read_invitations
+
+    content = find_text(PREFIX, text)
+    try:
+        return read_invitations(content)
+    except InputError as problem:
+        raise (problem if count == 1 else problem.at(text[:40])) from None
+
+
+def _check_study(study: StudyReading, invited: Sequence[Invitation]) -> None:
+    """Refuse invitations to a study that is not this peer's."""
+    own = study.signed_list()
+    lists = {one.list.digest for one in invited if one.list is not None}
+    if own is None and len(lists) > 1:
+        raise InputError(
+            "These invitations name different lists of members: ask all for new ones at the same "
+            "time, from one study."
+        )
+    if own is None:
+        return
+    for one in invited:
+        known = {card.id for card in own.list.members}
+        if one.list is not None and known.isdisjoint(one.list.ids):
+            raise InputError(
+                f"'{one.card.name}' is a member of another study: make a folder of its own for it."
+            )
+
+
+def _confirm_first_list(study: StudyReading, invited: Sequence[Invitation]) -> None:
+    """Ask before the first list is signed, after which members come one by one."""
+    names = join_names(sorted([study.name, *(one.card.name for one in invited)]))
+    lists = [one.list for one in invited if one.list is not None]
+    if lists:
+        there = join_names(sorted(card.name for card in lists[0].members))
+        meaning = f"This peer asks to join the study of {there}, who have signed their list."
+    else:
+        meaning = (
+            f"This peer signs a new study of {names}: it begins once all of them have signed the "
+            "same list, so join all invitations at once."
+        )
+    refusal = f"{meaning} This must be agreed to, and there is no terminal to ask on: give --yes."
+    if not is_answered_yes([meaning], "Join them?", refusal):
+        raise InputError("Nobody was accepted: answer y, or give --yes, to accept them.")
+
+
+def find_card(study: StudyReading, name: str) -> Card:
+    """Return a member that is proposed, by its name or its invitation; raise for others."""
+    from pairgossip.study.service.invitations import PREFIX
+
+    if PREFIX in name or Path(name).is_file():
+        (first, *more) = read_others(study, [name])
+        if more:
+            raise InputError(f"{name[:40]} holds several invitations: give one at a time.")
+        return first.card
+    status = study.status()
+    members = [] if status is None else [one for one in status.members if not one.is_accepted]
+    for one in members:
+        if name in (one.card.name, one.card.id):
+            return one.card
+    names = join_names(sorted(one.card.name for one in members) or ["nobody"])
+    raise InputError(
+        f"{name[:64]!r} is neither a question's number nor a proposed member: proposed and not "
+        f"accepted yet is {names}; of others give the file of their invitation."
+    )
+
+
+def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
+    """Sign a list without a member."""
+    from pairgossip.study.service.reading import StudyReading
+    from pairgossip.study.service.requests import Evict
+
+    study = StudyReading(folder)
+    signed = study.signed_list()
+    members = () if signed is None else signed.list.members
+    lost = [one for one in members if member in (one.name, one.id)]
+    if not lost:
+        names = join_names(sorted(one.name for one in members) or ["nobody"])
+        raise InputError(f"No member is called '{member[:64]}': the members are {names}.")
+    if lost[0].name == study.name:
+        raise InputError("A peer does not evict itself: it leaves, with peer leave.")
+    meaning = (
+        f"Without '{member}' a new list exists once all others have signed it too. Questions that "
+        "wait for it end; tables with its rows stay as they are."
+    )
+    refusal = f"{meaning} This cannot be undone, and there is no terminal to ask on: give --yes."
+    if not yes and not is_answered_yes([meaning], f"Evict {member}?", refusal):
+        raise InputError("Nobody was evicted.")
+    send_request(study, Evict(lost[0].id))
+
+
+def add_to_study(folder: Path, source: Path, *, yes: bool) -> None:
+    """Freeze the rows of a further source."""
+    from pairgossip.study.site.folder import open_study
+    from pairgossip.study.site.snapshots import add_rows
+
+    home = open_study(folder)
+    confirm = tell_all if yes else confirm_all("Add these rows?", "No rows were added.")
+    batch = add_rows(home, source, confirm)
+    tell(
+        f"Added {format_count(batch.rows, 'row')} as batch {batch.number}: questions from now on "
+        "count them as a table of their own."
+    )
+
+
+def tell_all(sentences: Sequence[str]) -> None:
+    """Say what something means that was agreed to beforehand."""
+    for sentence in sentences:
+        tell(sentence)
+
+
+def confirm_all(question: str, otherwise: str) -> Any:
+    """Return what says sentences, asks a question about them, and refuses unless it is agreed."""
+
+    def confirm(sentences: Sequence[str]) -> None:
+        refusal = f"{' '.join(sentences)} There is no terminal to ask on: give --yes."
+        if sentences and not is_answered_yes(sentences, question, refusal):
+            raise InputError(f"{otherwise} Answer y, or give --yes.")
+
+    return confirm
+
+
+# The status
+
+
+def print_study_status(folder: Path, *, json: bool, prometheus: bool, check: bool) -> int | None:
+    """Show a study's member: the list, proposals, questions that wait, problems."""
+    from pairgossip.cli.console import output
+    from pairgossip.peer.service.metrics import MetricsPages
+    from pairgossip.study.service.reading import StudyReading
+
+    study = StudyReading(folder)
+    if check or prometheus:
+        pages = MetricsPages(study.status)
+        code, _, answer = pages.get("/healthz" if check else "/metrics")
+        if prometheus:
+            output().file.write(answer.decode())
+        elif code != 200:
+            tell(f"{folder}: {answer.decode().strip()}.")
+            return 1
+        return 0
+    status = study.status()
+    if json:
+        import msgspec
+
+        said = {} if status is None else msgspec.to_builtins(status)
+        write_json({**said, "name": study.name, "running": study.is_running})
+        return None
+    _print_status(study, status)
+    return None
+
+
+def _print_status(study: StudyReading, status: StudyStatus | None) -> None:
+    for problem in () if status is None else status.problems:
+        write_line(f"Problem: {clean_text(problem, 2000)}")
+    rows = [("state", _state(study, status))]
+    if status is not None:
+        rows += _facts(status)
+    if waiting := study.waiting():
+        rows.append(("requests", f"{len(waiting)} wait until the peer runs"))
+    write_rows(("peer", study.name), rows, numbers=False)
+    if status is not None and status.members:
+        write_rows(
+            ("member", "on the list", "accepted here", "connected", "address"),
+            [
+                (
+                    one.card.name,
+                    format_value(one.is_listed),
+                    format_value(one.is_accepted),
+                    _is_connected(status, one.card.name),
+                    one.card.address or "it connects",
+                )
+                for one in status.members
+            ],
+            numbers=False,
+        )
+    for line in describe_proposals(status):
+        write_line(line)
+
+
+def _facts(status: StudyStatus) -> Iterator[tuple[str, str]]:
+    listed = sum(one.is_listed for one in status.members)
+    none = "no list yet: all members must join all others, and run"
+    yield "members", f"{listed}, who have all signed this list" if status.list else none
+    open_ones = ", ".join(f"{count} {phase}" for phase, count in sorted(status.phases.items()))
+    yield "open questions", open_ones or "none"
+    if status.waiting:
+        numbers = join_names(list(map(str, status.waiting)))
+        yield "waits for you", f"question {numbers}: see peer questions"
+    batches = " + ".join(f"{rows:,}" for rows in status.batches)
+    yield "rows", batches
+    yield "id", status.id
+
+
+def describe_proposals(status: StudyStatus | None) -> Iterator[str]:
+    """Say which lists wait, and what this operator can do about it."""
+    strangers = (
+        set()
+        if status is None
+        else {one.card.name for one in status.members if not one.is_accepted}
+    )
+    for one in () if status is None else status.proposals:
+        changes = [f"with {join_names(one.joins)}"] if one.joins else []
+        changes += [f"without {join_names(one.leaves)}"] if one.leaves else []
+        waits = join_names([f"'{name}'" for name in one.awaited] or ["nobody"])
+        line = f"Proposed: a list {' and '.join(changes)}; it waits for {waits}."
+        for name in sorted(strangers.intersection(one.joins)):
+            line += f" To agree, run peer accept {name}."
+        yield line
+
+
+def _is_connected(status: StudyStatus, name: str) -> str:
+    if name == status.name:
+        return "this peer"
+    neighbor = status.neighbors.get(name)
+    return format_value(neighbor is not None and neighbor.connected)
+
+
+def _state(study: StudyReading, status: StudyStatus | None) -> str:
+    if status is None:
+        return "running" if study.is_running else "has never run"
+    if study.is_running:
+        is_old = time.time() - status.updated > _FRESH
+        return "running, and silent" if is_old else f"running as process {status.pid}"
+    return "stopped" if status.stopped else "not running; it ended without saying so"
+
+
+_UNITS = {"d": 86_400, "h": 3_600, "m": 60}
+
+
+def read_duration(text: str) -> int:
+    """Return the seconds in a text such as 7d, 12h or 30m."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})([dhm])", text.strip())
+    if found is None:
+        raise InputError(f"--expires is {text[:32]!r}: write it as 7d, 12h or 30m.")
+    return int(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,206 @@
+"""A peer of a study in Python: ask all members, wait for the answer, and look at it.
+
+The peer runs as a process of its own, `pairgossip peer run`; from here it is asked as by the
+commands, through its folder.
+
+>>> import pairgossip as pg
+>>> peer = pg.field.Peer("hospital-1")  # doctest: +SKIP
+>>> peer.ask("auc.toml").wait().roc().plot()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import InputError
+from pairgossip.study.service.asking import read_question_text
+from pairgossip.study.service.reading import StudyReading, explain
+from pairgossip.study.service.requests import Accept, AnyRequest, Ask, Refuse, Reply, Withdraw
+
+if TYPE_CHECKING:
+    from pairgossip.curves.roc import Roc
+    from pairgossip.peer.sums.results import Result
+    from pairgossip.study.service.status import QuestionStatus
+    from pairgossip.study.site.disclosures import Entry
+    from pairgossip.summaries.summary import Summary
+    from pairgossip.summaries.summary_reading import SummaryAnswer
+
+__all__ = ["Asked", "Peer"]
+
+_WEEK = 7 * 86_400
+"""Seconds for which a question stays open unless others are given."""
+_PATIENCE = 30.0
+"""Seconds until the peer must have taken up a request."""
+
+
+class Peer:
+    """A study's peer on this machine, by its folder.
+
+    Parameters
+    ----------
+    folder
+        The folder that `pairgossip peer init --name --source` has made.
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self._study = StudyReading(folder)
+
+    def __repr__(self) -> str:
+        return f"Peer({str(self._study.home.folder)!r})"
+
+    @property
+    def name(self) -> str:
+        """The name by which others call it."""
+        return self._study.name
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process runs; requests wait until it does."""
+        return self._study.is_running
+
+    @property
+    def members(self) -> list[str]:
+        """The names of all members of the study; none before there is a list."""
+        signed = self._study.signed_list()
+        return [] if signed is None else sorted(card.name for card in signed.list.members)
+
+    def questions(self) -> list[Asked]:
+        """Return all questions that this peer knows, in the order of their numbers."""
+        return [Asked(self._study, one.number) for one in self._study.questions()]
+
+    def question(self, number: int | str) -> Asked:
+        """Return a question by its number, or by the beginning of its name."""
+        return Asked(self._study, self._study.question(number).number)
+
+    def ask(
+        self,
+        spec: str | PathLike[str],
+        *,
+        fresh: bool = False,
+        expires: float = _WEEK,
+        corrects: int | None = None,
+    ) -> Asked:
+        """Ask all members the question of a specification.
+
+        Parameters
+        ----------
+        spec
+            The TOML file.
+        fresh
+            Count rows that were added since, even where tables of before can answer.
+        expires
+            For how many seconds the question stays open.
+        corrects
+            The number of a question whose data were corrected since.
+        """
+        corrected = None if corrects is None else self._study.question(corrects).name
+        until = int(time.time() + expires)
+        reply = self._send(Ask(read_question_text(spec), until, fresh, corrected))
+        assert reply.number is not None
+        return Asked(self._study, reply.number)
+
+    def accept(self, number: int | str, *, visible: bool = False) -> None:
+        """Say yes to a question, for good."""
+        self._send(Accept(self._study.question(number).name, visible))
+
+    def refuse(self, number: int | str, because: str) -> None:
+        """Say no to a question, which ends it for all."""
+        self._send(Refuse(self._study.question(number).name, because))
+
+    def withdraw(self, number: int | str, because: str = "withdrawn by its asker") -> None:
+        """End a question that this peer has asked."""
+        self._send(Withdraw(self._study.question(number).name, because))
+
+    def disclosed(self, *, verify: bool = False) -> Sequence[Entry]:
+        """Return everything that has left this machine, ever; check the record if asked."""
+        if verify:
+            self._study.verify_disclosures()
+        return self._study.disclosures()
+
+    def _send(self, request: AnyRequest) -> Reply:
+        """Let the peer carry out a request."""
+        if not self._study.is_running:
+            raise InputError(
+                f"The peer in {self._study.home.folder} does not run: start it with pairgossip "
+                "peer run."
+            )
+        reply = self._study.requests.wait(self._study.requests.write(request), _PATIENCE)
+        if reply is None:
+            raise InputError(
+                f"The peer in {self._study.home.folder} has not taken this up for "
+                f"{_PATIENCE:.0f} seconds: see peer status; it stays asked for."
+            )
+        if not reply.is_done:
+            raise InputError(reply.sentence)
+        return reply
+
+
+class Asked:
+    """A question to all members of a study."""
+
+    def __init__(self, study: StudyReading, number: int) -> None:
+        self._study, self.number = study, number
+        """The number by which this peer's folder knows it."""
+
+    def __repr__(self) -> str:
+        return f"Asked({self.number}: {self.state})"
+
+    @property
+    def status(self) -> QuestionStatus:
+        """How far it is: who has said yes, who is awaited, what leaves this machine."""
+        return self._study.question(self.number)
+
+    @property
+    def state(self) -> str:
+        """The same in a few words."""
+        status = self.status
+        return "answered, and signed by all" if status.is_done else explain(status)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """What would leave this machine, or has left, in sentences."""
+        return self.status.leaves
+
+    def wait(self, timeout: float | None = None) -> Asked:
+        """Return once all have signed the answer; raise `InputError` if there will be none.
+
+        Parameters
+        ----------
+        timeout
+            Seconds after which to give up waiting; the question goes on.
+        """
+        status = self._study.wait(self.number, timeout)
+        if not status.is_over:
+            raise InputError(
+                f"Question {self.number} is not answered after {timeout:g} seconds: "
+                f"{explain(status)}."
+            )
+        if not status.is_done:
+            raise InputError(f"Question {self.number} has no answer: {explain(status)}.")
+        return self
+
+    @property
+    def result(self) -> Result:
+        """The figures that all members have signed."""
+        return self._study.result(self.number).result
+
+    @property
+    def summary(self) -> Summary:
+        """The counts that it was read from; what they tell beside the answer needs nobody else."""
+        return self._study.summary(self.number)
+
+    def answer(self, reading: str | None = None, **more: Any) -> SummaryAnswer:
+        """Return the statistic, or another of the same counts, with its interval.
+
+        More arguments are those of `Summary.answer`.
+        """
+        return self.summary.answer(more.pop("interval", 0.95), reading, **more)
+
+    def roc(self, **more: Any) -> Roc:
+        """Return the ROC curve of the counts; more arguments are those of `roc`."""
+        from pairgossip.curves.reading import roc
+
+        return roc(self.summary, **more)

@@ -1,0 +1,48 @@
+"""A question as its asker writes it, and as it is asked."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pairgossip.errors import InputError
+from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
+from pairgossip.peer.specification.canonical_text import decode_spec
+from pairgossip.peer.specification.spec import parse_spec
+
+
+def read_question_text(path: str | PathLike[str]) -> str:
+    """Return the canonical text of a specification, or say what is wrong with it.
+
+    How few rows may be counted is left open unless the file says so: members' rules decide.
+    """
+    file = Path(path)
+    try:
+        toml = read_bytes(file, LARGEST_TOML).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8 text: save it as TOML in UTF-8.") from None
+    try:
+        spec = parse_spec(toml)
+    except InputError as problem:
+        raise problem.at(file) from None
+    if spec.kernel is not None and "least_cell" not in parse_toml(toml).get("algorithm", {}):
+        spec = replace(spec, algorithm=replace(spec.algorithm, least_cell=None))
+    return spec.text
+
+
+def fill_in(text: str, least_cell: int) -> str:
+    """Return a text with the least number of rows that members' rules let be counted."""
+    spec = decode_spec(text)
+    if not spec.is_sums or spec.kernel is None or spec.noise is not None:
+        return text
+    given = spec.algorithm.least_cell
+    if given is None:
+        return replace(spec, algorithm=replace(spec.algorithm, least_cell=least_cell)).text
+    if given != least_cell:
+        raise InputError(
+            f"algorithm.least_cell is {given}, and the members of this study count at least "
+            f"{least_cell} rows: leave it out."
+        )
+    return text

@@ -1,0 +1,112 @@
+"""What becomes of the requests of a study's operator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pairgossip.errors import InputError
+from pairgossip.study.protocol.site import Action
+from pairgossip.study.protocol.study import Study
+from pairgossip.study.service.requests import (
+    Accept,
+    AnyRequest,
+    Ask,
+    Evict,
+    Join,
+    Leave,
+    Refuse,
+    Reply,
+    TryOut,
+    Withdraw,
+)
+from pairgossip.study.site.member_site import MemberSite
+from pairgossip.text import join_names
+
+CarryOut = Callable[[Sequence[Action]], None]
+_ROOM = "operator"
+"""The room of notes which request has become which question."""
+
+
+class Operator:
+    """Carries out requests, each once however often the peer is killed meanwhile."""
+
+    def __init__(self, study: Study, site: MemberSite, journal: Any) -> None:
+        self._study, self._site, self._journal = study, site, journal
+        self._asked = dict(journal.notes(_ROOM))
+
+    def carry_out(self, key: str, request: AnyRequest, act: CarryOut) -> Reply:
+        """Carry out a request by actions; raise `InputError` if it cannot be."""
+        match request:
+            case Ask():
+                return self._ask(key, request, act)
+            case Join():
+                return self._join(request, act)
+            case Evict(member):
+                act(self._study.evict(member))
+                return Reply("Signed a list without that member: all others must, too.")
+            case Leave():
+                act(self._study.leave())
+                return Reply("Asked all others to leave this peer out of the next list.")
+            case Accept(question, is_visible):
+                return self._accept(bytes.fromhex(question), is_visible, act)
+            case Refuse(question, because):
+                name = bytes.fromhex(question)
+                act(self._study.refuse(name, because))
+                return self._reply("Refused question {}: it has ended for all.", name)
+            case Withdraw(question, because):
+                name = bytes.fromhex(question)
+                act(self._study.withdraw(name, because))
+                return self._reply("Withdrew question {}.", name)
+            case TryOut(question):
+                return self._try_out(bytes.fromhex(question))
+
+    def _ask(self, key: str, request: Ask, act: CarryOut) -> Reply:
+        """Ask a question, and note in the same transaction that this request has been one."""
+        if key in self._asked:  # the peer was killed before it answered
+            return self._reply("Asked question {}.", self._asked[key])
+        members = () if self._study.members is None else self._study.members.ids
+        reads, adds = self._site.choose_reads(request.text, members, is_fresh=request.is_fresh)
+        name, actions = self._study.ask(
+            request.text,
+            int(time.time()),
+            request.expires,
+            reads=reads,
+            adds=adds,
+            corrects=None if request.corrects is None else bytes.fromhex(request.corrects),
+        )
+        self._journal.stage(_ROOM, key, name)  # and the first save of these writes it
+        act(actions)
+        self._asked[key] = name
+        how = "" if adds else ", which tables of before can answer"
+        return self._reply(f"Asked question {{}}{how}.", name)
+
+    def forget(self, key: str) -> None:
+        """Let the next save erase the note of a request that is answered."""
+        if self._asked.pop(key, None) is not None:
+            self._journal.stage(_ROOM, key, None)
+
+    def _join(self, request: Join, act: CarryOut) -> Reply:
+        for card in request.cards:
+            act(self._study.accept_card(card))
+        act(self._study.propose())
+        names = join_names([one.name for one in request.cards])
+        return Reply(f"Accepted {names}: they may be members of this study.")
+
+    def _accept(self, name: bytes, is_visible: bool, act: CarryOut) -> Reply:
+        if is_visible:
+            self._site.accept_visible(name)
+        act(self._study.accept(name, is_visible=is_visible))
+        return self._reply("Accepted question {}, for good.", name)
+
+    def _try_out(self, name: bytes) -> Reply:
+        progress = self._study.question(name)
+        if progress is None:
+            raise InputError("This question has come to its end: there is nothing to try.")
+        sentences = tuple(self._site.try_out(name, progress.question))
+        return Reply("Tried it: nothing was sent, and nothing noted.", sentences=sentences)
+
+    def _reply(self, sentence: str, name: bytes) -> Reply:
+        number = self._journal.number_of(name)
+        return Reply(sentence.format(number), number=number)

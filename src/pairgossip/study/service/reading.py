@@ -1,0 +1,202 @@
+"""A study's folder as others look at it: commands, a page, Python; whether its peer runs or not.
+
+Nothing is changed here. What is read was written by the peer when it ran last, so a request that
+waits shows once the peer has carried it out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
+from pairgossip.study.service.membership import SignedList, read_list
+from pairgossip.study.service.requests import AnyRequest, Requests
+from pairgossip.study.service.status import (
+    QuestionStatus,
+    StudyStatus,
+    list_numbers,
+    read_question,
+    read_status,
+)
+from pairgossip.study.site.folder import StudyHome, open_study
+from pairgossip.text import join_names
+
+if TYPE_CHECKING:
+    from pairgossip.peer.signed_result import SignedResult
+    from pairgossip.study.site.disclosures import Disclosures, Entry
+    from pairgossip.summaries.summary import Summary
+
+_POLL = 0.05
+"""Seconds between two looks at a question that is waited for."""
+_LARGEST_TABLE = 1 << 26
+"""Bytes of a table; a longer one is refused."""
+_SHORTEST_NAME = 6
+"""Digits of a question's name by which it may be called; numbers of so many digits are rare."""
+
+
+class StudyReading:
+    """One member's folder, to be looked at."""
+
+    def __init__(self, home: StudyHome | str | PathLike[str]) -> None:
+        self.home = home if isinstance(home, StudyHome) else open_study(home)
+        self.requests = Requests(self.home.folder)
+
+    @property
+    def name(self) -> str:
+        """The member's name."""
+        return self.home.read_settings().name
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the peer runs."""
+        return self.home.is_running()
+
+    def status(self) -> StudyStatus | None:
+        """Return what the peer said of itself last; None if it has never run."""
+        return read_status(self.home)
+
+    def signed_list(self) -> SignedList | None:
+        """Return the list of members with its signatures; None before there is one."""
+        return read_list(self.home)
+
+    def waiting(self) -> list[AnyRequest | InputError]:
+        """Return the requests that the peer has not carried out yet."""
+        return [request for _, request in self.requests.pending()]
+
+    # Questions
+
+    def questions(self) -> Iterator[QuestionStatus]:
+        """Yield all questions, in the order of their numbers."""
+        for number in list_numbers(self.home):
+            question = read_question(self.home, number)
+            if question is not None:
+                yield question
+
+    def question(self, which: int | str) -> QuestionStatus:
+        """Return a question by its number, or by the beginning of its name."""
+        text = str(which)
+        found = read_question(self.home, int(text)) if _is_number(text) else None
+        if found is None and len(text) >= _SHORTEST_NAME:
+            called = [one for one in self.questions() if one.name.startswith(text.lower())]
+            found = called[0] if len(called) == 1 else None
+        if found is None:
+            raise InputError(f"There is no question {text[:64]} here: {self._which()}.")
+        return found
+
+    def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
+        """Return a question once it is over, or as it is after so many seconds."""
+        end = float("inf") if seconds is None else time.monotonic() + seconds
+        while not (question := self.question(which)).is_over and time.monotonic() < end:
+            time.sleep(_POLL)
+        return question
+
+    def result(self, which: int | str) -> SignedResult:
+        """Return the result that all members have signed, or say why there is none."""
+        from pairgossip.study.site.signed import read_answer
+
+        question = self.question(which)
+        if not question.is_done:
+            raise InputError(f"Question {question.number} has no result: {explain(question)}.")
+        return read_answer(self.home, bytes.fromhex(question.name))
+
+    def table(self, which: int | str) -> bytes:
+        """Return the table that a result was read from, or say why there is none."""
+        from pairgossip.peer.sums.batches import digest_table
+
+        question = self.question(which)
+        result = self.result(question.number).result
+        if result.table is None:
+            raise InputError(
+                f"The answer to question {question.number} is read from no table: it is a model's, "
+                "or no table was made."
+            )
+        path = self.home.tables / f"{question.name}.table"
+        table = read_bytes(path, _LARGEST_TABLE)
+        if digest_table(table).hex() != result.table:
+            raise InputError(
+                f"{path} is not the table that all members have signed: put another's copy in its "
+                "place."
+            )
+        return table
+
+    def summary(self, which: int | str) -> Summary:
+        """Return the counts of a question's table as a summary, which answers further questions."""
+        from pairgossip.peer.specification.canonical_text import restore_spec
+        from pairgossip.peer.sums.batches import read_table
+        from pairgossip.peer.sums.statistics import summary_of
+
+        spec = restore_spec(self.question(which).text)
+        return summary_of(spec, read_table(self.table(which)).numbers[1:])
+
+    # What has left
+
+    def disclosures(self) -> Sequence[Entry]:
+        """Return the record of all that has left this machine."""
+        return self._disclosures().entries()
+
+    def verify_disclosures(self) -> int:
+        """Return how many entries there are; raise `InputError` for the first that was changed."""
+        return self._disclosures().verify()
+
+    def _disclosures(self) -> Disclosures:
+        from pairgossip.study.site.disclosures import Disclosures
+
+        return Disclosures(self.home.disclosures)
+
+    def _which(self) -> str:
+        numbers = list_numbers(self.home)
+        if not numbers:
+            return "none has been asked yet"
+        last = numbers[-1]
+        return "the only one is 1" if last == 1 else f"they are numbered 1 to {last}"
+
+
+def explain(question: QuestionStatus) -> str:
+    """Say in words how far a question is."""
+    if question.lie is not None:
+        return f"'{question.lie}' has signed two different things about it"
+    if question.ending is not None:
+        return f"it has ended, {describe_ending(question)}"
+    if question.needs_operator:
+        return "it waits for your yes or no"
+    if question.awaited:
+        names = join_names([f"'{name}'" for name in question.awaited])
+        return f"it waits for {names} ({WHAT_FOR.get(question.phase, question.phase)})"
+    return "it is on its way"
+
+
+WHAT_FOR = {
+    "asked": "a yes or no",
+    "digests": "digests of the numbers",
+    "echoes": "that all have seen the same digests",
+    "words": "the numbers, masked",
+    "statements": "signatures of the result",
+}
+"""What is awaited in each phase."""
+_ENDED = {
+    "no": "refused",
+    "withdrawn": "withdrawn",
+    "expired": "expired",
+    "cannot": "given up",
+    "lie": "since members were told different things",
+    "left": "since a member has left",
+    "unfinished": "unfinished, though some numbers were shown",
+}
+"""How questions end, by kind."""
+
+
+def describe_ending(question: QuestionStatus) -> str:
+    """Say who has ended a question, and why."""
+    ending = question.ending
+    if ending is None:
+        return ""
+    because = f": {ending.because}" if ending.because else ""
+    return f"{_ENDED.get(ending.kind, ending.kind)} by '{ending.who}'{because}".rstrip(".")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10

@@ -1,0 +1,326 @@
+"""Writes down what a study's peer is doing, for commands, pages and metrics."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
+from pairgossip.peer.identity.members import Member as Neighbor
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.reports.catalog import find_report
+from pairgossip.peer.service.status import NeighborStatus
+from pairgossip.peer.specification.canonical_text import decode_spec
+from pairgossip.study.protocol.records import Card, MemberList
+from pairgossip.study.protocol.study import Phase, Progress, Study
+from pairgossip.study.service import status as files
+from pairgossip.study.service.membership import keep_list
+from pairgossip.study.service.requests import Requests
+from pairgossip.study.service.status import (
+    Ending,
+    Member,
+    Proposal,
+    QuestionStatus,
+    StudyStatus,
+)
+from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.member_site import MemberSite
+from pairgossip.study.site.signed import read_answer
+from pairgossip.text import clean_text, join_names
+
+_OVER = ("done", "ended")
+"""Phases after which nothing comes."""
+_SETTLED = (
+    *("asked_by", "is_own", "text", "title", "leaves"),
+    *("expires", "reads", "adds", "corrects"),
+)
+"""What never changes of a question."""
+_LONGEST = 2_000
+"""Characters of a member's sentence; a longer one is cut."""
+_NOTICE = datetime.timedelta(days=30)
+"""How long before its end a certificate is spoken of."""
+
+
+class StudyReporter:
+    """Follows one peer, in its thread."""
+
+    def __init__(
+        self,
+        home: StudyHome,
+        study: Study,
+        site: MemberSite,
+        journal: StudyJournal,
+        me: Card,
+    ) -> None:
+        self._home, self._study, self._site, self._journal, self._me = (
+            home,
+            study,
+            site,
+            journal,
+            me,
+        )
+        self._requests = Requests(home.folder)
+        self._known: dict[bytes, Progress] = {}
+        self._list: MemberList | None = None
+        self._heard_at: dict[str, float] = {}
+        self._started = time.time()
+        self._fatal: str | None = None
+        self._names: dict[str, str] = {me.id: me.name}
+        self.status: StudyStatus | None = None
+
+    def note_frame(self, sender: str) -> None:
+        """Note that a neighbor was heard."""
+        self._heard_at[sender] = time.time()
+
+    def fail(self, sentence: str) -> None:
+        """Keep the reason why the peer ends."""
+        self._fatal = sentence
+
+    def report(
+        self,
+        counts: Mapping[str, int],
+        neighbors: Sequence[Neighbor],
+        connected: set[str],
+        *,
+        is_due: bool,
+        is_last: bool,
+    ) -> None:
+        """Write what is new of questions; of the membership if that is due, or has changed."""
+        has_changed = self._follow_list()
+        has_changed |= self._follow_questions()
+        if has_changed or is_due or is_last:
+            self.status = self._describe(counts, neighbors, connected, is_last)
+            files.write_status(self._home, self.status)
+
+    def _follow_list(self) -> bool:
+        """Keep the list with its signatures once it has changed."""
+        current = self._study.members
+        if current is None or current == self._list:
+            return False
+        self._list = current
+        keep_list(self._home, current, self._journal.load().records)
+        return True
+
+    def _follow_questions(self) -> bool:
+        """Write the questions that have changed."""
+        now = {one.name: one for one in self._study.questions}
+        changed = [one for name, one in now.items() if self._known.get(name) != one]
+        gone = [one for name, one in self._known.items() if name not in now]
+        for one in changed:
+            self._write(one)
+        for one in gone:
+            if one.phase not in _OVER:  # it came to its end between two looks
+                self._write(one._replace(phase=self._end_of(one)))
+        self._known = now
+        return bool(changed or gone)
+
+    def _end_of(self, progress: Progress) -> Phase:
+        """Return how a question has ended that is not followed any more."""
+        try:
+            read_answer(self._home, progress.name)
+        except InputError:
+            return "ended"
+        return "done"
+
+    def _write(self, progress: Progress) -> None:
+        """Write how far a question is, with what stays as it was at first sight."""
+        number = self._journal.number_of(progress.name)
+        before = files.read_question(self._home, number)
+        now = time.time()
+        facts = self._find_answer(progress) if progress.phase == "done" else {}
+        files.write_question(
+            self._home,
+            QuestionStatus(
+                number=number,
+                name=progress.name.hex(),
+                seen=now if before is None else before.seen,
+                changed=before.changed if before and before.phase == progress.phase else now,
+                **(self._describe_question(progress) if before is None else _settled(before)),
+                **self._describe_progress(progress),
+                **facts,
+            ),
+        )
+
+    def _describe_question(self, progress: Progress) -> dict[str, Any]:
+        """Return what never changes of a question."""
+        question = progress.question
+        try:
+            leaves = tuple(self._site.describe(question))
+        except InputError as problem:
+            leaves = (str(problem),)
+        return {
+            "asked_by": self._name(question.member),
+            "is_own": question.member == self._me.id,
+            "text": question.text,
+            "title": title_of(question.text),
+            "leaves": leaves,
+            "expires": float(question.expires),
+            "reads": tuple(self._numbers(question.reads)),
+            "adds": question.adds,
+            "corrects": next(self._numbers([question.corrects]), None),
+        }
+
+    def _numbers(self, names: Iterable[bytes | None]) -> Iterator[int]:
+        """Yield the numbers of questions; those that were never seen here have none."""
+        for name in names:
+            if name is not None:
+                with contextlib.suppress(KeyError):
+                    yield self._journal.number_of(name)
+
+    def _describe_progress(self, progress: Progress) -> dict[str, Any]:
+        ending = progress.ending
+        return {
+            "phase": progress.phase,
+            "yeses": self._names_of(progress.yeses),
+            "awaited": self._names_of(progress.awaited),
+            "round": progress.round,
+            "ending": None
+            if ending is None
+            else Ending(ending.kind, self._name(ending.who), clean_text(ending.because, _LONGEST)),
+            "is_disclosed": progress.is_disclosed,
+            "lie": None if progress.lie is None else self._name(progress.lie),
+            "needs_operator": progress.needs_operator,
+        }
+
+    def _find_answer(self, progress: Progress) -> dict[str, Any]:
+        """Return the figures that all have signed."""
+        self._site.keep_signed()
+        try:
+            result = read_answer(self._home, progress.name).result
+        except InputError:
+            return {}
+        return {"value": result.value, "interval": result.interval, "rows": result.rows}
+
+    def _describe(
+        self,
+        counts: Mapping[str, int],
+        neighbors: Sequence[Neighbor],
+        connected: set[str],
+        is_last: bool,
+    ) -> StudyStatus:
+        questions = self._known.values()
+        return StudyStatus(
+            name=self._me.name,
+            id=self._me.id,
+            study=None if self._list is None else self._study.name.hex(),
+            list=None if self._list is None else self._list.digest.hex(),
+            members=tuple(self._members()),
+            proposals=tuple(map(self._describe_proposal, self._study.proposals)),
+            phases=dict(Counter(one.phase for one in questions if one.phase not in _OVER)),
+            waiting=tuple(
+                sorted(self._journal.number_of(one.name) for one in questions if one.needs_operator)
+            ),
+            requests=self._requests.count(),
+            neighbors={one.name: self._neighbor(one, connected) for one in neighbors},
+            counts=dict(counts),
+            refused={
+                one: count
+                for one, count in counts.items()
+                if isinstance(one, Event) and one.is_refusal
+            },
+            problems=tuple(self._problems(neighbors)),
+            pid=os.getpid(),
+            started=self._started,
+            updated=time.time(),
+            stopped=is_last,
+        )
+
+    def _members(self) -> Iterator[Member]:
+        """Yield all members of the list, and all whom it would have by a proposal, by name."""
+        listed = () if self._list is None else self._list.members
+        proposed = [card for one in self._study.proposals for card in one.members]
+        accepted = self._study.accepted
+        cards = {card.id: card for card in (*accepted, *proposed, *listed, self._me)}
+        self._names |= {card.id: card.name for card in cards.values()}
+        by_hand = {self._me.id, *(card.id for card in accepted)}
+        for card in sorted(cards.values(), key=lambda one: one.name):
+            yield Member(card, card in listed, card.id in by_hand)
+
+    def _describe_proposal(self, proposal: MemberList) -> Proposal:
+        before = set() if self._list is None else set(self._list.ids)
+        signed = self._study.signers(proposal)
+        return Proposal(
+            self._names_of(one for one in proposal.ids if one not in before),
+            self._names_of(one for one in before if one not in proposal.ids),
+            self._names_of(signed),
+            self._names_of(one for one in proposal.ids if one not in signed),
+        )
+
+    def _neighbor(self, neighbor: Neighbor, connected: set[str]) -> NeighborStatus:
+        heard_at = self._heard_at.get(neighbor.id)
+        return NeighborStatus(
+            agreed=heard_at is not None,
+            connected=neighbor.id in connected,
+            heard=None if heard_at is None else time.time() - heard_at,
+            address=neighbor.address,
+        )
+
+    def _problems(self, neighbors: Sequence[Neighbor]) -> Iterator[str]:
+        """Say what the operator should look at, each with what to do."""
+        if self._fatal is not None:
+            yield self._fatal
+        if self._list is not None and self._me.id not in self._list.ids:
+            yield (
+                "The others have left this peer out of their list: it answers no question any "
+                "more, and can come back only by a new invitation."
+            )
+        for name, certificate in _certificates(self._me, neighbors):
+            if is_expired(certificate):
+                yield f"The certificate of '{name}' has expired: it must join under a new identity."
+            elif is_early(certificate):
+                yield f"The certificate of '{name}' is not valid yet: set the clocks right."
+            elif expiry(certificate) - datetime.datetime.now(datetime.UTC) < _NOTICE:
+                yield f"The certificate of '{name}' expires on {expiry(certificate):%Y-%m-%d}."
+        for one in self._known.values():
+            if one.lie is not None:
+                number, who = self._journal.number_of(one.name), self._name(one.lie)
+                yield f"'{who}' has signed two different things about question {number}: ask why."
+
+    def _name(self, member: str) -> str:
+        """Return a member's name, or the beginning of its id where the name is not known."""
+        if member not in self._names:
+            for _ in self._members():  # which takes up all names
+                pass
+        return self._names.get(member, member[:16])
+
+    def _names_of(self, members: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(map(self._name, members)))
+
+
+def title_of(text: str) -> str:
+    """Say in words what a specification asks; members' words are made harmless."""
+    try:
+        spec = decode_spec(text)
+    except InputError:
+        return "a specification that this version cannot read"
+    if spec.report is not None:
+        return clean_text(find_report(spec.report).title(spec))
+    columns = join_names(spec.columns)
+    label = "" if spec.label is None else f" by {spec.label}"
+    return clean_text(f"{spec.kernel or spec.loss} of {columns}{label}")
+
+
+def _settled(before: QuestionStatus) -> dict[str, Any]:
+    names = (
+        "asked_by",
+        "is_own",
+        "text",
+        "title",
+        "leaves",
+        "expires",
+        "reads",
+        "adds",
+        "corrects",
+    )
+    return {name: getattr(before, name) for name in names}
+
+
+def _certificates(me: Card, neighbors: Sequence[Neighbor]) -> list[tuple[str, str]]:
+    return [(me.name, me.certificate), *((one.name, one.certificate) for one in neighbors)]

@@ -1,0 +1,284 @@
+"""A study's peer as a process, which answers questions until it is stopped.
+
+One thread does everything but the network's own work, as in `pairgossip.peer.service.service`:
+frames wait in an inbox, requests of the operator in a folder. Whatever an event asks for is carried
+out in its order, so that nothing is sent before it is on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pairgossip.errors import InputError
+from pairgossip.files import is_full, unwritable
+from pairgossip.peer.identity.members import Member
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
+from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.metrics import MetricsServer
+from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT
+from pairgossip.peer.service.stopping import stop_on_signals
+from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
+from pairgossip.study.protocol.records import LONGEST_WORDS
+from pairgossip.study.protocol.site import (
+    Action,
+    ContactSoon,
+    Reconnect,
+    Save,
+    Send,
+    Told,
+)
+from pairgossip.study.service.assembly import StudyParts
+from pairgossip.study.service.invitations import as_member
+from pairgossip.study.service.operating import Operator
+from pairgossip.study.service.reporter import StudyReporter
+from pairgossip.study.service.requests import AnyRequest, Reply, Requests
+from pairgossip.study.site.folder import StudyHome
+
+_TICK = 0.2
+"""Seconds between two looks at requests and at what is to be told."""
+_SLOW_TICK = 1.0
+"""Seconds between two looks at what changes rarely: connections, expired questions."""
+_SOON = 0.01
+"""Seconds after news until others are contacted: more news may follow at once."""
+_CONTACT = 2.0
+"""Seconds between two contacts without news: frames may be lost."""
+_LINGER = 0.5
+"""Seconds a stopping peer still answers: others may have asked just before."""
+_FRAME_SLACK = 4_096
+"""Bytes of a frame beside the longest record in it."""
+
+
+class _Network(Protocol):
+    """A link with what the service uses of it, as in `ZenohLink`."""
+
+    def send(self, to: str, frame: bytes) -> None: ...
+    def counts(self) -> Mapping[Event, int]: ...
+    def connected(self) -> set[str]: ...
+    def other_versions(self) -> Mapping[str, int]: ...
+    def reopen(self, neighbors: Sequence[Member]) -> None: ...
+    def close(self) -> None: ...
+
+
+Connect = Callable[[StudyParts, OnFrame], _Network]
+
+
+class _Unsaved(Exception):
+    """Something could not be written down; the message is a sentence."""
+
+
+def run_study(home: StudyHome) -> int:
+    """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
+
+    What is wrong from the start raises `InputError`; what goes wrong later is logged.
+    """
+    raise_descriptor_limit()
+    with home.lock():
+        parts = StudyParts(home)
+        try:
+            with StudyService(parts) as service, stop_on_signals(service.stop):
+                return service.run()
+        finally:
+            parts.close()
+
+
+def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
+    """Open the network of a peer, which connects with nobody yet."""
+    home, limit = parts.home, LONGEST_WORDS + _FRAME_SLACK
+    site = Site(parts.identity.id, (), home.cert, home.key, parts.settings.listen, limit)
+    return ZenohLink(site, parts.identity, on_frame)
+
+
+class StudyService:
+    """The loop of one peer."""
+
+    def __init__(self, parts: StudyParts, connecting: Connect = connect) -> None:
+        self._parts, self._study = parts, parts.study
+        self._log = Log(parts.settings.name)
+        self._inbox = Inbox()
+        self._requests = Requests(parts.home.folder)
+        self._operator = Operator(parts.study, parts.site, parts.journal)
+        self._stops = 0
+        self._tick_at = self._slow_tick_at = self._contact_at = 0.0
+        self._wanted: tuple[Member, ...] = ()
+        self._admitted: tuple[Member, ...] = ()
+        self._events: Counter[str] = Counter()
+        self._reporter = StudyReporter(
+            parts.home, parts.study, parts.site, parts.journal, parts.card
+        )
+        self._network = connecting(parts, self._inbox.put)
+        self._crowd = Crowd(self._network, self._log)
+        self._server: MetricsServer | None = None
+        try:
+            self._serve_metrics()
+        except BaseException:
+            self._network.close()
+            raise
+
+    def __enter__(self) -> StudyService:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+        self._network.close()
+
+    def stop(self) -> None:
+        """Ask the loop to end; may be called from a handler of signals. Twice: at once."""
+        self._stops += 1
+        self._inbox.wake()
+
+    def run(self) -> int:
+        """Run until stopped, and return the exit code."""
+        self._log.info("started", id=self._parts.identity.id, pid=os.getpid())
+        try:
+            self._carry_out(self._study.start(_now()))
+            while not self._stops and self._study.halted is None:
+                self._turn()
+            self._finish()
+        except (InputError, _Unsaved) as problem:
+            return self._fail(str(problem), EXIT_FAILED)
+        except OSError as problem:
+            return self._fail(_describe(problem), EXIT_FAILED)
+        if self._study.halted is not None:
+            return self._fail(self._study.halted, EXIT_UNFIT)
+        self._report(is_last=True)
+        self._log.info("stopped")
+        return 0
+
+    def _turn(self, until: float = float("inf")) -> None:
+        """Handle what comes first, a frame or the peer's own clock."""
+        due = min(self._contact_at, self._tick_at, until)
+        received = self._inbox.get(due - time.monotonic())
+        if received is not None:
+            sender, frame = received
+            self._reporter.note_frame(sender)
+            self._carry_out(self._study.receive(sender, frame, _now()))
+        now = time.monotonic()
+        if now >= self._contact_at:
+            self._contact_at = now + _CONTACT
+            self._carry_out(self._study.contact(_now()))
+        if now >= self._tick_at:
+            self._tick_at = now + _TICK
+            self._tick(now)
+
+    def _tick(self, now: float) -> None:
+        for key, request in self._requests.pending():
+            self._requests.answer(key, self._answer(key, request))
+            self._operator.forget(key)
+        is_slow = now >= self._slow_tick_at
+        if is_slow:
+            self._slow_tick_at = now + _SLOW_TICK
+            self._carry_out(self._study.tick(_now()))
+            self._crowd.clear_out(self._admitted, now)
+        self._admit()
+        self._report(is_due=is_slow)
+
+    def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
+        """Carry out a request of the operator, and say what has become of it."""
+        if isinstance(request, InputError):
+            return Reply(str(request), is_done=False)
+        try:
+            reply = self._operator.carry_out(key, request, self._carry_out)
+        except InputError as problem:
+            self._log.warning("did not do what was asked for", because=str(problem))
+            return Reply(str(problem), is_done=False)
+        self._log.info(reply.sentence)
+        return reply
+
+    def _finish(self) -> None:
+        """Tell others what is new, and go on answering for a moment."""
+        self._contact_at = 0.0
+        end = time.monotonic() + _LINGER
+        while self._stops == 1 and self._study.halted is None and time.monotonic() < end:
+            self._turn(until=end)
+
+    def _carry_out(self, actions: Sequence[Action]) -> None:
+        """Carry out actions in their order; after a save that fails nothing is sent any more."""
+        for action in actions:
+            match action:
+                case Save():
+                    self._save(action)
+                case Send(to, frame):
+                    self._network.send(to, frame)
+                case ContactSoon():
+                    self._contact_at = min(self._contact_at, time.monotonic() + _SOON)
+                case Reconnect(cards):
+                    others = (as_member(one) for one in cards if one.id != self._parts.identity.id)
+                    self._wanted = tuple(sorted(others, key=lambda one: one.id))
+                case Told():
+                    self._tell(action)
+
+    def _save(self, save: Save) -> None:
+        """Write something down, or end: what is in memory alone must not be spoken of."""
+        try:
+            self._parts.journal.save(save)
+        except InputError as problem:
+            raise _Unsaved(str(problem)) from None
+
+    def _tell(self, told: Told) -> None:
+        self._events[told.event] += 1
+        fields = {} if not told.sentence else {"because": told.sentence}
+        if told.question is not None:
+            fields["question"] = str(self._parts.journal.number_of(told.question))
+        self._log.info(told.event, **fields)
+
+    def _admit(self) -> None:
+        """Open a session with those who may connect now, if they are others than before.
+
+        That ends all connections for a moment, so it is done only then.
+        """
+        allowed = admissible(self._wanted, ())
+        if allowed == self._admitted:
+            return
+        began = time.monotonic()
+        self._network.reopen(allowed)
+        self._admitted = allowed
+        self._contact_at = 0.0
+        self._log.info(
+            "opened a new session",
+            neighbors=len(allowed),
+            seconds=round(time.monotonic() - began, 3),
+        )
+
+    def _serve_metrics(self) -> None:
+        place = self._parts.settings.metrics
+        if place is not None:
+            self._server = MetricsServer(place, lambda: self._reporter.status)
+            self._log.info("metrics served", at=f"http://{place}/metrics")
+
+    def _report(self, *, is_due: bool = False, is_last: bool = False) -> None:
+        counts = {
+            **self._network.counts(),
+            Event.FRAME_DROPPED: self._inbox.dropped,
+            Event.SESSION_REOPENED: self._crowd.clearings,
+        }
+        self._reporter.report(
+            {**{one: count for one, count in counts.items() if count}, **self._events},
+            self._admitted,
+            self._network.connected(),
+            is_due=is_due,
+            is_last=is_last,
+        )
+
+    def _fail(self, sentence: str, code: int) -> int:
+        self._log.error(sentence)
+        self._reporter.fail(sentence)
+        self._report(is_last=True)
+        return code
+
+
+def _now() -> int:
+    """Return seconds since 1970, by the clock of this machine."""
+    return int(time.time())
+
+
+def _describe(problem: OSError) -> str:
+    if is_full(problem):
+        return str(unwritable(Path(problem.filename or "a file of this peer"), problem))
+    return f"The system refused something: {problem}."

@@ -1,0 +1,224 @@
+"""What a study's peer says of itself: two files for whoever looks, and numbers for metrics.
+
+The status tells of the membership. Each question has a file of its own, so that what is written
+anew does not grow with the questions of years.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.peer.service.shown import ShownNeighbor, says
+from pairgossip.peer.service.status import NeighborStatus
+from pairgossip.study.protocol.records import Card
+from pairgossip.study.site.folder import StudyHome
+
+_LARGEST = 8 << 20
+"""Bytes of a file; a longer one is refused."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A member of the list, or somebody who is to be one."""
+
+    card: Card
+    is_listed: bool
+    """Whether it is on the current list."""
+    is_accepted: bool
+    """Whether this peer's operator has accepted it by hand."""
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """A list that some have signed, and not all."""
+
+    joins: tuple[str, ...]
+    """Names of those whom it adds to the current list."""
+    leaves: tuple[str, ...]
+    """Names of those whom it lacks."""
+    signed: tuple[str, ...]
+    """Names."""
+    awaited: tuple[str, ...]
+
+
+class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything shown of a study's peer but its questions; wall-clock times are for display."""
+
+    name: str
+    id: str
+    study: str | None = None
+    """The digest of the first list; None before it exists."""
+    list: str | None = None
+    """The digest of the current list."""
+    members: tuple[Member, ...] = ()
+    """This peer too; by name."""
+    proposals: tuple[Proposal, ...] = ()
+    phases: dict[str, int] = {}
+    """How many questions are in each phase, of those that have not come to their end."""
+    waiting: tuple[int, ...] = ()
+    """Numbers of the questions that wait for this operator."""
+    requests: int = 0
+    """Requests of the operator that are not carried out yet."""
+    batches: tuple[int, ...] = ()
+    """How many rows each batch of the snapshot has."""
+    neighbors: dict[str, NeighborStatus] = {}
+    counts: dict[str, int] = {}
+    """Events since the peer started, by name."""
+    refused: dict[str, int] = {}
+    """Those of them in which something that was received was refused."""
+    problems: tuple[str, ...] = ()
+    pid: int | None = None
+    started: float | None = None
+    updated: float = 0.0
+    stopped: bool = False
+    """Whether the peer has ended as it was asked to."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether some neighbor runs the same study."""
+        return any(one.agreed for one in self.neighbors.values())
+
+    def show(self) -> ShownStudy:
+        """Return what is shown where metrics are read."""
+        listed = sum(one.is_listed for one in self.members)
+        return ShownStudy(
+            events=self.counts,
+            refused=self.refused,
+            members=listed,
+            proposals=len(self.proposals),
+            questions=self.phases,
+            questions_waiting=len(self.waiting),
+            requests=self.requests,
+            rows=sum(self.batches),
+            problems=len(self.problems),
+            status_timestamp_seconds=self.updated or None,
+            neighbor={
+                name: ShownNeighbor(one.agreed, one.connected, one.away, one.heard)
+                for name, one in sorted(self.neighbors.items())
+            },
+        )
+
+
+class ShownStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A study's peer in numbers; None where a number is not known."""
+
+    events: Annotated[
+        dict[str, int], says("What has happened since the peer started.", "event", counts=True)
+    ]
+    refused: Annotated[
+        dict[str, int], says("Events in which something was refused.", "event", counts=True)
+    ] = {}
+    members: Annotated[int, says("Members of the current list.")]
+    proposals: Annotated[int, says("Lists that not all have signed.")] = 0
+    questions: Annotated[dict[str, int], says("Questions that have not ended.", "phase")] = {}
+    questions_waiting: Annotated[int, says("Questions that wait for this operator.")] = 0
+    requests: Annotated[int, says("Requests of the operator that wait.")] = 0
+    rows: Annotated[int, says("Rows of this site's snapshot.")] = 0
+    problems: Annotated[int, says("Things to look at: see peer status.")] = 0
+    status_timestamp_seconds: Annotated[float | None, says("When the status was written.")] = None
+    neighbor: dict[str, ShownNeighbor] = {}
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """Why a question has no result."""
+
+    kind: str
+    who: str
+    """The name of the member that has ended it, or is the reason."""
+    because: str
+
+
+class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as this peer's operator sees it; members are named by their names."""
+
+    number: int
+    """By which it is known in this folder."""
+    name: str
+    """The digest of the question, by which it is known everywhere."""
+    asked_by: str
+    is_own: bool
+    """Whether this peer has asked it."""
+    text: str
+    """The canonical text of the specification."""
+    title: str
+    """What is asked, in words."""
+    leaves: tuple[str, ...]
+    """What would leave this machine, or has left, in sentences."""
+    phase: str
+    yeses: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
+    """Whose word is missing in the present phase."""
+    round: int = 0
+    ending: Ending | None = None
+    is_disclosed: bool = False
+    """Whether words of it were, or may have been, shown."""
+    lie: str | None = None
+    """The name of a member that has contradicted itself."""
+    needs_operator: bool = False
+    """Whether it waits for this peer's operator."""
+    expires: float = 0.0
+    seen: float = 0.0
+    """When this peer first saw it."""
+    changed: float = 0.0
+    """When its phase changed last."""
+    reads: tuple[int, ...] = ()
+    """Numbers of the questions of which the tables are added."""
+    adds: bool = True
+    corrects: int | None = None
+    """The number of a question whose data were corrected since."""
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    rows: int | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all have signed its result."""
+        return self.phase == "done"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes."""
+        return self.phase in ("done", "ended")
+
+
+def write_status(home: StudyHome, status: StudyStatus) -> None:
+    """Replace the status at once; a failure leaves the one before, and raises `InputError`."""
+    files.replace(home.status, msgspec.json.encode(status), durable=False)
+
+
+def read_status(home: StudyHome) -> StudyStatus | None:
+    """Return the status last written, None if there is none."""
+    if not home.status.exists():
+        return None
+    return files.read_struct(home.status, _LARGEST, StudyStatus, "a peer's status: remove it")
+
+
+def write_question(home: StudyHome, question: QuestionStatus) -> None:
+    """Write how far a question is."""
+    folder = home.folder / "questions"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    files.replace(_path(home, question.number), msgspec.json.encode(question), durable=False)
+
+
+def read_question(home: StudyHome, number: int) -> QuestionStatus | None:
+    """Return how far a question was when that was written last; None if there is no such one."""
+    path = _path(home, number)
+    if not path.exists():
+        return None
+    return files.read_struct(path, _LARGEST, QuestionStatus, "a question's status: remove it")
+
+
+def list_numbers(home: StudyHome) -> list[int]:
+    """Return the numbers of all questions."""
+    try:
+        names = os.listdir(home.folder / "questions")
+    except OSError:
+        return []
+    return sorted(int(name[:-5]) for name in names if name[:-5].isdigit())
+
+
+def _path(home: StudyHome, number: int) -> Path:
+    return home.folder / "questions" / f"{number}.json"
