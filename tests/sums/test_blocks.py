@@ -119,8 +119,11 @@ def test_the_bracket_holds_all_rows_that_have_these_counts(
         assert np.isnan(value) or low - 1e-12 <= value <= high + 1e-12
 
 
-@pytest.mark.parametrize("least", [1, 3])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{len(case[2])}")
+@pytest.mark.parametrize(
+    ("case", "least"),
+    [(case, 1 + 2 * (at % 2)) for at, case in enumerate(CASES)],
+    ids=lambda part: f"{part[0]}-{len(part[2])}" if isinstance(part, tuple) else None,
+)
 def test_the_sum_is_a_summary_that_is_kept_and_read_again(
     case: tuple[str, np.ndarray, list[str], str | None], least: int
 ) -> None:

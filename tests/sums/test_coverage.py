@@ -62,8 +62,8 @@ def answers(kernel: str, population: str) -> list[Answer]:
 
 CASES = [
     *((kernel, 4, population) for kernel in FROM_ROWS for population in ("smooth", "lumpy")),
-    *((kernel, 64, "smooth") for kernel in ("auc", "gini", "median")),
-    *((kernel, 16, "smooth") for kernel in ("kendall-b", "concordance")),
+    ("auc", 64, "smooth"),
+    ("kendall-b", 16, "smooth"),
 ]
 
 

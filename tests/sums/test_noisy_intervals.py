@@ -33,8 +33,8 @@ SCORED = np.column_stack([VALUES, (RNG.random(4000) < VALUES).astype(float)])
 @pytest.mark.parametrize(
     ("setting", "samples"),
     [
-        (Setting("gini", "normal", 600, 0.5), 150),
-        (Setting("gini", "exponential", 600, 0.5), 150),
+        (Setting("gini", "normal", 600, 0.5), 100),
+        (Setting("gini", "exponential", 600, 0.5), 100),
         (Setting("gini-coefficient", "exponential", 600, 1.0), 100),
         (Setting("auc", "rare class", 2_000, 0.5), 100),
         (Setting("median", "exponential", 600, 0.5), 100),
@@ -88,13 +88,13 @@ def test_the_bias_of_noise_is_taken_off_and_its_error_known(kernel: str) -> None
     cells, rng, n = cells_of(spec), np.random.default_rng(8), 600
     counts = cells.add_up(VALUES[:n, None])[1:]
     law = noise_law(spec, 5)
-    draws = [np.append(n, counts + draw_noise(law, 32, rng)) for _ in range(300)]
+    draws = [np.append(n, counts + draw_noise(law, 32, rng)) for _ in range(150)]
     with forms_kept():
         found = [find_noisy(cells, cells.read_sums(one), law.variance) for one in draws]
         plain = find_noisy(cells, cells.read_sums(np.append(n, counts)), 0.0)
     values, errors = np.array([(one.estimate.value, one.noise) for one in found if one]).T
     assert plain is not None
-    assert values.mean() == pytest.approx(plain.estimate.value, abs=4 * values.std() / 300**0.5)
+    assert values.mean() == pytest.approx(plain.estimate.value, abs=4 * values.std() / 150**0.5)
     assert values.std() == pytest.approx(np.sqrt((errors**2).mean()), rel=0.2)
 
 

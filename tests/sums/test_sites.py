@@ -57,7 +57,7 @@ def summarize(rows: np.ndarray, least_cell: int = 3) -> pg.Summary:
 
 
 def test_figures_are_those_of_unrounded_numbers_up_to_the_steps() -> None:
-    for seed in range(4):
+    for seed in range(2):
         rows = draw(seed=seed)
         result = run(rows)
         found = find_agreement(result.heterogeneity)
@@ -138,8 +138,13 @@ def test_sites_of_one_class_or_few_rows_are_not_among_them() -> None:
     assert result.left_out == ("site 7",) and result.rows == sum(SIZES) + 100
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 6])
-def test_lines_of_those_who_show_theirs(count: int) -> None:
+@pytest.fixture(scope="module")
+def unshown() -> SiteSums | None:
+    return run(draw()).heterogeneity
+
+
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_lines_of_those_who_show_theirs(count: int, unshown: SiteSums | None) -> None:
     rows = draw()
     shown = list(rows)[:count]
     sums = run(rows, shown).heterogeneity
@@ -149,7 +154,7 @@ def test_lines_of_those_who_show_theirs(count: int) -> None:
     for name, line in lines.items():
         known = summarize(rows[name]).answer(0.95)
         assert line == pytest.approx((known.value, known.error), abs=5e-5)
-    assert sums == run(rows).heterogeneity or count in (1, 2, 6)
+    assert (sums == unshown) is (count == 3)
 
 
 def test_sums_that_no_sites_have_are_refused() -> None:
