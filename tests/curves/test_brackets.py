@@ -26,7 +26,7 @@ from tests.curves.rows import (
     turn,
 )
 
-TABLES = 60
+TABLES = 30
 SLACK = 1e-9
 
 

@@ -247,16 +247,6 @@ def quiet() -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
-def test_a_cluster_of_processes(quiet: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    where: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **where) as one,
-        distributed.Client(one) as client,
-    ):
-        check_cluster(client, monkeypatch)
-
-
 def find_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
