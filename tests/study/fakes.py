@@ -13,9 +13,10 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
 from pairgossip.study.protocol.desk import Desk, Keys
 from pairgossip.study.protocol.question import Run
-from pairgossip.study.protocol.records import Piece, Question, decode, digest_of
-from pairgossip.study.protocol.site import Action, Kept, Offer, Save, Send, Verdict
+from pairgossip.study.protocol.records import Card, Piece, Question, decode, digest_of, topic_of
+from pairgossip.study.protocol.site import Action, Kept, Offer, Save, Send, State, Told, Verdict
 from pairgossip.study.protocol.store import Held
+from pairgossip.study.protocol.study import Study
 
 
 class FakeProgram:
@@ -188,3 +189,95 @@ def deliver(peers: list[Peer], rng: np.random.Generator, loss: float = 0.0) -> N
         to.take(content)
         pending += [(other, sent) for sent in to.outbox for other in peers]
         to.outbox.clear()
+
+
+class Node:
+    """A member with its study, and a disk that keeps what is saved."""
+
+    def __init__(self, number: int, site: FakeSite | None = None) -> None:
+        self.id = f"m{number:02}"
+        self.card = Card(self.id, f"site-{number}", certificate_of(number), None)
+        self.number, self.site = number, site or FakeSite(self.id.encode())
+        self.site.archive = self.recall
+        self.records: dict[bytes, Kept] = {}
+        self.old: dict[bytes, list[bytes]] = {}
+        self.secrets: dict[str, bytes] = {}
+        self.notes: dict[str, bytes] = {}
+        self.outbox: list[Send] = []
+        self.told: list[Told] = []
+        self.begin()
+
+    def begin(self, least_members: int = 3) -> None:
+        """Start from the disk."""
+        state = State(tuple(self.records.values()), dict(self.secrets), dict(self.notes))
+        keys = keys_of(self.number)
+        self.draws = getattr(self, "draws", keys.draw_key)
+        keys = keys._replace(draw_key=self.draws)
+        self.outbox.clear()
+        self.study = Study(self.card, keys, self.site, state, least_members=least_members)
+        self.do(self.study.start(0))
+
+    def recall(self, name: bytes) -> tuple[bytes, ...]:
+        return tuple(self.old.get(name, ()))
+
+    def do(self, actions: Sequence[Action]) -> None:
+        for one in actions:
+            if isinstance(one, Save):
+                self._save(one)
+            elif isinstance(one, Send):
+                self.outbox.append(one)
+            elif isinstance(one, Told):
+                self.told.append(one)
+
+    def _save(self, save: Save) -> None:
+        for kept in save.records:
+            self.records[digest_of(decode(kept.content))] = kept
+        for digest in save.forgotten:
+            self.records.pop(digest, None)
+        for where, changes in ((self.secrets, save.secrets), (self.notes, save.notes)):
+            for name, content in changes.items():
+                if content is None:
+                    where.pop(name, None)
+                else:
+                    where[name] = content
+        if save.archived is not None:
+            here = {
+                d: k
+                for d, k in self.records.items()
+                if topic_of(decode(k.content)) == save.archived
+            }
+            self.old[save.archived] = [kept.content for kept in here.values()]
+            for digest in here:
+                del self.records[digest]
+
+
+def exchange(nodes: Sequence[Node], seed: int = 0, contacts: int = 3, loss: float = 0.0) -> None:
+    """Deliver all frames, in any order, between so many contacts of all."""
+    rng = np.random.default_rng(seed)
+    by_id = {one.id: one for one in nodes}
+    for _ in range(contacts):
+        for node in nodes:
+            node.do(node.study.contact(1))
+        pending = [(one.id, send) for one in nodes for send in one.outbox]
+        for node in nodes:
+            node.outbox.clear()
+        while pending:
+            sender, send = pending.pop(int(rng.integers(len(pending))))
+            to = by_id.get(send.to)
+            if to is None or rng.random() < loss:
+                continue
+            to.do(to.study.receive(sender, send.frame, 1))
+            pending += [(to.id, one) for one in to.outbox]
+            to.outbox.clear()
+
+
+def found(count: int) -> list[Node]:
+    """Return members of a study whose first list all have signed."""
+    nodes = [Node(number) for number in range(count)]
+    for one in nodes:
+        for other in nodes:
+            if one is not other:
+                one.do(one.study.accept_card(other.card))
+        one.do(one.study.propose())
+    exchange(nodes)
+    return nodes

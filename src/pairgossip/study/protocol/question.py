@@ -18,10 +18,10 @@ up, so they are not echoed: the next round asks for what the lowest id has asked
 the end.
 
 An ending stops a round that its member has not echoed, so that no words of that round can have been
-shown. It is void for rounds that its member has echoed: then it has lied, and it is no use. After
-all echoes nothing ends a question but the words, or a list without a member that owes them.
-Whether a question has ended follows from the records, too, and may be reconsidered when more come;
-it is final once it is archived (see `study`).
+shown. An echo and an ending of one member prove a lie. A question ends here, for good, unless this
+member has shown its words: then it cannot be taken back, and late words may still finish it. So a
+sum is known only if no honest member has ended it, and whoever has not shown its words has told
+nothing. Whether it has ended follows from the records until `study` archives it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Run(Standing):
     def proceed(self) -> list[Action]:
         """Say what is to be said, and go on as far as the records tell."""
         actions: list[Action] = []
-        while not self._is_signed() and self.ending is None:
+        while not self._is_signed() and not self.is_final:
             try:
                 step = self._step()
             except (Disagreement, InputError) as problem:
@@ -79,7 +79,9 @@ class Run(Standing):
             actions += step
         return actions + self._confess()
 
-    def say_yes(self, offer: Offer) -> list[Action]:
+    def say_yes(
+        self, offer: Offer, released: int = 0, seen: Mapping[str, int] | None = None
+    ) -> list[Action]:
         """Promise to contribute, with a fresh key."""
         private = self._desk.keys.draw_key()
         yes = Yes(
@@ -91,6 +93,9 @@ class Run(Standing):
             pieces=offer.pieces,
             key=ratchet.public_key(private),
             card=offer.card,
+            version=offer.version,
+            released=released,
+            seen=dict(seen or {}),
         )
         return self._desk.say(yes, {key_name(self.name): private})
 
@@ -228,7 +233,9 @@ class Run(Standing):
             self.trouble = str(problem)
             return None
         self.trouble = ""
-        return self._desk.show(held)
+        actions = self._desk.show(held)
+        self.note_shown()
+        return actions
 
     def _add_up(self, digests: Mapping[str, Held]) -> list[Action] | None:
         words = self._words()

@@ -50,6 +50,11 @@ class Card(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     certificate: Annotated[str, msgspec.Meta(max_length=4_096)]
     address: Annotated[str, msgspec.Meta(max_length=300)] | None
     """Where it listens; None if it is the one that connects."""
+    least_members: Annotated[int, msgspec.Meta(ge=3, le=MOST_MEMBERS)] = 3
+    """Members whose rows must be together in whatever becomes known."""
+    least_rows: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)] = 0
+    least_cell: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)] = 0
+    """What its operator asks of rows and cells; a list keeps to the largest of its cards."""
 
 
 class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -59,6 +64,8 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     """The digest of the list before; `NO_DIGEST` for the first."""
     members: Annotated[tuple[Card, ...], msgspec.Meta(max_length=MOST_MEMBERS)]
     """By id."""
+    attempt: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)] = 0
+    """Tells it from a list of the same members that somebody will never sign."""
 
     @property
     def digest(self) -> bytes:
@@ -71,6 +78,16 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     def ids(self) -> tuple[str, ...]:
         """The ids of all members, in their order."""
         return tuple(card.id for card in self.members)
+
+    @property
+    def cards(self) -> dict[str, Card]:
+        """All cards by id."""
+        return {card.id: card for card in self.members}
+
+    @property
+    def least_members(self) -> int:
+        """Members whose rows must be together in whatever becomes known."""
+        return max((card.least_members for card in self.members), default=3)
 
 
 class _Record(
@@ -89,7 +106,7 @@ class _Record(
 
 
 class Assent(_Record, frozen=True, tag="assent"):
-    """A member signs a list: the only one after its parent."""
+    """A member signs a list: the only one after its parent that may come to exist."""
 
     list: MemberList
 
@@ -137,6 +154,12 @@ class Yes(_Record, frozen=True, tag="yes"):
     """A fresh X25519 public key, for this question alone."""
     card: Annotated[bytes, msgspec.Meta(max_length=256)] = b""
     """What the computation needs to know from each member beforehand."""
+    version: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Of the computation."""
+    released: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] = 0
+    """Of how many questions it has shown words."""
+    seen: Annotated[dict[Id, int], msgspec.Meta(max_length=MOST_MEMBERS)] = {}
+    """The most that it has seen signed of `released` of each other member."""
 
 
 EndingKind = Literal["no", "withdrawn", "expired", "cannot"]
@@ -197,19 +220,41 @@ class Leave(_Record, frozen=True, tag="leave"):
     """A member asks to be left out of the next list."""
 
     list: Digest
+    totals_visible: bool = False
+    """Whether its totals may become known by the difference that its leaving makes."""
 
 
-AnyRecord = Assent | Question | Yes | Ending | Digests | Echo | Words | Statement | Leave
+class Never(_Record, frozen=True, tag="never"):
+    """A member has not signed a list, and never will."""
+
+    parent: Digest
+    list: Digest
+
+
+class Batch(_Record, frozen=True, tag="batch"):
+    """A member announces rows, before any question is asked of them."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=MOST_PIECES)]
+    rows: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)]
+    """Rounded."""
+    commitment: Digest
+    totals_visible: bool = False
+    """Whether their totals may become known by difference."""
+
+
+AnyRecord = (
+    Assent | Question | Yes | Ending | Digests | Echo | Words | Statement | Leave | Never | Batch
+)
 
 Slot = tuple[bytes, str, int, str]
-"""The topic (a list's parent or a question), kind, round and member of a record."""
+"""What a record is about (a list or a question), its kind, round and member."""
 
 
 def topic_of(record: AnyRecord) -> bytes:
-    """Return what a record belongs to: a question's name, or `NO_DIGEST` for all lists."""
+    """Return what a record belongs to: a question, or `NO_DIGEST` for the members."""
     if isinstance(record, Question):
         return digest_of(record)
-    if isinstance(record, Assent | Leave):
+    if isinstance(record, Assent | Leave | Never | Batch):
         return NO_DIGEST
     return record.question
 
@@ -219,9 +264,11 @@ def slot_of(record: AnyRecord) -> Slot:
     kind, about, number = type(record).__name__.lower(), topic_of(record), 0
     match record:
         case Assent():
-            about = record.list.parent
-        case Leave():
+            about = record.list.digest
+        case Leave() | Never():
             about = record.list
+        case Batch():
+            number = record.number
         case Digests() | Echo() | Words():
             number = record.round
         case Statement():
@@ -253,8 +300,11 @@ def decode(content: bytes) -> AnyRecord:
 
 
 def digest_of(record: AnyRecord) -> bytes:
-    """Return the name of a record; that of a question names all that belongs to it."""
-    return hashlib.sha256(encode(record)).digest()
+    """Return the name of a record; that of a question names all that belongs to it.
+
+    It is that of what is signed: another signature makes no other record.
+    """
+    return hashlib.sha256(payload_of(record)).digest()
 
 
 def payload_of(record: AnyRecord) -> bytes:

@@ -29,6 +29,8 @@ class Offer(NamedTuple):
     commitment: bytes
     pieces: tuple[Piece, ...]
     card: bytes = b""
+    version: str = ""
+    """Of the computation; all members must have it in common."""
 
 
 class Release(NamedTuple):

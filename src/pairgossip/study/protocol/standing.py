@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pairgossip.peer.protocol.program import Ask, Kind, Program
 from pairgossip.study.protocol.desk import Desk
-from pairgossip.study.protocol.records import Ending, EndingKind, Question, Yes
+from pairgossip.study.protocol.records import Ending, EndingKind, Question, Words, Yes
 from pairgossip.study.protocol.store import Held
 
 Phase = Literal["asked", "digests", "echoes", "words", "statements", "done", "ended"]
@@ -18,8 +18,8 @@ class Ended(NamedTuple):
     """Why a question has no result."""
 
     kind: EndingKind | Literal["lie", "left", "unfinished"]
-    """"left": a member that is awaited is not on the list any more, and nothing was shown;
-    "unfinished": the same after words were shown."""
+    """"left": a member that is awaited is not on the list any more; "unfinished": whatever has
+    ended it, words of this member's were shown."""
     who: str
     """The id of the member that has ended it, or is the reason."""
     because: str
@@ -67,6 +67,8 @@ class Standing:
         that it knows of nothing that this member has forgotten."""
         self.trouble = ""
         """Why this member's words cannot be shown for now, such as a full disk."""
+        self._last_shown = 0
+        self.note_shown()
         self.round = 0
         self.transcript = b""
         self.is_done = False
@@ -135,21 +137,35 @@ class Standing:
         return self._ask is not None and self._ask.kind is Kind.STATEMENT
 
     @property
-    def _is_echoed(self) -> bool:
-        """Whether nothing but words, or statements, can come of the present round."""
-        if not self.question.adds or self.round == 0:
-            return False
-        return self._states or self._is_all(self._echoes())
-
-    @property
     def is_disclosed(self) -> bool:
-        """Whether words were, or may have been, shown: as soon as this member has echoed."""
-        return self.question.adds and self.has_echoed(self._me)
+        """Whether words of this member's were, or are about to be, shown in any round."""
+        return self._last_shown > 0
 
     @property
-    def is_certainly_hidden(self) -> bool:
-        """Whether words can never be shown, whatever others say, for this member echoes nothing."""
-        return not self.has_echoed(self._me)
+    def is_committed(self) -> bool:
+        """Whether this member's words of the present round are shown: nothing takes them back."""
+        return self.question.adds and (self._states or self.round <= self._last_shown > 0)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing can come of the question any more, whatever others say."""
+        ending = self.ending
+        is_stuck = bool(self._failure) or (self._states and self._find_ending() is not None)
+        return ending is not None and (is_stuck or not self.is_committed)
+
+    def is_committed_to(self, words: Words) -> bool:
+        """Whether words are those that their member has committed to."""
+        commitments = self.said("digests", words.member, words.round)
+        hashed, is_present = hash_of(words.words), words.round == self.round
+        size = self._ask.words if self._ask is not None and is_present else None
+        is_whole = size is None or len(words.words) == 8 * size
+        return is_whole and any(one.record.words == hashed for one in commitments)
+
+    def note_shown(self) -> None:
+        """Find out which words of this member's are shown."""
+        mine = (one for one in self._desk.store.all_of(self.name) if one.slot[3] == self._me)
+        shown = (one.slot[2] for one in mine if one.slot[1] == "words" and one.is_shown)
+        self._last_shown = max(shown, default=0)
 
     # Views
 
@@ -192,10 +208,9 @@ class Standing:
             if kind != "yes" and who in self.members:
                 return who, kind
         for one in self.members:
-            if (ending := self._ending_of(one)) and self.has_echoed(one, max(1, ending.round)):
+            ending = self._ending_of(one)
+            if ending is not None and self.has_echoed(one, max(1, ending.round)):
                 return one, "ending"
-            if len(self.said("words", one, self.round)) and one not in self._words():
-                return one, "words"
         return None
 
     def _ending_of(self, member: str) -> Ending | None:
@@ -209,24 +224,19 @@ class Standing:
             return None
         found = self._find_ending()
         if found is None and self._failure:
-            return Ended("cannot", self._me, self._failure)
+            found = Ended("cannot", self._me, self._failure)
         silent = self.gone.intersection(self.awaited) if self.round else self.gone
         if found is None and silent:
-            kind: Literal["left", "unfinished"] = "unfinished" if self._is_shown else "left"
-            return Ended(kind, min(silent), "is not on the list of members any more")
+            found = Ended("left", min(silent), "is not on the list of members any more")
+        if found is not None and self.is_disclosed:
+            return found._replace(kind="unfinished")
         return found
 
-    @property
-    def _is_shown(self) -> bool:
-        """Whether words may have been shown for all that is known."""
-        return self.question.adds and (self.round > 1 or self._is_echoed)
-
     def _find_ending(self) -> Ended | None:
-        if not self._is_echoed:
-            if two := self._said_yes_twice():
-                return Ended("cannot", two, "has said yes twice, with different keys or rows")
-            if lie := self.lie:
-                return Ended("lie", lie[0], f"has signed two different records ({lie[1]})")
+        if lie := self.lie:
+            return Ended("lie", lie[0], f"has signed two different records ({lie[1]})")
+        if not self.is_committed and (two := self._said_yes_twice()):
+            return Ended("cannot", two, "has said yes twice, with different keys or rows")
         for one in self.members:
             ending = self._ending_of(one)
             if ending is not None and self._counts(ending):
@@ -242,8 +252,7 @@ class Standing:
         if self._states and self.question.adds:
             # Too late for a decision; a member that cannot compute the result has none to sign.
             return ending.kind == "cannot" and ending.round <= self.round
-        is_ahead = ending.round > max(1, self.round)
-        return not (is_ahead or self._is_echoed or self.has_echoed(ending.member, ending.round))
+        return ending.round <= max(1, self.round) and not self.is_committed
 
 
 def hash_of(content: bytes) -> bytes:

@@ -1,0 +1,105 @@
+"""What stays of questions that have come to their end: a line each, and what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.differences import Pieces
+from pairgossip.study.protocol.records import Digest, Question, Yes
+from pairgossip.study.protocol.store import Held
+
+_NOTE = "archive/"
+_DONE = frozenset({"question", "yes", "statement"})
+_HIDDEN = frozenset({"question", "ending"})
+
+
+class Line(msgspec.Struct, frozen=True, array_like=True):
+    """A question that has come to its end."""
+
+    member: str
+    number: int
+    list: Digest
+    kind: str
+    """"done", how it has ended, or "history" for one of others before this member's time."""
+    because: str
+    is_disclosed: bool
+    """Whether this member has shown words, or others have before its time."""
+    pieces: tuple[tuple[str, int], ...] = ()
+    """What was released, if anything was."""
+
+
+_DECODER = msgspec.msgpack.Decoder(Line)
+
+
+class Archive:
+    """All questions that have come to their end, by name."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.lines: dict[bytes, Line] = {}
+        self.numbers: dict[tuple[str, int], bytes] = {}
+
+    def load(self) -> None:
+        """Take up what was written down."""
+        for note, content in self._desk.notes.items():
+            if note.startswith(_NOTE):
+                self._keep(bytes.fromhex(note.removeprefix(_NOTE)), _DECODER.decode(content))
+
+    def _keep(self, name: bytes, line: Line) -> None:
+        self.lines[name] = line
+        self.numbers[line.member, line.number] = name
+
+    def add(self, name: bytes, line: Line) -> dict[str, bytes | None]:
+        """Keep a line; return it as the note in which it is written down."""
+        self._keep(name, line)
+        return {_NOTE + name.hex(): msgspec.msgpack.encode(line)}
+
+    @property
+    def releases(self) -> list[Pieces]:
+        """The pieces of every question of which words were shown."""
+        return [frozenset(one.pieces) for one in self.lines.values() if one.is_disclosed]
+
+    @property
+    def released(self) -> int:
+        """Of how many questions this member has shown words."""
+        return sum(one.is_disclosed and one.kind != "history" for one in self.lines.values())
+
+
+def pieces_of(yeses: Iterable[Yes]) -> Pieces:
+    """Return the pieces that add rows."""
+    return frozenset(
+        (yes.member, piece.batch) for yes in yeses for piece in yes.pieces if piece.rows
+    )
+
+
+def find_rest(held: Iterable[Held], kind: str, *, is_disclosed: bool) -> tuple[bytes, ...]:
+    """Return the digests of records that are not needed any more once a question is archived.
+
+    Of one that was disclosed and not finished all is kept: elsewhere late words may finish it.
+    """
+    if kind != "done" and is_disclosed:
+        return ()
+    kept = _DONE if kind == "done" else _HIDDEN
+    places = [one.slot for one in held]
+    return tuple(
+        one.digest for one in held if one.slot[1] not in kept and places.count(one.slot) == 1
+    )
+
+
+def line_of(
+    question: Question, kind: str, because: str, yeses: Iterable[Yes], *, is_disclosed: bool
+) -> Line:
+    """Return what stays of a question."""
+    pieces = tuple(sorted(pieces_of(yeses))) if is_disclosed else ()
+    return Line(
+        question.member,
+        question.number,
+        question.list,
+        kind,
+        because[:200],
+        is_disclosed,
+        pieces,
+    )

@@ -1,0 +1,222 @@
+"""How records get from member to member: set union of what each may see, topic by topic.
+
+At every contact a member tells each other member a fingerprint of each topic that both may see.
+Where fingerprints differ, the one that hears of it sends the digests of its records (`Ids`); the
+other gives what is missing there and wants what is missing here. New records of one's own are given
+to all at once, so that usually nothing has to be asked for. Union does not mind loss, repetition,
+reordering or restarts.
+
+A topic that is archived is not told of any more. Whoever still tells of it is sent what is left of
+it, and that it is over. What is archived is compared as a whole, for members that came later: they
+get the questions and yeses, of which they must know what was released before.
+
+What a member gets in answer between two contacts is bounded in bytes, however often it asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from pairgossip.study.protocol.records import LONGEST_WORDS, VERSION, Digest, decode, digest_of
+from pairgossip.study.protocol.site import Action, Send
+from pairgossip.study.protocol.store import Held, Store
+
+LONGEST_FRAME = 1 << 20
+"""Bytes of a frame, unless it gives one record alone; a longer one is refused."""
+_LONGEST_GIVE = LONGEST_WORDS + 1_024
+_MOST_TOPICS = 1 << 13
+"""Topics and digests in a frame; more are refused, or told later."""
+_MOST_DIGESTS = 1 << 14
+_MOST_BYTES = 1 << 22
+"""What a member is sent in answer between two contacts, but for the record that exceeds it."""
+_MOST_REPEATS = 3
+"""How often it is sent the same record, or a record is asked of others, between two contacts."""
+_MOST_STRANGE = 256
+"""Topics unknown here that a member is asked for at once."""
+ARCHIVE = b"\xff" * 32
+"""The topic that stands for the names of all archived questions."""
+
+_Print = Annotated[bytes, msgspec.Meta(max_length=16)]
+
+
+class _Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=True):
+    """The base of all frames."""
+
+
+class Have(_Frame, frozen=True, tag="have"):
+    """What a member has, topic by topic."""
+
+    version: int
+    topics: Annotated[dict[Digest, _Print], msgspec.Meta(max_length=_MOST_TOPICS)]
+    archive: _Print
+
+
+class Ids(_Frame, frozen=True, tag="ids"):
+    """The digests of all that a member has of a topic."""
+
+    topic: Digest
+    digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
+    is_over: bool = False
+    """Whether the topic is archived there, so that it wants nothing more of it."""
+
+
+class Want(_Frame, frozen=True, tag="want"):
+    """What a member asks for; of the archive, names of questions."""
+
+    topic: Digest
+    digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
+
+
+class Give(_Frame, frozen=True, tag="give"):
+    """Records, each in the bytes that it always has."""
+
+    records: Annotated[tuple[bytes, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
+
+
+_DECODER: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Have | Ids | Want | Give)
+
+
+def decode_frame(frame: bytes) -> Have | Ids | Want | Give | None:
+    """Return what is in a frame; None for bytes that are none."""
+    if len(frame) > _LONGEST_GIVE:
+        return None
+    try:
+        message: Have | Ids | Want | Give = _DECODER.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return None
+    is_single = isinstance(message, Give) and len(message.records) == 1
+    return message if is_single or len(frame) <= LONGEST_FRAME else None
+
+
+def encode_frame(message: Have | Ids | Want | Give) -> bytes:
+    """Return the bytes of a frame."""
+    return msgspec.msgpack.encode(message)
+
+
+class Spreading:
+    """What this member tells, asks and gives others."""
+
+    def __init__(
+        self,
+        store: Store,
+        visible: Callable[[str], Iterable[bytes]],
+        recall: Callable[[str, bytes], Sequence[bytes] | None],
+        names: Callable[[str], Sequence[bytes]],
+    ) -> None:
+        self._store, self._visible, self._recall, self._names = store, visible, recall, names
+        self._spent: Counter[str] = Counter()
+        self._given: Counter[tuple[str, bytes]] = Counter()
+        self._asked: Counter[bytes] = Counter()
+        self._turn = 0
+
+    def contact(self, others: Sequence[str]) -> list[Action]:
+        """Tell all others what is here."""
+        self._spent.clear()
+        self._given.clear()
+        self._asked.clear()
+        self._turn += 1
+        return [Send(other, encode_frame(self._have(other))) for other in others]
+
+    def _have(self, other: str) -> Have:
+        topics = list(self._visible(other))[:_MOST_TOPICS]
+        prints = {topic: self._store.fingerprint(topic) for topic in topics}
+        return Have(VERSION, prints, self._print_archive(other))
+
+    def _print_archive(self, other: str) -> bytes:
+        return hashlib.sha256(b"".join(sorted(self._names(other)))).digest()[:16]
+
+    def publish(self, held: Held, others: Iterable[str]) -> list[Action]:
+        """Give a new record to all who may see its topic."""
+        frame = encode_frame(Give((held.content,)))
+        return [Send(other, frame) for other in others]
+
+    # Answers
+
+    def answer_have(self, sender: str, have: Have) -> list[Action]:
+        """Send the digests of topics that differ."""
+        answers, mine = list[Action](), set(self._visible(sender))
+        for topic in mine:
+            if have.topics.get(topic) != self._store.fingerprint(topic):
+                answers += self._send(sender, Ids(topic, self._store.shown(topic)))
+        strange = [topic for topic in have.topics if topic not in mine]
+        for topic in strange[:_MOST_STRANGE]:
+            answers += self._tell_over(sender, topic)
+        if have.archive != self._print_archive(sender):
+            answers += self._send(sender, Ids(ARCHIVE, tuple(self._names(sender))[:_MOST_DIGESTS]))
+        return answers
+
+    def _tell_over(self, sender: str, topic: bytes) -> list[Action]:
+        """Say that a topic is over, or that nothing of it is here."""
+        left = self._recall(sender, topic)
+        digests = () if left is None else tuple(map(_digest, left))
+        return self._send(sender, Ids(topic, digests, is_over=left is not None))
+
+    def answer_ids(self, sender: str, ids: Ids) -> list[Action]:
+        """Give what is missing there, and want what is missing here."""
+        if ids.topic == ARCHIVE:
+            known = {*self._names(sender), *self._visible(sender)}
+            return self._want(sender, ids.topic, [one for one in ids.digests if one not in known])
+        if (left := self._recall(sender, ids.topic)) is not None:
+            theirs = set(ids.digests)
+            lacking = [one for one in left if _digest(one) not in theirs]
+            return [] if ids.is_over else self._give(sender, lacking)
+        answers, theirs = list[Action](), set(ids.digests)
+        if ids.topic in set(self._visible(sender)) and not ids.is_over:
+            shown = (one for one in self._store.all_of(ids.topic) if one.is_shown)
+            answers += self._give(
+                sender, [one.content for one in shown if one.digest not in theirs]
+            )
+        lacking_here = [one for one in ids.digests if self._store.find(one) is None]
+        return answers + self._want(sender, ids.topic, lacking_here)
+
+    def answer_want(self, sender: str, want: Want) -> list[Action]:
+        """Give what is asked for."""
+        wanted = set(want.digests)
+        if want.topic == ARCHIVE:
+            left = [self._recall(sender, name) or () for name in want.digests[:_MOST_STRANGE]]
+            return self._give(sender, [content for one in left for content in one])
+        if (archived := self._recall(sender, want.topic)) is not None:
+            return self._give(sender, [one for one in archived if _digest(one) in wanted])
+        if want.topic not in set(self._visible(sender)):
+            return []
+        held = [one for one in self._store.all_of(want.topic) if one.digest in wanted]
+        return self._give(sender, [one.content for one in held if one.is_shown])
+
+    def _want(self, sender: str, topic: bytes, digests: Sequence[bytes]) -> list[Action]:
+        """Ask for records that few others were asked for; one that sends none blocks nobody."""
+        asked = [one for one in digests if self._asked[one] < _MOST_REPEATS]
+        if not asked:
+            return []
+        self._asked.update(asked)
+        return self._send(sender, Want(topic, tuple(asked)))
+
+    def _give(self, sender: str, contents: Sequence[bytes]) -> list[Action]:
+        answers, together, size = list[Action](), list[bytes](), 0
+        for content in contents:
+            place = sender, hashlib.sha256(content).digest()
+            if self._given[place] >= _MOST_REPEATS:
+                continue
+            self._given[place] += 1
+            if together and size + len(content) > LONGEST_FRAME // 2:
+                answers += self._send(sender, Give(tuple(together)))
+                together, size = [], 0
+            together.append(content)
+            size += len(content) + 8
+        return answers + (self._send(sender, Give(tuple(together))) if together else [])
+
+    def _send(self, sender: str, message: Have | Ids | Want | Give) -> list[Action]:
+        """Send an answer, unless its receiver was sent too much since the last contact."""
+        if self._spent[sender] > _MOST_BYTES:
+            return []
+        frame = encode_frame(message)
+        self._spent[sender] += len(frame)
+        return [Send(sender, frame)]
+
+
+def _digest(content: bytes) -> bytes:
+    return digest_of(decode(content))
