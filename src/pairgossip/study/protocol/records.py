@@ -267,8 +267,8 @@ def slot_of(record: AnyRecord) -> Slot:
             about = record.list.digest
         case Leave() | Never():
             about = record.list
-        case Batch():
-            number = record.number
+        case Batch():  # that totals may be visible can be added later
+            number = record.number + (record.totals_visible << 16)
         case Digests() | Echo() | Words():
             number = record.round
         case Statement():

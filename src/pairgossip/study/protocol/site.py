@@ -31,6 +31,8 @@ class Offer(NamedTuple):
     card: bytes = b""
     version: str = ""
     """Of the computation; all members must have it in common."""
+    columns: frozenset[str] = frozenset()
+    """What is released of the pieces, by names under which the same is always the same."""
 
 
 class Release(NamedTuple):

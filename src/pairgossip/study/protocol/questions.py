@@ -1,0 +1,216 @@
+"""All questions at one member: the answers to them, their machines, and their ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from pairgossip.errors import InputError
+from pairgossip.study.protocol.archive import Archive, find_rest, line_of
+from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.lists import Lists
+from pairgossip.study.protocol.question import Run, chains_name, key_name
+from pairgossip.study.protocol.records import Question, digest_of
+from pairgossip.study.protocol.releases import Releases
+from pairgossip.study.protocol.site import Action, Told
+from pairgossip.study.protocol.standing import Progress
+
+_MOST_PAST = 64
+"""Questions that have come to their end, and are still among the views."""
+_DECIDED = "decided/"
+
+
+class Questions:
+    """The questions that are not archived, and a line of each that is."""
+
+    def __init__(self, desk: Desk, lists: Lists) -> None:
+        self._desk, self._lists = desk, lists
+        self.runs: dict[bytes, Run] = {}
+        self.archive = Archive(desk)
+        self.releases = Releases(desk, lists, self.archive, self.runs)
+        self.past: deque[Progress] = deque(maxlen=_MOST_PAST)
+        self.unsure: set[bytes] = set()
+        """Topics known before the start of which no other member has shown what it has."""
+        self._waiting: set[bytes] = set()
+        """Questions that wait for this operator."""
+        self._told_lies: set[tuple[bytes, str]] = set()
+
+    def add(self, question: Question) -> None:
+        """Begin with a question whose list is known."""
+        name = digest_of(question)
+        ids = self._lists.known[question.list].ids
+        run = self.runs[name] = Run(self._desk, name, question, ids, self.releases.hinder)
+        run.gone = self._gone(run)
+
+    def view(self, run: Run) -> Progress:
+        """Return how far a question is."""
+        ending, lie = run.ending, run.lie
+        return Progress(
+            run.name,
+            run.question,
+            run.phase,
+            tuple(run.yeses),
+            run.awaited,
+            run.round,
+            ending,
+            run.is_disclosed,
+            None if lie is None else lie[0],
+            ending is None and run.name in self._waiting,
+        )
+
+    def go_on(self, names: Iterable[bytes], now: int) -> list[Action]:
+        """Do what is to be done about questions."""
+        actions: list[Action] = []
+        for run in [self.runs[name] for name in names if name in self.runs]:
+            run.may_speak = run.name not in self.unsure
+            if self._desk.me not in run.members:
+                actions += self._take_history(run)
+                continue
+            actions += self._consider(run, now)
+            actions += run.proceed()
+            actions += self._tell_lie(run)
+            if run.is_done or run.is_final:
+                actions += self._close(run)
+        return actions
+
+    # Answers
+
+    def _consider(self, run: Run, now: int) -> list[Action]:
+        """Answer a question by policy, or note that the operator is to be asked."""
+        me, here = self._desk.me, self._lists.current
+        kinds = ("yes", "ending", "statement")
+        is_answered = run.round > 0 or any(run.said(kind, me) for kind in kinds)
+        if is_answered or not run.may_speak or run.ending is not None:
+            return []
+        if here is None or run.question.list != here.digest:
+            return run.end("no", "The list of members is another one by now: ask again.")
+        if _DECIDED + run.name.hex() in self._desk.notes:
+            return self._try_yes(run)
+        return [] if run.name in self._waiting else self._judge(run, now)
+
+    def _judge(self, run: Run, now: int) -> list[Action]:
+        try:
+            verdict = self._desk.site.judge(run.name, run.question)
+        except InputError as problem:
+            return run.end("cannot", str(problem))
+        if verdict.answer == "no":
+            return run.end("no", verdict.because)
+        if not run.question.adds or now >= run.question.expires:
+            return []
+        if verdict.answer == "yes":
+            return self._try_yes(run)
+        self._waiting.add(run.name)
+        return [Told("asked", run.name, verdict.because)]
+
+    def _try_yes(self, run: Run) -> list[Action]:
+        if not run.question.adds:
+            return []
+        try:
+            return self._say_yes(run)
+        except InputError as problem:
+            return run.end("cannot", str(problem))
+
+    def accept(self, run: Run, *, is_visible: bool = False) -> list[Action]:
+        """Say yes for the operator, or note that it is to be said."""
+        if not run.question.adds or run.said("yes", self._desk.me):
+            return []
+        if not run.may_speak:
+            return self.decide(run.name)
+        return self._say_yes(run, is_visible=is_visible)
+
+    def decide(self, name: bytes) -> list[Action]:
+        """Note that the operator says yes."""
+        return [self._desk.save(notes={_DECIDED + name.hex(): b"yes"})]
+
+    def _say_yes(self, run: Run, *, is_visible: bool = False) -> list[Action]:
+        offer, releases = self._desk.site.offer(run.name, run.question), self.releases
+        actions = releases.make_visible(offer.pieces) if is_visible else []
+        pieces = releases.choose_pieces(run.name, run.question, offer)
+        self._waiting.discard(run.name)
+        seen = {one: many for one, many in releases.seen.items() if one in run.members}
+        if notes := releases.note_columns(run.name, offer):
+            actions.append(self._desk.save(notes=notes))
+        return actions + run.say_yes(offer._replace(pieces=pieces), releases.count, seen)
+
+    # Ends
+
+    def _tell_lie(self, run: Run) -> list[Action]:
+        lie = run.lie
+        if lie is None or (run.name, lie[0]) in self._told_lies:
+            return []
+        self._told_lies.add((run.name, lie[0]))
+        named = self._lists.known[run.question.list].cards[lie[0]]
+        sentence = f"'{named.name}' has signed two records that contradict each other ({lie[1]})."
+        return [Told("lie", run.name, sentence)]
+
+    def _take_history(self, run: Run) -> list[Action]:
+        """Keep what was released on lists that this member was not on."""
+        if set(run.yeses) != set(run.members):
+            return []
+        return self._archive(run, "history", "", is_disclosed=True)
+
+    def _close(self, run: Run) -> list[Action]:
+        """Archive a question that has come to its end, with its result or without."""
+        view, ending = self.view(run), run.ending
+        try:
+            if ending is None:
+                self._desk.site.finish(run.name, run.question, run.transcript)
+            else:
+                self._desk.site.give_up(run.name, ending.because, is_disclosed=run.is_disclosed)
+        except InputError as problem:
+            run.trouble = str(problem)
+            return [Told("trouble", run.name, run.trouble)]
+        self.past.append(view)
+        kind, because = ("done", "") if ending is None else (ending.kind, ending.because)
+        archived = self._archive(run, kind, because, is_disclosed=run.is_disclosed)
+        return [*archived, Told("done" if ending is None else "ended", run.name, because)]
+
+    def _archive(self, run: Run, kind: str, because: str, *, is_disclosed: bool) -> list[Action]:
+        name, store, yeses = run.name, self._desk.store, run.yeses.values()
+        line = line_of(run.question, kind, because, yeses, is_disclosed=is_disclosed)
+        rest = find_rest(store.all_of(name), kind, is_disclosed=is_disclosed)
+        notes, decided = self.archive.add(name, line), _DECIDED + name.hex()
+        if decided in self._desk.notes:
+            notes[decided] = None
+        secrets = {one: None for one in self._desk.secrets if one.startswith(name.hex())}
+        save = self._desk.save(secrets=secrets, notes=notes)
+        store.drop(name)
+        del self.runs[name]
+        self._waiting.discard(name)
+        self.unsure.discard(name)
+        return [save._replace(forgotten=rest, archived=name)]
+
+    def erase_stale(self) -> list[Action]:
+        """Erase what a crash has left of secrets that have served."""
+        needed = {one for run in self.runs.values() for one in self._needed(run)}
+        stale = {one: None for one in self._desk.secrets if one not in needed}
+        return [self._desk.save(secrets=stale)] if stale else []
+
+    def _needed(self, run: Run) -> list[str]:
+        """Return the secrets from which words of a question may still be made."""
+        if not run.said("yes", self._desk.me):
+            return []
+        held = self._desk.store.all_of(run.name)
+        mine = [one.slot for one in held if one.slot[3] == self._desk.me]
+        last = max((slot[2] for slot in mine if slot[1] == "words"), default=0)
+        later = [chains_name(run.name, last + 1)]
+        return later if last else [*later, key_name(run.name)]
+
+    # Members that are not there any more
+
+    def review(self, now: int) -> list[Action]:
+        """Do what follows from a list that is new."""
+        here, concerned = self._lists.current, dict[bytes, None]()
+        for name, run in self.runs.items():
+            gone = self._gone(run)
+            if gone != run.gone or (here is not None and run.question.list != here.digest):
+                concerned[name] = None
+            run.gone = gone
+        return self.go_on(concerned, now)
+
+    def _gone(self, run: Run) -> frozenset[str]:
+        """Return the members of a question that are not on the present list any more."""
+        here, out = self._lists.current, self._lists.evicted_by()
+        if here is None or self._desk.me not in run.members:
+            return frozenset()
+        return frozenset(run.members) - set((out or here).ids)

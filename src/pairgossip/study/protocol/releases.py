@@ -1,0 +1,172 @@
+"""Which rows may be added together at a member, with all that was released before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from pairgossip.study.protocol.archive import Archive, pieces_of
+from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.differences import Pieces, Place, choose, find_lone, members_of
+from pairgossip.study.protocol.lists import Lists
+from pairgossip.study.protocol.question import Run
+from pairgossip.study.protocol.records import NO_DIGEST, Batch, Leave, Piece, Question, Yes
+from pairgossip.study.protocol.site import Action, Offer
+
+_SEEN = "seen"
+_COLUMNS = "columns/"
+_COUNTS = msgspec.msgpack.Decoder(dict[str, int])
+_NAMES = msgspec.msgpack.Decoder(list[str])
+
+
+class Releases:
+    """What was released, what may yet be, and what may not any more."""
+
+    def __init__(
+        self, desk: Desk, lists: Lists, archive: Archive, runs: Mapping[bytes, Run]
+    ) -> None:
+        self._desk, self._lists, self._archive, self._runs = desk, lists, archive, runs
+
+    # Counts that betray a restored backup
+
+    @property
+    def count(self) -> int:
+        """Of how many questions this member has shown words."""
+        return self._archive.released + sum(one.is_disclosed for one in self._runs.values())
+
+    def note_seen(self, yes: Yes) -> None:
+        """Remember how much a member has released, as it has signed itself."""
+        seen = self.seen
+        if yes.released > seen.get(yes.member, 0):
+            seen[yes.member] = yes.released
+            self._desk.notes[_SEEN] = msgspec.msgpack.encode(seen)
+
+    @property
+    def seen(self) -> dict[str, int]:
+        """Of how many questions others have shown words, as they have signed."""
+        return _COUNTS.decode(self._desk.notes.get(_SEEN, b"\x80"))
+
+    # Before a yes
+
+    def announce(self, number: int, rows: int, commitment: bytes, *, visible: bool) -> list[Action]:
+        """Announce rows to all others, once."""
+        me = self._desk.me
+        batch = Batch(
+            member=me, number=number, rows=rows, commitment=commitment, totals_visible=visible
+        )
+        here = [one for one in self._batches() if (one.member, one.number) == (me, number)]
+        return [] if any(one.totals_visible >= visible for one in here) else self._desk.say(batch)
+
+    def make_visible(self, offered: tuple[Piece, ...]) -> list[Action]:
+        """Announce that the totals of rows of this member's may become known by difference."""
+        actions, numbers = list[Action](), {piece.batch for piece in offered}
+        for one in self._batches():
+            if one.member == self._desk.me and one.number in numbers:
+                actions += self.announce(one.number, one.rows, one.commitment, visible=True)
+        return actions
+
+    def choose_pieces(self, name: bytes, question: Question, offer: Offer) -> tuple[Piece, ...]:
+        """Return this member's pieces with no rows in those that have to wait for others.
+
+        All members choose alike, from the rows that all have announced.
+        """
+        announced = {(one.member, one.number) for one in self._batches() if one.rows}
+        members = self._lists.known[question.list].ids
+        if question.repeats is not None or not announced:
+            return offer.pieces
+        taken = self._taken(frozenset(offer.columns), name)
+        free = frozenset(one for one in announced if one[0] in members and one not in taken)
+        chosen = choose(free, self._before(name), self._least(question), self._visible())
+        me = self._desk.me
+        return tuple(
+            piece if (me, piece.batch) in chosen else piece._replace(rows=0)
+            for piece in offer.pieces
+        )
+
+    def note_columns(self, name: bytes, offer: Offer) -> Mapping[str, bytes | None]:
+        """Return which columns a question is about, as it is written down."""
+        if not offer.columns:
+            return {}
+        return {_COLUMNS + name.hex(): msgspec.msgpack.encode(sorted(offer.columns))}
+
+    def _taken(self, columns: frozenset[str], besides: bytes) -> Pieces:
+        """Return the pieces of which one of these columns is released, or may yet be."""
+        taken: set[Place] = set()
+        for note, content in self._desk.notes.items():
+            if note.startswith(_COLUMNS) and columns.intersection(_NAMES.decode(content)):
+                name = bytes.fromhex(note.removeprefix(_COLUMNS))
+                taken |= self._pieces(name) if name != besides else frozenset()
+        return frozenset(taken)
+
+    def _pieces(self, name: bytes) -> Pieces:
+        if name in self._runs:
+            return pieces_of(self._runs[name].yeses.values())
+        line = self._archive.lines.get(name)
+        return frozenset() if line is None else frozenset(line.pieces)
+
+    def _batches(self) -> list[Batch]:
+        held = self._desk.store.all_of(NO_DIGEST)
+        return [one.record for one in held if isinstance(one.record, Batch)]
+
+    def _least(self, question: Question) -> int:
+        return max(self._lists.known[question.list].least_members, self._lists.least_members)
+
+    # Once all have said yes
+
+    def hinder(self, run: Run) -> str:
+        """Say why nothing can be contributed to a question to which all have said yes."""
+        yeses = run.yeses
+        if any(yes.seen.get(self._desk.me, 0) > self.count for yes in yeses.values()):
+            return "It has released more than it remembers: its folder is a restored backup."
+        if len({yes.version for yes in yeses.values()}) > 1:
+            return "Members run different versions of pairgossip: see that all run the same."
+        return self._find_repeated(run) or self._find_difference(run)
+
+    def _find_repeated(self, run: Run) -> str:
+        """Say why a question cannot be contributed to once more."""
+        repeated = run.question.repeats
+        if repeated is None:
+            return ""
+        before, line = self._runs.get(repeated), self._archive.lines.get(repeated)
+        about = line.list if line is not None else NO_DIGEST
+        members = self._lists.known[about].ids if about in self._lists.known else ()
+        if before is not None:
+            members = before.members
+        is_same = pieces_of(run.yeses.values()) == self._pieces(repeated)
+        if is_same and members == run.members:
+            return ""
+        return "It repeats a question over other rows, or other members, than that was about."
+
+    def _find_difference(self, run: Run) -> str:
+        """Say whose rows the differences of releases would tell, if they would."""
+        new, least = pieces_of(run.yeses.values()), self._least(run.question)
+        if len(members_of(new)) < least:
+            return f"Rows of fewer than {least} members would be added: wait for more."
+        lone = find_lone(new, self._before(run.name), least, self._visible())
+        if lone is None:
+            return ""
+        names = {card.id: card.name for card in self._lists.known[run.question.list].members}
+        whose = sorted(names.get(member, member[:12]) for member in members_of(lone))
+        return (
+            f"With what was released before it would tell the numbers of {', '.join(whose)} "
+            f"alone: at least {least} members must add rows together."
+        )
+
+    def _before(self, besides: bytes) -> list[Pieces]:
+        """Return the pieces of all that was released, or may yet be."""
+        others = [one for name, one in self._runs.items() if name != besides]
+        may_be = [one for one in others if self._may_release(one)]
+        return [*self._archive.releases, *(pieces_of(one.yeses.values()) for one in may_be)]
+
+    def _may_release(self, run: Run) -> bool:
+        me = self._desk.me
+        return run.is_disclosed or (bool(run.said("digests", me, 1)) and run.ending is None)
+
+    def _visible(self) -> frozenset[Place]:
+        """Return the pieces whose members let their totals become known by difference."""
+        held = [one.record for one in self._desk.store.all_of(NO_DIGEST)]
+        open_ = {one.member for one in held if isinstance(one, Leave) and one.totals_visible}
+        shown = {(one.member, one.number) for one in self._batches() if one.totals_visible}
+        left = {piece for one in self._archive.releases for piece in one if piece[0] in open_}
+        return frozenset(shown | left)
