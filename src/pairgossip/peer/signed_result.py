@@ -5,7 +5,8 @@ digest of all else in it, in clear, and signs that as it signs every contributio
 are there already; a file of the result holds them beside the certificates of the members. Nothing
 is handed on before all members have signed it.
 
-Files of version 1 are those of pairgossip 0.2, where the name of a generation was a number.
+Files of version 1 are those of pairgossip 0.2, where the name of a generation was a number. Those
+of version 3 are answers to a study's questions, whose members sign statements (`signed_study`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pairgossip.peer.protocol.messages import MOST_ROUNDS, Contribution, signed_
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.protocol.summation import MOST_NAMED, explain_halt
+from pairgossip.peer.signed_study import AskedIn, check_asked, statement_payload
 from pairgossip.peer.specification.canonical_text import decode_spec, find_positive_class
 from pairgossip.peer.specification.spec import hash_of
 from pairgossip.peer.sums.programs import SumsProgram
@@ -40,7 +42,9 @@ from pairgossip.text import join_first
 
 FORMAT = "pairgossip-signed-result"
 _VERSION = 2
-"""Version of the files written; those from FIRST_VERSION on are read."""
+"""Version of the files of a run; those from FIRST_VERSION on are read."""
+STUDY_VERSION = 3
+"""The version of the files of a study's questions."""
 FIRST_VERSION = 1
 """The version of the files of pairgossip 0.2, whose sums told more than counts."""
 _LARGEST = 1 << 26
@@ -69,11 +73,13 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     kept: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
     """When the peer that wrote this had all signatures, by its clock; nobody signs it."""
     round: Annotated[int, msgspec.Meta(ge=0, le=MOST_ROUNDS)]
-    """In which the result was stated."""
+    """In which the result was stated; of a study, whether in the first or the second attempt."""
     transcript: str
     """The digest of everything before, in base 64: the same at all members."""
     signatures: dict[str, Signature]
     """By the members' ids."""
+    asked: AskedIn | None = None
+    """The question and the list of members, of a study; None for a run."""
     agreement: Agreement | None = None
     """Whether sites agree, as the signed sums over sites tell; None without such sums."""
     table: str | None = None
@@ -190,10 +196,10 @@ def read_signed(path: Path) -> SignedResult:
     """Read a signed result; no signature is checked."""
     description = "a signed result: give a file that peer result --json has written"
     signed = read_struct(path, _LARGEST, SignedResult, description)
-    if signed.format != FORMAT or not FIRST_VERSION <= signed.version <= _VERSION:
+    if signed.format != FORMAT or not FIRST_VERSION <= signed.version <= STUDY_VERSION:
         raise InputError(
-            f"{path} is no signed result of version {FIRST_VERSION} to {_VERSION}: check it with "
-            "the version of pairgossip that has written it."
+            f"{path} is no signed result of version {FIRST_VERSION} to {STUDY_VERSION}: check it "
+            "with the version of pairgossip that has written it."
         )
     return signed
 
@@ -226,6 +232,10 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
         digest = hashlib.sha256(_bytes(signed.table)).hexdigest()
         if digest != result.table:
             raise altered(where, "its table is not the one that members have signed")
+    if (signed.asked is not None) != (signed.version == STUDY_VERSION):
+        raise altered(where, "it is of a study and of a run")
+    if signed.asked is not None and (problem := check_asked(signed.asked, result)) is not None:
+        raise altered(where, problem)
     for member, signature in signed.signatures.items():
         if member not in result.members:
             raise altered(where, f"{member[:16]} has signed but is no member")
@@ -255,6 +265,9 @@ def _has_signed(signed: SignedResult, member: str, entry: Signature) -> bool:
 def _payload(signed: SignedResult, member: str) -> bytes:
     """Return what a member signs, as the version of the file has it."""
     result, transcript = signed.result, _bytes(signed.transcript)
+    if signed.asked is not None:
+        name = signed.asked.name
+        return statement_payload(member, name, signed.round, transcript, result.state())
     generation: Any = result.generation  # text, but in files of version 1
     if signed.version == FIRST_VERSION:
         place = (result.hash, member, generation, signed.round)

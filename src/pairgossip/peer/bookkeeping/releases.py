@@ -178,6 +178,16 @@ def tell_release(
             store_release(place, registers[place], told)
 
 
+def retract_release(places: Sequence[Path], key: str) -> None:
+    """Note that nothing of a release was told after all, and that nothing comes of it."""
+    with hold_registers(places) as registers:
+        for place, register in registers.items():
+            for one in register.releases:
+                if one.key == key and one.outcome == "bit":
+                    back = msgspec.structs.replace(one, outcome="prepared")
+                    store_release(place, register, back)
+
+
 def _told(overlaps: Iterable[Overlap], own: Collection[str] = ()) -> list[Overlap]:
     """Return releases that were told or will be, each once."""
     by_key = {one.release.key: one for one in overlaps}

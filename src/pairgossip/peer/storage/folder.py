@@ -168,15 +168,19 @@ def open_home(folder: str | PathLike[str]) -> Home:
         raise InputError(f"There is no folder {home.folder}: run peer init, or check the path.")
     if not home.peer.exists():
         raise InputError(f"{home.folder} is not the folder of a peer: run peer init to make one.")
-    mode = stat.S_IMODE(home.folder.stat().st_mode)
-    if mode & 0o077:
-        refuse_open_link("The folder", home.folder)
-        raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
+    check_private(home.folder)
     for file in (home.peer, home.spec, home.key, home.cert, home.members):
         if not file.is_file():
             raise missing_file(file)
     home.read_settings()
     return home
+
+
+def check_private(folder: Path) -> None:
+    """Refuse a folder that others than its owner can enter."""
+    if stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        refuse_open_link("The folder", folder)
+        raise InputError(f"Others can enter {folder}: run chmod 700 {folder}")
 
 
 @contextlib.contextmanager

@@ -111,7 +111,7 @@ def make_folder(
     target = Path(os.path.abspath(folder))
     check_settings(settings)
     spec = read_spec(spec_path)
-    _refuse_existing(target)
+    refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
     in_force = change_by_environment(settings, os.environ)
@@ -126,7 +126,7 @@ def make_folder(
         confirm([*sentences, *planned.check(given)])
 
     given = contributed_rows(data_path, spec, ledger, budget, approve=approve)
-    with _scaffold(target) as draft:
+    with scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
         if home.read_spec() != spec:
@@ -147,13 +147,14 @@ def make_folder(
     return Home(folder)
 
 
-def _refuse_existing(target: Path) -> None:
+def refuse_existing(target: Path) -> None:
+    """Refuse to make a folder where something is already."""
     if os.path.lexists(target):
         raise InputError(f"{target} exists already and is left as it is: choose another folder.")
 
 
 @contextlib.contextmanager
-def _scaffold(target: Path) -> Iterator[Path]:
+def scaffold(target: Path) -> Iterator[Path]:
     """Give a hidden folder to fill, which takes its name only once it is complete."""
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -162,7 +163,7 @@ def _scaffold(target: Path) -> Iterator[Path]:
     try:
         yield draft
         sync(draft)
-        _refuse_existing(target)
+        refuse_existing(target)
         os.rename(draft, target)
         sync(target.parent)
     except BaseException as problem:

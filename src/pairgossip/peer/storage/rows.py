@@ -180,14 +180,16 @@ def read_site_rows(
     delimiter: str | None = None,
     *,
     is_private: bool = False,
+    table: Table | None = None,
 ) -> SiteRows:
     """Read the specification's columns; refuse, and never correct, what may not be contributed.
 
     Errors name lines and do not quote entries under privacy, or if they are said to be private:
-    messages end up in terminals, logs and mails.
+    messages end up in terminals, logs and mails. A file may have been read already, as a ``table``.
     """
     is_private = is_private or spec.privacy is not None
-    table, dropped = _read_table(Path(path), spec, delimiter, is_private=is_private)
+    table = read_columns(path, (), delimiter) if table is None else table
+    table, dropped = _choose_rows(table, spec, is_private=is_private)
     for name, words in spec.words.items():
         table = _with_codes(table, spec, name, words, is_private=is_private)
     for name in spec.measured:
@@ -221,11 +223,8 @@ def read_site_rows(
     return SiteRows(spec, table, matrix, dropped)
 
 
-def _read_table(
-    path: Path, spec: Spec, delimiter: str | None, *, is_private: bool
-) -> tuple[Table, int]:
+def _choose_rows(table: Table, spec: Spec, *, is_private: bool) -> tuple[Table, int]:
     """Read the columns, and find what is missing or no number; count the rows left out."""
-    table = read_columns(path, (), delimiter)
     table = replace(table, words=spec.words)
     numbers = [name for name in spec.observed if name not in spec.words]
     if is_private:
@@ -235,7 +234,7 @@ def _read_table(
     if gaps:
         if len(gaps) == len(table):
             raise InputError(
-                f"In every row of {path} an agreed column has no entry, so that missing = "
+                f"In every row of {table.path} an agreed column has no entry, so that missing = "
                 '"drop" leaves none: check the columns of the file.'
             )
         table = table.without(gaps)

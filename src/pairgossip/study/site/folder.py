@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home
-from pairgossip.study.site.settings import StudySettings, read_settings
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.identity import create_identity, missing_file, write_new
+from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, check_private
+from pairgossip.peer.storage.home import refuse_existing, scaffold
+from pairgossip.peer.storage.sources import absolute_source
+from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.settings import (
+    StudySettings,
+    format_settings,
+    make_settings,
+    read_settings,
+)
+from pairgossip.study.site.snapshots import Batches, freeze, refuse_few
 
 
 class StudyHome:
@@ -53,7 +65,19 @@ def is_study(folder: str | PathLike[str]) -> bool:
 
 def open_study(folder: str | PathLike[str]) -> StudyHome:
     """Open a folder of a member of a study; raise `InputError` if it is not one."""
-    raise NotImplementedError
+    home = StudyHome(folder)
+    if not home.folder.is_dir():
+        raise InputError(f"There is no folder {home.folder}: run peer init, or check the path.")
+    if not is_study(home.folder):
+        raise InputError(
+            f"{home.folder} is not the folder of a member of a study: run peer init to make one."
+        )
+    check_private(home.folder)
+    for file in (home.peer, home.key, home.cert):
+        if not file.is_file():
+            raise missing_file(file)
+    home.read_settings()
+    return home
 
 
 def create_study(
@@ -62,13 +86,33 @@ def create_study(
     source: str | PathLike[str],
     listen: str = DEFAULT_LISTEN,
     *,
+    years: int = 10,
     confirm: Callable[[list[str]], None] = lambda _: None,
     **settings: Any,
 ) -> StudyHome:
     """Make the folder of a new member: key, certificate, and a frozen snapshot of its rows.
 
     More settings are those of `StudySettings`; ``policy`` is a mapping of those of `Policy`.
-    ``confirm`` is called before anything is made, with sentences for the operator; it raises
+    ``confirm`` is called before anything is kept, with sentences for the operator; it raises
     `InputError` if that may not be.
     """
-    raise NotImplementedError
+    target = Path(os.path.abspath(folder))
+    refuse_existing(target)
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}: make it first.")
+    place = absolute_source(Path(source))
+    given = make_settings(name=name, source=place, listen=listen, **settings)
+    with scaffold(target) as draft:
+        home = StudyHome(draft)
+        write_new(home.peer, format_settings(given).encode(), 0o600)
+        identity = create_identity(draft, name, years)
+        batch, _, said = freeze(1, Path(place), given.declared, identity)
+        refuse_few(batch, given.policy.least_rows)
+        confirm(said)
+        journal = StudyJournal(home.database, home.secrets)
+        try:
+            Batches(journal).add(batch)
+            journal.flush()
+        finally:
+            journal.close()
+    return StudyHome(folder)

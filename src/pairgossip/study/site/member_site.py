@@ -2,25 +2,60 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
+import msgspec
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.releases import retract_release, tell_release
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.protocol.program import Program
+from pairgossip.peer.sums.batches import digest_table
+from pairgossip.peer.sums.sites import flag_site
 from pairgossip.study.protocol.records import MemberList, Question, Yes
 from pairgossip.study.protocol.site import Offer, Verdict
+from pairgossip.study.site.computing import AnyProgram, Computing
+from pairgossip.study.site.counting import Counting
+from pairgossip.study.site.disclosures import Disclosures
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.layouts import find_scores, layout_of, read_text
+from pairgossip.study.site.offers import Entry, Offers
+from pairgossip.study.site.policy import judge
+from pairgossip.study.site.signed import keep_signed, list_of
+from pairgossip.study.site.snapshots import (
+    Batch,
+    Batches,
+    commit,
+    describe_repeated,
+    freeze,
+    read_again,
+    refuse_few,
+)
+from pairgossip.study.site.tables import Answer, Answers, Covered
+from pairgossip.study.site.tryout import try_counting
+from pairgossip.study.site.words import describe_question, digest_words
+
+_VISIBLE = "visible"
+"""The room of notes on questions of which the operator accepts that others can subtract."""
 
 
 class MemberSite:
     """The `Site` of a member: what a study asks of its machine.
+
+    What it notes is written with the journal's next save, which is that of the record for which it
+    was asked; so a crash never leaves one without the other.
 
     Parameters
     ----------
     home, identity, journal
         The folder, who the member is, and its journal, which is open.
     find_list
-        Gives a list of members by its digest, such as the study's own; None if it is unknown.
+        Gives a list of members by its digest; by default from the journal.
     """
 
     def __init__(
@@ -28,37 +63,109 @@ class MemberSite:
         home: StudyHome,
         identity: Identity,
         journal: StudyJournal,
-        find_list: Callable[[bytes], MemberList | None] = lambda _: None,
+        find_list: Callable[[bytes], MemberList | None] | None = None,
     ) -> None:
-        raise NotImplementedError
+        self.home, self.identity, self.journal = home, identity, journal
+        self._find_list = find_list or partial(list_of, journal)
+        self.batches = Batches(journal)
+        self.record = Disclosures(home.disclosures, journal)
+        self.offers, self.answers = Offers(journal), Answers(journal, home.tables)
+        self._visible = set(journal.notes(_VISIBLE))
+        self._programs: dict[bytes, AnyProgram] = {}
+        self._covered: dict[bytes, Covered] = {}
+        self._unsigned = [one.question for one in self.answers.all]
+        """Answers whose files of signatures may be missing."""
+
+    # What the protocol asks
 
     def judge(self, name: bytes, question: Question) -> Verdict:
         """Say yes or no by policy, or ask the operator; never by what the rows are."""
-        raise NotImplementedError
+        settings = self.home.read_settings()
+        declared = frozenset[str]().union(*(one.columns for one in self.batches))
+        others = [one for one in self.offers if one.question != name]
+        members = self._find_list(question.list)
+        return judge(question, settings, members, declared, others, me=self.identity.id)
 
     def offer(self, name: bytes, question: Question) -> Offer:
         """Read the rows, and say what this site adds; nothing leaves yet but this."""
-        raise NotImplementedError
+        entry = self.offers.get(name)
+        if entry is None or entry.state == "ended":
+            entry = self._accept(name, question)
+        return Offer(entry.disclosure, entry.commitment, entry.pieces, entry.card)
 
-    def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Program:
+    def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> AnyProgram:
         """Return the computation that all members go through."""
-        raise NotImplementedError
+        members = self._find_list(question.list)
+        ids = () if members is None else members.ids
+        computing = self._computing
+        self._programs[name] = computing.make_program(name, question, yeses, ids)
+        self._covered[name] = computing.cover(question, yeses)
+        return self._programs[name]
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
-        """Write into the record of disclosures what is shown next; durable when it returns."""
-        raise NotImplementedError
+        """Write into the record of disclosures what is shown next, with the next save."""
+        entry = self.offers.get(name)
+        if entry is None or entry.shown >= round_:
+            return
+        numbers = sorted(self.offers.vectors(entry.repeats or name).items())
+        self.offers.change(name, state="shown", shown=round_)
+        self.record.add(
+            "shown",
+            name,
+            round=round_,
+            words=commit(self.identity, "words", words).hex(),
+            numbers=commit(self.identity, "numbers", numbers).hex(),
+        )
 
     def finish(self, name: bytes, question: Question, transcript: bytes) -> None:
         """Take up the result that all members have signed: keep the table, end the entry."""
-        raise NotImplementedError
+        if self.answers.get(name) is not None:
+            return
+        program = self._programs.pop(name)
+        result, table = program.result, program.table
+        assert result is not None
+        answer = Answer(
+            question=name,
+            text=question.text,
+            layout=layout_of(question.text),
+            result=msgspec.json.encode(result),
+            table=b"" if table is None else digest_table(table),
+            covered=() if table is None else self._covered.pop(name),
+            adds=question.adds,
+        )
+        self.answers.put(answer, table)
+        self._settle(name, is_shown=bool(result.rounds))
+        self.offers.change(name, state="answered" if result.rounds else "ended")
+        self._unsigned.append(name)
+        self.record.add(
+            "answered" if question.adds else "read",
+            name,
+            transcript=transcript.hex(),
+            table=None if table is None else commit(self.identity, "table", table).hex(),
+            result=hashlib.sha256(result.state()).hexdigest(),
+        )
 
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
         """Note that nothing comes of a question; words of it may have been shown."""
-        raise NotImplementedError
+        self._programs.pop(name, None)
+        entry = self.offers.get(name)
+        if entry is None or not entry.is_open:
+            return
+        is_shown = is_disclosed or entry.is_shown
+        self._settle(name, is_shown=is_shown)
+        self.offers.change(name, state="unfinished" if is_shown else "ended")
+        self.record.add("not answered", name, because=because, is_disclosed=is_shown)
+
+    def recall(self, name: bytes) -> Sequence[bytes]:
+        """Return the archived records of a question, for a member that lacks them."""
+        return self.journal.archived(name)
+
+    # What the operator asks
 
     def accept_visible(self, name: bytes) -> None:
-        """Note that the operator accepts that others can subtract what this question tells."""
-        raise NotImplementedError
+        """Note, with the next save, that the operator accepts that others can subtract."""
+        self._visible.add(name.hex())
+        self.journal.stage(_VISIBLE, name.hex(), b"")
 
     def choose_reads(
         self, text: str, members: Sequence[str], *, is_fresh: bool = False
@@ -68,16 +175,178 @@ class MemberSite:
         Those are the `reads` and `adds` of a question. With ``is_fresh`` rows that were added since
         are counted though a table could answer at once.
         """
-        raise NotImplementedError
+        tables = self.answers.find_tables(layout_of(text), members)
+        return tuple(one.question for one in tables), is_fresh or not tables
 
-    def describe(self, question: Question) -> list[str]:
+    def describe(self, name: bytes, question: Question) -> list[str]:
         """Say in sentences what would leave this site, whatever its rows are."""
-        raise NotImplementedError
+        entry = self.offers.get(name)
+        if entry is not None and entry.state != "ended":
+            batches = [one for one in self.batches if one.number in entry.named]
+        else:
+            batches = self._choose_batches(name, question)
+        members = self._find_list(question.list)
+        names = {} if members is None else {one.id: one.name for one in members.members}
+        is_visible = name.hex() in self._visible
+        settings = self.home.read_settings()
+        return describe_question(question, settings, batches, names, is_visible=is_visible)
 
     def try_out(self, name: bytes, question: Question) -> list[str]:
         """Read the source, note nothing, and say in sentences what a yes would come to."""
-        raise NotImplementedError
+        if not question.adds:
+            return self.describe(name, question)
+        left = []
+        counting = self._count(name, question, self._choose_batches(name, question))
+        asked = {one.number for one in counting.batches}
+        for batch in self.batches:
+            if batch.number not in asked:
+                left.append(f"Batch {batch.number} was counted in these columns before.")
+        return try_counting(counting, left)
+
+    def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
+        """Freeze the rows of a further source, with the next save."""
+        settings = self.home.read_settings()
+        declared = settings.declared
+        batch, table, said = freeze(len(self.batches) + 1, source, declared, self.identity)
+        refuse_few(batch, settings.policy.least_rows)
+        before = [read_again(one, settings, self.identity) for one in self.batches]
+        again = describe_repeated(table, before, settings.row_id)
+        confirm([*said, *([] if again is None else [again])])
+        self.batches.add(batch)
+        return batch
 
     def keep_signed(self) -> None:
         """Write the files of results that all members have signed by now, if they lack."""
-        raise NotImplementedError
+        self._unsigned = [
+            name for name in self._unsigned if not keep_signed(self.home, self.journal, name)
+        ]
+
+    # How it is done
+
+    @property
+    def _computing(self) -> Computing:
+        settings = self.home.read_settings()
+        return Computing(
+            self.identity.id,
+            self.offers,
+            self.answers,
+            self._read_rows,
+            settings.policy.least_members,
+            settings.show,
+        )
+
+    def _read_rows(self, entry: Entry) -> FloatArray:
+        """Read the rows again that an entry adds."""
+        batches = [one for one in self.batches if one.number in entry.batches]
+        settings = self.home.read_settings()
+        return Counting(entry.text, settings, self.identity, batches, is_visible=True).matrix()
+
+    def _settle(self, name: bytes, *, is_shown: bool) -> None:
+        """Note in the registers what came of a question's releases."""
+        entry = self.offers.get(name)
+        for key, places in () if entry is None else entry.releases:
+            if is_shown:
+                tell_release(tuple(map(Path, places)), key, "table")
+            else:
+                retract_release(tuple(map(Path, places)), key)
+
+    def _choose_batches(self, name: bytes, question: Question) -> list[Batch]:
+        """Return the batches that a question is about: those whose columns are free."""
+        settings = self.home.read_settings()
+        spec = read_text(question.text)
+        scores = find_scores(spec, settings)
+        own = {settings.columns.get(one, one) for one in spec.observed}
+        return [
+            one
+            for one in self.batches
+            if own <= set(one.columns) and self.offers.is_free(one.number, scores, name)
+        ]
+
+    def _count(self, name: bytes, question: Question, batches: Sequence[Batch]) -> Counting:
+        return Counting(
+            question.text,
+            self.home.read_settings(),
+            self.identity,
+            batches,
+            own=self._keys,
+            is_visible=name.hex() in self._visible,
+        )
+
+    @property
+    def _keys(self) -> list[str]:
+        """The keys of this study's releases that were told, or will be."""
+        return [key for one in self.offers if one.state != "ended" for key, _ in one.releases]
+
+    def _accept(self, name: bytes, question: Question) -> Entry:
+        """Count the rows, reserve them, and write down what others are told, with the next save."""
+        self.answers.read_tables(question.reads, layout_of(question.text))
+        if question.repeats is not None:
+            return self._repeat(name, question, question.repeats)
+        settings, spec = self.home.read_settings(), read_text(question.text)
+        words = self.describe(name, question)
+        counting = self._count(name, question, self._choose_batches(name, question))
+        card = b""
+        if spec.kernel is not None:
+            self.offers.put_vector(name, "counts", counting.count().astype("<i8").tobytes())
+            if spec.heterogeneity and not question.reads:
+                cells = counting.count_cells()
+                card = bytes([flag_site(spec, cells, is_shown=settings.show)])
+        entry = Entry(
+            question=name,
+            asker=question.member,
+            text=question.text,
+            pieces=counting.pieces,
+            scores=find_scores(spec, settings),
+            layout=layout_of(question.text),
+            disclosure=digest_words(words),
+            commitment=self._commit(counting.batches),
+            salt=secrets.token_bytes(32),
+            card=card,
+            releases=counting.prepare(name.hex(), self.home.tables.absolute()),
+        )
+        self._note_acceptance(entry, question, words)
+        return entry
+
+    def _repeat(self, name: bytes, question: Question, repeats: bytes) -> Entry:
+        """Accept the same numbers once more."""
+        before = self.offers.get(repeats)
+        if before is None or before.state != "unfinished" or before.text != question.text:
+            raise InputError(
+                f"Question {repeats.hex()[:12]} is not one that this site has left unfinished."
+            )
+        words = self.describe(name, question)
+        entry = msgspec.structs.replace(
+            before,
+            question=name,
+            asker=question.member,
+            state="accepted",
+            disclosure=digest_words(words),
+            repeats=repeats,
+        )
+        self._note_acceptance(entry, question, words)
+        return entry
+
+    def _note_acceptance(self, entry: Entry, question: Question, words: Sequence[str]) -> None:
+        verdict = self.judge(entry.question, question)
+        by = "operator"
+        if question.member == self.identity.id:
+            by = "asker"
+        elif verdict.answer == "yes":
+            by = "policy"
+        self.offers.put(entry)
+        self.record.add(
+            "accepted",
+            entry.question,
+            text=question.text,
+            asker=question.member,
+            list=question.list.hex(),
+            words=list(words),
+            by=by,
+            pieces=[list(one) for one in entry.pieces],
+            commitment=entry.commitment.hex(),
+            reads=[one.hex() for one in question.reads],
+            repeats=None if question.repeats is None else question.repeats.hex(),
+        )
+
+    def _commit(self, batches: Sequence[Batch]) -> bytes:
+        return commit(self.identity, "rows", [(one.number, one.digest) for one in batches])

@@ -28,6 +28,9 @@ _MOST_NUMBERS = 1 << 17
 _MOST_OPEN = 20
 """Open questions of one member, unless the operator allows more."""
 
+_MOST_COLUMNS = 20
+"""Score columns of a study, unless the operator allows more."""
+
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What this site answers; None stands for no limit."""
@@ -52,6 +55,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Questions that ask for more numbers of a site are refused."""
     most_open: int = _MOST_OPEN
     """Further questions of a member with so many open ones are refused."""
+    most_columns: int = _MOST_COLUMNS
+    """Questions for more score columns, in the whole study, are refused."""
     epsilon: float | None = None
     """How much epsilon all questions with noise may spend together; None for none of them."""
     allow: tuple[str, ...] = ()
@@ -83,8 +88,14 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether all members are on this machine: the register of this user is left alone."""
     batch: Mapping[str, str] = {}
     """Where the sources of added rows have moved to, by "2", "3", ..."""
+    declared: tuple[str, ...] | None = None
+    """The columns that studies may ask for, as the source calls them; None for all. Rows that lack
+    one of them are in no question."""
     columns: Mapping[str, str] = {}
     """How this site's source calls the columns of questions, where it differs."""
+    ranges: Mapping[str, tuple[float, float]] = {}
+    """Between which values columns lie, as questions call them; questions with narrower ranges are
+    refused, and none is accepted by policy for a column without one."""
     policy: Policy = Policy()
 
 
@@ -98,6 +109,15 @@ def read_settings(path: Path) -> StudySettings:
             _refuse_unknown(policy, Policy, "key of [policy]")
         settings = check_settings(msgspec.convert(table, StudySettings))
     return change_by_environment(settings, os.environ)
+
+
+def make_settings(**given: Any) -> StudySettings:
+    """Return settings by their names, or say what is wrong with them."""
+    with explain_settings("Settings"):
+        _refuse_unknown(given, StudySettings, "setting")
+        if isinstance(policy := given.get("policy"), Mapping):
+            _refuse_unknown(policy, Policy, "setting of policy")
+        return check_settings(msgspec.convert(msgspec.to_builtins(given), StudySettings))
 
 
 def check_settings(settings: StudySettings) -> StudySettings:
@@ -162,7 +182,9 @@ def change_by_environment(settings: StudySettings, environment: Mapping[str, str
 def format_settings(settings: StudySettings) -> str:
     """Write settings as TOML, without those that are as they are anyway; tables come last."""
     table = _without_defaults(settings)
-    tables = {name: table.pop(name) for name in ("batch", "columns", "policy") if name in table}
+    tables = {
+        name: table.pop(name) for name in ("batch", "columns", "ranges", "policy") if name in table
+    }
     lines = _format_entries(table)
     for name, part in tables.items():
         lines += ["", f"[{name}]", *_format_entries(part)]

@@ -1,11 +1,142 @@
-"""The signed results of a study's questions: files that everybody can check offline."""
+"""The signed results of a study's questions: files that everybody can check offline.
+
+All that such a file holds is in the journal once all members have signed, so that it is written
+from there, and again if it is lost.
+"""
 
 from __future__ import annotations
 
-from pairgossip.peer.signed_result import SignedResult
+import base64
+import datetime
+from pathlib import Path
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.files import sync
+from pairgossip.peer.signed_report import add_report
+from pairgossip.peer.signed_result import (
+    STUDY_VERSION,
+    Signature,
+    SignedResult,
+    check_signatures,
+    read_signed,
+)
+from pairgossip.peer.signed_study import AskedIn
+from pairgossip.peer.specification.canonical_text import find_positive_class
+from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.site_sums import find_agreement
+from pairgossip.study.protocol.records import (
+    NO_DIGEST,
+    Assent,
+    BadRecord,
+    MemberList,
+    Question,
+    Statement,
+    decode,
+    encode,
+)
 from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.tables import Answer, Answers
+
+_ENDING = ".json"
+
+
+def list_of(journal: StudyJournal, digest: bytes) -> MemberList | None:
+    """Return the list with a digest, if somebody has signed it and that is known here."""
+    for content in journal.records_of(NO_DIGEST):
+        record = decode(content)
+        if isinstance(record, Assent) and record.list.digest == digest:
+            return record.list
+    return None
+
+
+def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes) -> bool:
+    """Write the file of a question's result, on the disk before this returns.
+
+    Return whether it is there now; it is not before all have signed.
+    """
+    path = path_of(home, name)
+    if path.exists():
+        return True
+    answer = Answers(journal, home.tables).get(name)
+    signed = None if answer is None else _sign(home, journal, answer)
+    if signed is None:
+        return False
+    try:
+        home.results.mkdir(mode=0o700, exist_ok=True)
+        sync(home.folder)
+    except OSError as problem:
+        raise files.unwritable(home.results, problem) from None
+    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
+    return True
 
 
 def read_answer(home: StudyHome, name: bytes) -> SignedResult:
     """Return the signed result of a question; raise `InputError` if there is none yet."""
-    raise NotImplementedError
+    path = path_of(home, name)
+    if not path.exists():
+        raise InputError("The question has no result that all members have signed yet.")
+    signed = read_signed(path)
+    check_signatures(signed, str(path)).require_all()
+    return signed
+
+
+def read_answer_with_table(home: StudyHome, name: bytes) -> SignedResult:
+    """Return the signed result of a question with its table, and the report that it asks for."""
+    signed = read_answer(home, name)
+    if signed.result.table is None:
+        return signed
+    path = home.tables / f"{name.hex()}.table"
+    return add_report(signed, files.read_bytes(path))
+
+
+def path_of(home: StudyHome, name: bytes) -> Path:
+    """Return where the signed result of a question is kept."""
+    return home.results / f"{name.hex()}{_ENDING}"
+
+
+def _sign(home: StudyHome, journal: StudyJournal, answer: Answer) -> SignedResult | None:
+    """Put together what all members have signed; None if some are missing."""
+    records = []
+    for content in journal.records_of(answer.question):
+        try:
+            records.append(decode(content))
+        except BadRecord:
+            continue
+    question = next((one for one in records if isinstance(one, Question)), None)
+    members = None if question is None else list_of(journal, question.list)
+    if question is None or members is None:
+        return None
+    result = msgspec.json.decode(answer.result, type=Result)
+    stated = result.state()
+    statements = [one for one in records if isinstance(one, Statement) and one.public == stated]
+    for attempt in (0, 1):
+        here = {one.member: one for one in statements if one.attempt == attempt}
+        if here.keys() == set(members.ids):
+            break
+    else:
+        return None
+    certificates = {card.id: card.certificate for card in members.members}
+    return SignedResult(
+        version=STUDY_VERSION,
+        result=result,
+        positive_class=find_positive_class(result.specification),
+        agreement=find_agreement(result.heterogeneity),
+        kept=datetime.datetime.now(datetime.UTC).replace(microsecond=0),
+        round=attempt,
+        transcript=_text(here[question.member].transcript),
+        signatures={
+            member: Signature(certificates[member], _text(one.signature))
+            for member, one in sorted(here.items())
+        },
+        asked=AskedIn(
+            question=_text(encode(question)), members=_text(msgspec.msgpack.encode(members))
+        ),
+    )
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()

@@ -1,28 +1,179 @@
-"""The rows of a site, frozen: batches, each with a keyed digest by which it is known again."""
+"""The rows of a site, frozen: batches, each with a keyed digest by which it is known again.
+
+A batch has the rows that are complete in all declared columns, and every question uses exactly
+these: else two questions could be told apart by rows that only one of them has. A source is read
+again for each question, and compared with its digest; the order of its rows is nothing to go by.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from os import PathLike
-from typing import NamedTuple
+import hashlib
+import hmac
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from pairgossip.study.site.folder import StudyHome
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.certificates import sealing_key_of
+from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.protocol.program import round_size
+from pairgossip.peer.storage.sources import absolute_source
+from pairgossip.rows.columns import Coded
+from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.settings import StudySettings
+from pairgossip.summaries.row_digest import RowDigest
+from pairgossip.tables import Table, read_columns
+from pairgossip.text import MOST_NAMED, format_count, join_first
+
+_ROOM = "batches"
 
 
-class Batch(NamedTuple):
+class Batch(msgspec.Struct, frozen=True):
     """Rows that were frozen at once."""
 
     number: int
+    """1 for those that the folder was made with."""
     source: str
     rows: int
     digest: bytes
-    """Of the rows in all columns, keyed, whatever their order."""
+    """Of the rows in all declared columns, keyed, whatever their order."""
+    columns: tuple[str, ...]
+    """The declared ones, as the source calls them."""
+
+    @property
+    def told_rows(self) -> int:
+        """How many rows others are told."""
+        return round_size(self.rows)
 
 
-def add_rows(
-    home: StudyHome,
-    source: str | PathLike[str],
-    confirm: Callable[[list[str]], None] = lambda _: None,
-) -> Batch:
-    """Freeze the rows of a source as the next batch, whether or not the peer runs."""
-    raise NotImplementedError
+def secret_of(identity: Identity) -> bytes:
+    """Return the key of a site's commitments, which never leaves it."""
+    return identity.agree(sealing_key_of(identity.certificate))
+
+
+def commit(identity: Identity, *content: object) -> bytes:
+    """Return a keyed digest: the same for the same content, and nothing to try guesses by."""
+    return hmac.digest(secret_of(identity), msgspec.msgpack.encode(content), hashlib.sha256)
+
+
+def freeze(
+    number: int, source: Path, declared: Sequence[str] | None, identity: Identity
+) -> tuple[Batch, Table, list[str]]:
+    """Read a source; return the batch, its complete rows, and sentences on those left out."""
+    place = absolute_source(source)
+    table = read_columns(source, ())
+    columns = tuple(table.header if declared is None else declared)
+    table.refuse_unknown(columns)
+    complete, said = _leave_out_gaps(table, columns)
+    digest = _digest(complete, columns, identity)
+    return Batch(number, place, len(complete), digest, columns), complete, said
+
+
+def read_again(batch: Batch, settings: StudySettings, identity: Identity) -> Table:
+    """Return the rows of a batch from its source; raise `InputError` if they are not the same.
+
+    The sentence is one for all members, and says nothing about rows.
+    """
+    source = Path(find_source(batch, settings))
+    try:
+        table = read_columns(source, ())
+        table.refuse_unknown(batch.columns)
+        complete, _ = _leave_out_gaps(table, batch.columns)
+    except InputError:
+        raise _changed(batch) from None
+    if len(complete) != batch.rows or _digest(complete, batch.columns, identity) != batch.digest:
+        raise _changed(batch)
+    return complete
+
+
+def find_source(batch: Batch, settings: StudySettings) -> str:
+    """Return where the rows of a batch are by now."""
+    if batch.number == 1:
+        return settings.source
+    return settings.batch.get(str(batch.number), batch.source)
+
+
+def refuse_few(batch: Batch, least_rows: int) -> None:
+    """Refuse a batch of few rows: a release of only these would show where they lie."""
+    if batch.rows < least_rows:
+        raise InputError(
+            f"{batch.source} has {format_count(batch.rows, 'complete row')}, and "
+            f"policy.least_rows is {least_rows}: wait for more rows, or change it in peer.toml."
+        )
+
+
+def describe_repeated(table: Table, before: Sequence[Table], row_id: str | None) -> str | None:
+    """Say that rows were frozen before; refuse them if they have the same ids; None if none are."""
+    if row_id is not None:
+        known = {one for other in before for one in other.text(row_id)}
+        again = len(known.intersection(table.text(row_id)))
+        if again:
+            raise InputError(
+                f"{format_count(again, 'row')} of {table.path} with ids that were frozen before "
+                "in another batch: give rows that came since alone, each once."
+            )
+        return None
+    known_rows = {row for other in before for row in other.cells}
+    again = sum(row in known_rows for row in table.cells)
+    if not again:
+        return None
+    return (
+        f"{format_count(again, 'row')} of {table.path} are the same in all columns as rows that "
+        "were frozen before: if they are the same people, give rows that came since alone."
+    )
+
+
+class Batches:
+    """The batches that a journal knows."""
+
+    def __init__(self, journal: StudyJournal) -> None:
+        self._journal = journal
+        kept = journal.notes(_ROOM).values()
+        self._batches = [msgspec.msgpack.decode(one, type=Batch) for one in kept]
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(self._batches)
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def add(self, batch: Batch) -> None:
+        """Keep a further batch, with the next save."""
+        self._journal.stage(_ROOM, f"{batch.number:06}", msgspec.msgpack.encode(batch))
+        self._batches.append(batch)
+
+
+def _leave_out_gaps(table: Table, columns: Sequence[str]) -> tuple[Table, list[str]]:
+    counts = {name: len(table.gaps([name])) for name in table.load(columns)}
+    gaps = table.gaps(columns)
+    if gaps and len(gaps) == len(table):
+        raise InputError(
+            f"In every row of {table.path} a declared column has no entry: declare the columns "
+            "that studies ask for."
+        )
+    if not gaps:
+        return table, []
+    named = [f"'{name}' ({count:,})" for name, count in counts.items() if count]
+    said = (
+        f"{format_count(len(gaps), 'row')} of {len(table):,} are left out of all questions, since "
+        f"a declared column has no entry there: {join_first(named[:MOST_NAMED], len(named))}."
+    )
+    return table.without(gaps), [said]
+
+
+def _digest(table: Table, columns: Sequence[str], identity: Identity) -> bytes:
+    digest = RowDigest(secret_of(identity))
+    entries = []
+    for name in table.load(columns):
+        numbers = table.floats(name)
+        entries.append(Coded(*table.names(name)) if numbers is None else numbers)
+    digest.add(entries)
+    return digest.finish()
+
+
+def _changed(batch: Batch) -> InputError:
+    return InputError(
+        f"The source of this site's batch {batch.number} is not what it was when its rows were "
+        "frozen, or cannot be read: its operator has to put back what it held."
+    )

@@ -1,0 +1,92 @@
+"""What the members of a study sign, as whoever has nothing but a file can check it.
+
+The forms are those of `pairgossip.study.protocol.records`, spelled out: a file stays readable
+whatever becomes of the protocol.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.certificates import id_of_certificate, is_signed
+
+if TYPE_CHECKING:
+    from pairgossip.peer.sums.results import Result
+
+_RECORD, _LIST = b"pairgossip study record 1\x00", b"pairgossip study list 1\x00"
+
+class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was asked, and of whom."""
+
+    question: str
+    """The signed question, in base 64."""
+    members: str
+    """The list of members, in base 64."""
+
+    @property
+    def name(self) -> bytes:
+        """The name of the question: the digest of what its member has signed."""
+        return hashlib.sha256(_signed_part(self._fields())).digest()
+
+    @property
+    def asker(self) -> str:
+        """The id of the member that has asked."""
+        return str(self._fields()[-2])
+
+    def _fields(self) -> Sequence[Any]:
+        return _decode(self.question)
+
+    def cards(self) -> dict[str, str]:
+        """Return the certificates of the members by their ids."""
+        members = _decode(self.members)[1]
+        return {str(card[0]): str(card[2]) for card in members}
+
+
+def check_asked(asked: AskedIn, result: Result) -> str | None:
+    """Say what is wrong with the question of a result; None if nothing is."""
+    try:
+        question, cards = _decode(asked.question), asked.cards()
+        (_, members, _, text), (asker, signature) = question[:4], question[-2:]
+        if members != hashlib.sha256(_LIST + _content(asked.members)).digest():
+            return "its question was asked of another list of members"
+        if text != result.specification:
+            return "its question is another"
+        if not result.generation.endswith(asked.name.hex()):  # type: ignore[union-attr]
+            return "it answers another question"
+        if cards.keys() != result.members.keys():
+            return "its members are not those of the list"
+        if any(id_of_certificate(it) != member for member, it in cards.items()):
+            return "a certificate is not that of its member"
+        if not is_signed(cards[asker], _signed_part(question), signature):
+            return "its question is not signed by its member"
+    except (ValueError, TypeError, LookupError, AttributeError, InputError, msgspec.MsgspecError):
+        return "its question cannot be read"
+    return None
+
+
+def statement_payload(
+    member: str, question: bytes, attempt: int, transcript: bytes, public: bytes
+) -> bytes:
+    """Return what a member signs that states a result."""
+    return _signed_part(["statement", question, attempt, transcript, public, member, b""])
+
+
+def _signed_part(fields: Sequence[Any]) -> bytes:
+    return _RECORD + msgspec.msgpack.encode([*fields[:-1], b""])
+
+
+def _decode(text: str) -> list[Any]:
+    fields = msgspec.msgpack.decode(_content(text))
+    if not isinstance(fields, list):
+        raise ValueError("no record")
+    return fields
+
+
+def _content(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)

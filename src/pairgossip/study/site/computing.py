@@ -1,0 +1,152 @@
+"""The computation of a question at this site, and the numbers that it contributes to it.
+
+Numbers are kept before they leave, in the transaction of the record that commits to them, and are
+the same whenever they are asked for again. Their release is noted in the registers first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.releases import tell_release
+from pairgossip.peer.protocol.program import Words
+from pairgossip.peer.specification.spec import Spec
+from pairgossip.peer.sums.noise import Noise
+from pairgossip.peer.sums.statistics import cells_of, noise_law
+from pairgossip.study.protocol.records import Question, Yes
+from pairgossip.study.site.layouts import layout_of, read_text
+from pairgossip.study.site.offers import Entry, Offers
+from pairgossip.study.site.program import Contribute, ModelProgram, Own, TableProgram
+from pairgossip.study.site.tables import Answers, Covered, join_covered
+
+AnyProgram = TableProgram | ModelProgram
+
+
+@dataclass(frozen=True)
+class Computing:
+    """What a computation is made of at this site.
+
+    Parameters
+    ----------
+    me, offers, answers
+        The id of the member, its yeses, and its answers.
+    read_rows
+        Gives the rows that an entry adds, where counts are not enough.
+    least_members
+        Fewer members than this are not answered.
+    shows
+        Whether this site shows its own line where sites are compared.
+    """
+
+    me: str
+    offers: Offers
+    answers: Answers
+    read_rows: Callable[[Entry], FloatArray]
+    least_members: int
+    shows: bool
+
+    def make_program(
+        self, name: bytes, question: Question, yeses: Mapping[str, Yes], members: Sequence[str]
+    ) -> AnyProgram:
+        """Return the computation of a question; ``members`` are those of its list."""
+        if not question.adds:
+            return self._make_reading(name, question, members)
+        if len(yeses) < self.least_members:
+            raise InputError(
+                f"The question has {len(yeses)} members, and this site answers lists of "
+                f"{self.least_members} or more."
+            )
+        spec, entry, keep = read_text(question.text), self._find(name), self._keep(name)
+        sizes = {one: [piece.rows for piece in yes.pieces] for one, yes in sorted(yeses.items())}
+        if spec.kernel is None:
+            rows = self.read_rows(entry)
+            return ModelProgram(spec, name, rows, keep, sizes, least_members=self.least_members)
+        _, read = self.answers.read_tables(question.reads, layout_of(question.text))
+        return TableProgram(
+            spec,
+            name,
+            self._own(entry, spec),
+            keep,
+            sizes,
+            count_covered(self.cover(question, yeses), list(sizes)),
+            read=read,
+            flags={one: yes.card[0] for one, yes in yeses.items() if yes.card},
+            noise=None if spec.noise is None else _noise(spec, len(yeses)),
+            least_members=self.least_members,
+        )
+
+    def cover(self, question: Question, yeses: Mapping[str, Yes]) -> Covered:
+        """Return all pieces that the answer is of."""
+        answers, _ = self.answers.read_tables(question.reads, layout_of(question.text))
+        return join_covered(answers, {one: yes.pieces for one, yes in yeses.items()})
+
+    def _make_reading(
+        self, name: bytes, question: Question, members: Sequence[str]
+    ) -> TableProgram:
+        """Return the computation of a question that tables answer."""
+        spec = read_text(question.text)
+        answers, read = self.answers.read_tables(question.reads, layout_of(question.text))
+        if not read or spec.kernel is None:
+            raise InputError("The question reads no table, and adds no rows.")
+        own = Own(np.zeros(cells_of(spec).words, dtype=np.int64), bytes(32))
+        covered = count_covered(join_covered(answers, {}), members)
+        return TableProgram(spec, name, own, _contribute_nothing, {}, covered, read=read)
+
+    def _find(self, name: bytes) -> Entry:
+        entry = self.offers.get(name)
+        if entry is None or entry.state == "ended":
+            raise InputError("This site has not accepted the question, or has given it up.")
+        return entry
+
+    def _own(self, entry: Entry, spec: Spec) -> Own:
+        kept = self.offers.vectors(entry.repeats or entry.question)["counts"]
+        counts: IntArray = np.frombuffer(kept, "<i8").astype(np.int64)
+        shown_as = self.me if self.shows else None
+        return Own(counts, entry.salt, entry.card[0] if entry.card else 0, shown_as)
+
+    def _keep(self, name: bytes) -> Contribute:
+        """Return what gives the words of a round, kept before they leave."""
+
+        def contribute(public: bytes, compute: Callable[[], Words]) -> Words:
+            entry, key = self._find(name), public.hex()
+            source = entry.repeats or name
+            if (kept := self.offers.vectors(source).get(key)) is not None:
+                return np.frombuffer(kept, "<u8").astype(np.uint64)
+            if entry.repeats is not None:
+                raise InputError("The question that is repeated has asked for other numbers.")
+            self._tell_releases(entry)
+            words = compute()
+            self.offers.put_vector(name, key, words.astype("<u8").tobytes())
+            return words
+
+        return contribute
+
+    def _tell_releases(self, entry: Entry) -> None:
+        """Note in the registers that the rows are released, before anything of them is shown."""
+        own = [key for one in self.offers if one.state != "ended" for key, _ in one.releases]
+        for key, places in entry.releases:
+            tell_release(tuple(map(Path, places)), key, own=own)
+
+
+def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
+    """Return how many rows of each of these members the pieces have."""
+    rows = dict.fromkeys(sorted(members), 0)
+    for member, _, count in covered:
+        if member in rows:
+            rows[member] += count
+    return rows
+
+
+def _noise(spec: Spec, members: int) -> Noise:
+    """Return what draws a member's noise: once, since the numbers are kept."""
+    return lambda first, question, counts: noise_law(spec, members).draw(counts)
+
+
+def _contribute_nothing(public: bytes, compute: Callable[[], Words]) -> Words:
+    raise InputError("Nothing is contributed to a question that tables answer.")

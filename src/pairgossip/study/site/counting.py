@@ -1,0 +1,210 @@
+"""What a site adds to a question: its free batches, read from their sources, and counted.
+
+A batch that may not be counted adds nothing, and nobody is told why: it holds rows that fill no
+class or lie outside the agreed ranges, or others could subtract what it tells from what is known.
+Its operator is told by the dry run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.places import registers_of
+from pairgossip.peer.bookkeeping.releases import check_release, prepare_release
+from pairgossip.peer.bookkeeping.snapshots import Snapshot, read_beside
+from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.storage.rows import SiteRows, read_site_rows
+from pairgossip.peer.sums.disclosure import check_own_rows
+from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.study.protocol.records import Piece
+from pairgossip.study.site.layouts import rename_columns
+from pairgossip.study.site.settings import StudySettings
+from pairgossip.study.site.snapshots import Batch, find_source, read_again
+
+if TYPE_CHECKING:
+    from pairgossip.peer.specification.spec import Spec
+
+
+@dataclass
+class Counted:
+    """A batch as a question sees it."""
+
+    batch: Batch
+    rows: SiteRows | None = None
+    because: str = ""
+    """Why it adds nothing; empty if it does."""
+
+    @property
+    def piece(self) -> Piece:
+        """What others are told of it."""
+        return Piece(self.batch.number, 0 if self.because else self.batch.told_rows)
+
+
+@dataclass
+class Counting:
+    """The rows of a site that a question is about.
+
+    Parameters
+    ----------
+    text, settings, identity
+        The question's text, and whose site it is.
+    batches
+        Those that no other question has counted in these columns.
+    own
+        Keys of the releases of this study that were told, or will be.
+    is_visible
+        Whether the operator accepts that others can subtract.
+    """
+
+    text: str
+    settings: StudySettings
+    identity: Identity
+    batches: Sequence[Batch]
+    own: Sequence[str] = ()
+    is_visible: bool = False
+    counted: list[Counted] = field(default_factory=list, init=False)
+    accepted: list[str] = field(default_factory=list, init=False)
+    """What the operator accepts by it."""
+
+    def __post_init__(self) -> None:
+        self.spec: Spec = rename_columns(self.text, self.settings)
+        self.counted = [self._read(one) for one in self.batches]
+        if self.spec.kernel is None:
+            self._check_model()
+        else:
+            self._check_filled()
+            for one in self.counted:
+                if not one.because:
+                    self._check_released(one)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What a yes tells of the rows."""
+        return tuple(one.piece for one in self.counted)
+
+    @property
+    def adding(self) -> list[Counted]:
+        """The batches that add rows."""
+        return [one for one in self.counted if not one.because]
+
+    def count(self) -> IntArray:
+        """Return how many rows there are, and in which blocks or cells; zeros if none add any."""
+        cells = cells_of(self.spec)
+        total = np.zeros(cells.words, dtype=np.int64)
+        for unit in self._units:
+            total += cells.report(_add_cells(unit))
+        return total
+
+    def count_cells(self) -> IntArray:
+        """Return how many rows lie in each cell of those that add any."""
+        zeros = np.zeros(len(cells_of(self.spec).count_cells(_no_rows(self.spec))), dtype=np.int64)
+        return zeros + sum(map(_add_cells, self._units), zeros)
+
+    def matrix(self) -> FloatArray:
+        """Return the rows that are added, in an order of their own."""
+        parts = [one.rows.matrix for one in self.adding if one.rows is not None]
+        rows = np.concatenate([_no_rows(self.spec), *parts])
+        return rows[np.lexsort(rows.T)]
+
+    def prepare(self, study: str, tables: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Note in the registers what will be released; return the keys, and where."""
+        if self.spec.kernel is None:
+            return ()
+        prepared = []
+        for one in self.adding:
+            places = self._places(one.batch)
+            key = prepare_release(
+                places,
+                self._snapshot(one),
+                study,
+                table=tables,
+                has_noise=self.spec.noise is not None,
+                is_visible=self.is_visible,
+                peer=self.identity.id,
+                own=self.own,
+            )
+            prepared.append((key, tuple(map(str, places))))
+        return tuple(prepared)
+
+    def _read(self, batch: Batch) -> Counted:
+        table = read_again(batch, self.settings, self.identity)
+        source = Path(find_source(batch, self.settings))
+        try:
+            return Counted(batch, read_site_rows(source, self.spec, is_private=True, table=table))
+        except InputError as problem:
+            return Counted(batch, None, str(problem))
+
+    def _check_model(self) -> None:
+        """Let no rows add anything if their totals would say too much of single ones."""
+        policy = self.settings.policy
+        if not (adding := self.adding):
+            return
+        try:
+            check_own_rows(self.spec, self.matrix(), policy.least_rows, policy.allow)
+        except InputError as problem:
+            for one in adding:
+                one.because = str(problem)
+
+    def _check_filled(self) -> None:
+        """Put batches together until they fill every class; the last may be too few, and wait."""
+        cells, waiting = cells_of(self.spec), list[Counted]()
+        self._units: list[list[Counted]] = []
+        for one in self.adding:
+            waiting.append(one)
+            if cells.is_filled(_add_cells(waiting)):
+                self._units.append(waiting)
+                waiting = []
+        least = self.spec.algorithm.least_cell or 1
+        for one in waiting:
+            one.because = f"Its rows do not fill every class, group and stratum with {least} each."
+
+    def _check_released(self, one: Counted) -> None:
+        """Let a batch add nothing if members of another study could subtract."""
+        try:
+            self.accepted += check_release(
+                self._places(one.batch),
+                self._snapshot(one),
+                has_noise=self.spec.noise is not None,
+                is_visible=self.is_visible,
+                own=self.own,
+            )
+        except InputError as problem:
+            for unit in [unit for unit in self._units if one in unit]:
+                self._units.remove(unit)
+                for other in unit:
+                    other.because = str(problem)
+
+    def _places(self, batch: Batch) -> tuple[Path, ...]:
+        register = None if self.settings.register is None else Path(self.settings.register)
+        places = registers_of(Path(find_source(batch, self.settings)), register)
+        return places[:1] if self.settings.rehearsal else places
+
+    def _snapshot(self, one: Counted) -> Snapshot:
+        assert one.rows is not None
+        every = dict(zip(self.spec.observed, one.rows.matrix.T, strict=True))
+        columns = {name: every.pop(name) for name in self.spec.columns}
+        same = [names for names in self.settings.same if set(names) & set(self.spec.observed)]
+        known = Snapshot(
+            Path(find_source(one.batch, self.settings)),
+            columns,
+            every,
+            same=same,
+            least_cell=self.spec.algorithm.least_cell or 1,
+        )
+        return read_beside(known, self.settings.row_id, table=one.rows.table)
+
+
+def _add_cells(unit: Sequence[Counted]) -> IntArray:
+    parts = [one.rows.cells for one in unit if one.rows is not None]
+    return np.sum(parts, axis=0)
+
+
+def _no_rows(spec: Spec) -> FloatArray:
+    return np.zeros((0, len(spec.observed)))

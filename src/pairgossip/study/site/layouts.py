@@ -1,0 +1,83 @@
+"""What a question's text counts: its columns by the site's own names, and the layout of its table.
+
+Two questions can share a table if their layouts are the same, and only then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.specification.canonical_text import decode_spec, restore_spec
+from pairgossip.study.site.settings import StudySettings
+
+if TYPE_CHECKING:
+    from pairgossip.peer.specification.spec import Spec
+
+_NAMED = ("label", "by", "within", "weight")
+"""Keys of a text that hold the name of a column."""
+
+
+@lru_cache(maxsize=64)
+def read_text(text: str) -> Spec:
+    """Return the specification of a question; raise `InputError` for a text that is none."""
+    return restore_spec(text)
+
+
+@lru_cache(maxsize=64)
+def layout_of(text: str) -> bytes:
+    """Return a digest of all that a question's table depends on besides the rows."""
+    spec = read_text(text)
+    if spec.kernel is None:
+        return hashlib.sha256(text.encode()).digest()  # a model shares its sums with nothing
+    from pairgossip.peer.sums.statistics import cells_of
+
+    cells = cells_of(spec)
+    parts = (
+        (spec.columns, spec.label, spec.by, spec.within, spec.weight),
+        (spec.classes, spec.groups, spec.strata, spec.weights, sorted(spec.ranges.items())),
+        [axis.places.tolist() for axis in cells.axes],
+        [table.shape for table in cells.tables],
+        (spec.algorithm.least_cell, bool(spec.heterogeneity)),
+        None if spec.noise is None else msgspec.to_builtins(spec.noise),
+    )
+    return hashlib.sha256(msgspec.msgpack.encode(parts)).digest()
+
+
+def rename_columns(text: str, settings: StudySettings) -> Spec:
+    """Return the specification with the columns as this site's source calls them."""
+    table, own = json.loads(text), settings.columns
+    table["columns"] = [own.get(name, name) for name in table["columns"]]
+    table["ranges"] = {own.get(name, name): ends for name, ends in table["ranges"].items()}
+    for key in _NAMED:
+        if isinstance(name := table.get(key), str):
+            table[key] = own.get(name, name)
+    if isinstance(whole := table.get("whole"), list):
+        table["whole"] = [own.get(name, name) for name in whole]
+    return decode_spec(json.dumps(table))
+
+
+def find_scores(spec: Spec, settings: StudySettings) -> frozenset[str]:
+    """Return the score columns of a text, as `find_column` knows them."""
+    return frozenset(find_column(name, settings) for name in spec.columns)
+
+
+def find_column(name: str, settings: StudySettings) -> str:
+    """Return how a question's column is known here, whatever it is called.
+
+    That is the source's name, or the first of those that are declared to be functions of it.
+    """
+    own = settings.columns.get(name, name)
+    return next((min(group) for group in settings.same if own in group), own)
+
+
+def refuse_undeclared(spec: Spec, settings: StudySettings, declared: frozenset[str]) -> None:
+    """Raise `InputError` for a column that this site has not."""
+    for name in spec.observed:
+        if settings.columns.get(name, name) not in declared:
+            raise InputError(f"This site has declared no column '{name[:64]}'.")

@@ -1,0 +1,107 @@
+"""The book of a site's yeses: which rows are reserved for which question, and which are released.
+
+A yes reserves the score columns of its pieces, in the transaction that stores it. They are released
+for good once own words are shown, and free again if the question ends before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from pairgossip.study.protocol.records import Piece
+from pairgossip.study.site.journal import StudyJournal
+
+_OFFERS, _VECTORS = "offers", "vectors"
+
+State = Literal["accepted", "shown", "answered", "unfinished", "ended"]
+"""How far a question is here. All but the last keep the columns of its pieces."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What this site keeps of a question that it has accepted."""
+
+    question: bytes
+    asker: str
+    text: str
+    state: State = "accepted"
+    pieces: tuple[Piece, ...]
+    """As the yes names them."""
+    scores: frozenset[str]
+    """Its score columns, as this site knows them."""
+    layout: bytes
+    disclosure: bytes
+    commitment: bytes
+    salt: bytes
+    card: bytes = b""
+    shown: int = 0
+    """The last round of which own words were shown."""
+    repeats: bytes | None = None
+    """The question whose numbers these are."""
+    releases: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Keys of releases, and the registers in which they are noted."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may still come to something."""
+        return self.state in ("accepted", "shown")
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether own words were shown."""
+        return self.state in ("shown", "answered", "unfinished")
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The batches that it is about, whether or not they add rows."""
+        return frozenset(piece.batch for piece in self.pieces)
+
+    @property
+    def batches(self) -> frozenset[int]:
+        """The batches whose rows it adds."""
+        return frozenset(piece.batch for piece in self.pieces if piece.rows)
+
+
+class Offers:
+    """All questions that this site has accepted."""
+
+    def __init__(self, journal: StudyJournal) -> None:
+        self._journal = journal
+        decoder = msgspec.msgpack.Decoder(Entry)
+        entries = map(decoder.decode, journal.notes(_OFFERS).values())
+        self._entries = {one.question: one for one in entries}
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def get(self, question: bytes) -> Entry | None:
+        """Return what is kept of a question."""
+        return self._entries.get(question)
+
+    def put(self, entry: Entry) -> None:
+        """Keep an entry, with the next save."""
+        self._entries[entry.question] = entry
+        self._journal.stage(_OFFERS, entry.question.hex(), msgspec.msgpack.encode(entry))
+
+    def change(self, question: bytes, **fields: Any) -> None:
+        """Note what has become of a question, with the next save."""
+        if (entry := self._entries.get(question)) is not None:
+            self.put(msgspec.structs.replace(entry, **fields))
+
+    def put_vector(self, question: bytes, name: str, vector: bytes) -> None:
+        """Keep numbers that were, or will be, contributed, with the next save."""
+        self._journal.stage(f"{_VECTORS} {question.hex()}", name, vector)
+
+    def vectors(self, question: bytes) -> Mapping[str, bytes]:
+        """Return the numbers that are kept of a question, by their names."""
+        return self._journal.notes(f"{_VECTORS} {question.hex()}")
+
+    def is_free(self, batch: int, scores: frozenset[str], besides: bytes | None = None) -> bool:
+        """Return whether no other question has, or reserves, one of these columns of a batch."""
+        return not any(
+            batch in one.batches and one.scores & scores
+            for one in self._entries.values()
+            if one.state != "ended" and one.question != besides
+        )

@@ -1,0 +1,244 @@
+"""What a site says of a question by its operator's policy, its text, and what was asked before.
+
+Nothing here can read rows: an answer that depends on them could be bisected for what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pairgossip.errors import InputError
+from pairgossip.study.protocol.records import MemberList, Question
+from pairgossip.study.protocol.site import Verdict
+from pairgossip.study.site.layouts import (
+    find_column,
+    find_scores,
+    layout_of,
+    read_text,
+    refuse_undeclared,
+)
+from pairgossip.study.site.offers import Entry
+from pairgossip.study.site.settings import StudySettings
+
+if TYPE_CHECKING:
+    from pairgossip.peer.specification.spec import Spec
+
+
+def judge(
+    question: Question,
+    settings: StudySettings,
+    members: MemberList | None,
+    declared: frozenset[str],
+    before: Collection[Entry],
+    *,
+    me: str,
+) -> Verdict:
+    """Say yes or no to a question, or that the operator is to be asked.
+
+    Parameters
+    ----------
+    question, members
+        What is asked, and the list at which; None if it is not known here.
+    settings, declared
+        The operator's settings, and the source's columns that are declared.
+    before
+        The questions that this site has accepted.
+    me
+        The id of this member, whose own questions need no second word.
+    """
+    try:
+        spec = read_text(question.text)
+        _check_list(question, settings, members)
+        refuse_undeclared(spec, settings, declared)
+        _check_measure(spec, settings)
+        _check_columns(spec, settings)
+        live = [one for one in before if one.state != "ended"]
+        if question.adds and question.repeats is None:
+            _check_history(question.text, spec, settings, live)
+        _check_amount(spec, question, settings, live)
+    except InputError as problem:
+        return Verdict("no", str(problem))
+    if question.member == me:
+        return Verdict("yes")
+    if settings.policy.accept == "ask":
+        return Verdict("ask")
+    if lack := _find_undeclared_range(spec, settings):
+        return Verdict("ask", lack)
+    return Verdict("yes")
+
+
+def _check_list(question: Question, settings: StudySettings, members: MemberList | None) -> None:
+    policy = settings.policy
+    if members is None:
+        return
+    if len(members.members) < policy.least_members:
+        raise InputError(
+            f"The list has {len(members.members)} members, and this site answers lists of "
+            f"{policy.least_members} or more."
+        )
+    asker = next((one for one in members.members if one.id == question.member), None)
+    names = {question.member} | (set() if asker is None else {asker.name})
+    if policy.may_ask is not None and not names & set(policy.may_ask):
+        raise InputError("This site answers no questions of this member.")
+
+
+def _check_measure(spec: Spec, settings: StudySettings) -> None:
+    policy = settings.policy
+    if not spec.is_sums:
+        if not policy.exchange:
+            raise InputError("Rows do not leave this site: ask with sums.")
+        raise InputError("A question whose rows travel is not answered by a study yet.")
+    for what, name, allowed in (
+        ("kernel", spec.kernel, policy.kernels),
+        ("loss", spec.loss, policy.losses),
+    ):
+        if name is not None and allowed is not None and name not in allowed:
+            raise InputError(f"This site does not answer {what} '{name}'.")
+    if spec.loss is not None and spec.loss not in policy.allow:
+        from pairgossip.peer.sums.learning import margin_of
+
+        if not margin_of(spec).is_smooth:
+            raise InputError(
+                f"Sums of loss '{spec.loss}' could locate a row, and this site does not allow it."
+            )
+    least = spec.algorithm.least_cell
+    if spec.kernel is not None and spec.noise is None and (least or 1) < policy.least_cell:
+        raise InputError(
+            f"algorithm.least_cell is {least}, and this site asks for {policy.least_cell} or more."
+        )
+
+
+def _check_columns(spec: Spec, settings: StudySettings) -> None:
+    policy = settings.policy
+    groups = {name for name in (spec.by, spec.within, spec.weight) if name is not None}
+    for names, allowed in ((spec.measured, policy.columns), (groups, policy.groups)):
+        for name in names:
+            if allowed is not None and name not in allowed:
+                raise InputError(f"This site does not answer for column '{name[:64]}'.")
+    known = [find_column(name, settings) for name in spec.observed]
+    for name, own in zip(spec.observed, known, strict=True):
+        if known.count(own) > 1:
+            raise InputError(f"Two columns of the question are one here, '{name[:64]}' among them.")
+    for name, (low, high) in settings.ranges.items():
+        if name in spec.ranges:
+            asked = spec.ranges[name]
+            if not (asked[0] <= low and high <= asked[1]):
+                raise InputError(
+                    f"ranges.{name[:64]} is [{asked[0]:g}, {asked[1]:g}], and this site's values "
+                    f"lie in [{low:g}, {high:g}]."
+                )
+
+
+def _check_history(text: str, spec: Spec, settings: StudySettings, live: Sequence[Entry]) -> None:
+    """Refuse a column in another part or with other values than it was first asked with."""
+    scores = find_scores(spec, settings)
+    for entry in live:
+        if entry.scores & scores and entry.layout != layout_of(text):
+            shared = next(
+                name for name in spec.columns if find_column(name, settings) in entry.scores
+            )
+            raise InputError(
+                f"Column '{shared[:64]}' was counted for question {entry.question.hex()[:12]} in "
+                "other cells, classes or groups, or beside others: ask what its table can answer."
+            )
+        before = read_text(entry.text)
+        _refuse_other_part(spec, before, settings)
+        _refuse_other_values(spec, before, settings)
+    used = frozenset[str]().union(scores, *(entry.scores for entry in live))
+    if len(used) > settings.policy.most_columns:
+        raise InputError(
+            f"This site answers for {settings.policy.most_columns} score columns in a study, and "
+            "this would be more."
+        )
+
+
+def _parts(spec: Spec, settings: StudySettings) -> dict[str, str]:
+    """Return the columns that are no scores, as this site knows them, with their part."""
+    parts = (
+        *(("label", spec.label), ("weight", spec.weight)),
+        *(("group", spec.by), ("group", spec.within)),
+    )
+    return {find_column(name, settings): part for part, name in parts if name is not None}
+
+
+def _refuse_other_part(spec: Spec, before: Spec, settings: StudySettings) -> None:
+    for one, other in ((spec, before), (before, spec)):
+        apart = _parts(other, settings)
+        for name in one.columns:
+            if find_column(name, settings) in apart:
+                raise InputError(
+                    f"Column '{name[:64]}' is a score in one question of this study and a label or "
+                    "group in another: its totals would tell where rows lie."
+                )
+
+
+def _refuse_other_values(spec: Spec, before: Spec, settings: StudySettings) -> None:
+    mine, theirs = _values(spec, settings), _values(before, settings)
+    for column in mine.keys() & theirs.keys():
+        if mine[column] != theirs[column]:
+            name = next(one for one in spec.observed if find_column(one, settings) == column)
+            raise InputError(
+                f"Column '{name[:64]}' has other values here than in a question before: they are "
+                "fixed by its first use in the study."
+            )
+
+
+def _values(spec: Spec, settings: StudySettings) -> dict[str, object]:
+    """Return what each column may hold."""
+    listed = {**spec.factors, **spec.words}
+    values: dict[str, object] = {name: listed[name] for name in listed}
+    values |= {name: ends for name, ends in spec.ranges.items() if name not in listed}
+    return {find_column(name, settings): it for name, it in values.items()}
+
+
+def _check_amount(
+    spec: Spec, question: Question, settings: StudySettings, live: Iterable[Entry]
+) -> None:
+    policy = settings.policy
+    if not question.adds:
+        return
+    numbers = count_numbers(spec)
+    if numbers > policy.most_numbers:
+        raise InputError(
+            f"The question asks for {numbers:,} numbers of each member, and this site tells "
+            f"{policy.most_numbers:,} at most."
+        )
+    waiting = sum(one.asker == question.member and one.state == "accepted" for one in live)
+    if waiting >= policy.most_open:
+        raise InputError(
+            f"This site answers {policy.most_open} open questions of a member at once."
+        )
+    if spec.noise is not None:
+        spent = sum(noise_of(read_text(one.text)) for one in live)
+        if policy.epsilon is None or spent + spec.noise.epsilon > policy.epsilon:
+            raise InputError(
+                "The questions with noise would spend more epsilon together than this site allows."
+            )
+
+
+def count_numbers(spec: Spec) -> int:
+    """Return how many numbers a question asks of a member at most."""
+    if spec.kernel is not None:
+        from pairgossip.peer.sums.statistics import cells_of
+
+        return cells_of(spec).words
+    from pairgossip.peer.sums.learning import most_words
+
+    return most_words(spec) * (spec.algorithm.rounds or 1)
+
+
+def noise_of(spec: Spec) -> float:
+    """Return how much epsilon a question spends."""
+    return 0.0 if spec.noise is None else spec.noise.epsilon
+
+
+def _find_undeclared_range(spec: Spec, settings: StudySettings) -> str:
+    """Say which column has no range in the settings, by which a yes could be given unasked."""
+    for name in spec.columns:
+        if name not in settings.ranges:
+            return (
+                f"Column '{name[:64]}' has no range in [ranges] of peer.toml, so its operator "
+                "decides."
+            )
+    return ""

@@ -1,0 +1,216 @@
+"""What all members compute for a question: one sum of counts or rounds of learning, or a reading.
+
+The yeses say how many rows each member adds, rounded; who adds none contributes zeros. What this
+site contributes was counted when it said yes, and stays the same, so that a question that is
+repeated is asked with the same numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.peer.protocol.held import Held
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, SIZE_STEP, Ask, Disagreement, Words
+from pairgossip.peer.sums.batches import StatisticsProgram, Table, pack_table, read_table
+from pairgossip.peer.sums.learning import LearningProgram
+from pairgossip.peer.sums.noise import Noise
+from pairgossip.peer.sums.plausibility import check_moments
+from pairgossip.peer.sums.programs import Generation
+from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.site_sums import SiteSums
+from pairgossip.peer.sums.sites import plan_sites, read_sites, tell_site
+from pairgossip.solvers.solver import choose_moments
+
+if TYPE_CHECKING:
+    from pairgossip.peer.specification.spec import Spec
+
+_FIRST = f"{0:08x}"
+"""The ordinal in the names of generations, which a study has none of."""
+
+Sizes = Mapping[str, Sequence[int]]
+"""By members' ids, how many rows each of the pieces has that they add, rounded down."""
+
+
+class Own(NamedTuple):
+    """This site's part in a question."""
+
+    counts: IntArray
+    """How many rows, and in which blocks or cells; zeros if it adds none."""
+    salt: bytes
+    flags: int = 0
+    """How it takes part where sites are compared, as its card says."""
+    shown_as: str | None = None
+    """Its id, if it shows its own line there."""
+
+
+Contribute = Callable[[bytes, Callable[[], Words]], Words]
+"""Gives the words for a question of a round: those that are kept, or new ones, which are kept."""
+
+
+class TableProgram(StatisticsProgram):
+    """A statistic or a report from one sum of counts, and from tables of before.
+
+    Parameters
+    ----------
+    spec, name
+        The specification, and the name of the question.
+    own, contribute
+        This site's part, and what keeps it before it leaves.
+    sizes
+        The pieces that members add; none for a reading.
+    covered
+        How many rows of each member the result is of, those of tables of before among them.
+    read
+        The tables of before, as they are kept.
+    flags
+        What members' cards say where sites are compared.
+    noise
+        Gives what this site adds to its counts, where the specification asks for noise.
+    least_members
+        Sums are made where more members than this add rows, or so many if cells are counted.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        name: bytes,
+        own: Own,
+        contribute: Contribute,
+        sizes: Sizes,
+        covered: Mapping[str, int],
+        *,
+        read: Sequence[bytes] = (),
+        flags: Mapping[str, int] | None = None,
+        noise: Noise | None = None,
+        least_members: int = LEAST_MEMBERS,
+    ) -> None:
+        generation = Generation(covered, _FIRST + name.hex())
+        super().__init__(spec, Held(()), generation, noise, salt=own.salt)
+        self._own, self._keep, self._sizes = own, contribute, sizes
+        self._least_members = least_members
+        self._tables = tuple(map(read_table, read))
+        self._before_digest = hashlib.sha256(b"".join(read)).digest() if read else b""
+        self._kept: bytes | None = None
+        self._added = {one: sum(sizes.get(one, ())) for one in covered}
+        if flags and not read:
+            self._plan = plan_sites(self._added, flags)
+        if not self._is_made:
+            self._conclude_without_sum()
+
+    @property
+    def _least_sites(self) -> int:
+        """How many members must add rows at least: one more where one may say that it adds none."""
+        if self._is_hidden:
+            return 1
+        return self._least_members + (self._cells.columns.least > 1)
+
+    def _conclude_without_sum(self) -> None:
+        """Read what there is; several tables become one."""
+        if self._tables:
+            self._kept = pack_table(self._before_digest, self._join())
+        self.result = self._state(**self._conclude(self._kept or b""))
+
+    def _join(self, new: IntArray | None = None, sites: SiteSums | None = None) -> Table:
+        """Return the tables of before and new counts as one."""
+        numbers, batches = np.zeros(self._counts, dtype=np.int64), tuple[int, ...]()
+        for table in self._tables:
+            if len(table.numbers) != self._counts:
+                raise Disagreement("a table of before has other cells")
+            numbers, batches = numbers + table.numbers, batches + table.batches
+            sites = sites or table.sites
+        if new is not None:
+            numbers, batches = numbers + new, (*batches, len(self.members))
+        return Table(batches, numbers.astype("<i8").tobytes(), sites)
+
+    def _question(self) -> tuple[bytes, int]:
+        public, words = super()._question()
+        return hashlib.sha256(public + self._before_digest).digest(), words
+
+    def contribute(self, ask: Ask) -> Words:
+        """Return this site's counts and a part of the salt; the same whenever it is asked."""
+        return self._keep(ask.public, self._count_own)
+
+    def _count_own(self) -> Words:
+        total = self._own.counts.copy()
+        if self._noise is not None:
+            total[1:] += self._noise(0, self._before_digest, self._cells.counts)
+        return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
+
+    def _tell_site(self, total: IntArray) -> Words:
+        words = 0 if self._plan is None else self._plan.words
+        if self._plan is None or not words or not self._own.flags:
+            return np.zeros(words, dtype=np.uint64)
+        told = tell_site(self._spec, total[1:], self._plan, self._own.shown_as)
+        return told.view(np.uint64)
+
+    def _take(self, total: Words) -> None:
+        counts, of_sites, salt = np.split(total, self._words)
+        new, told = counts.view(np.int64), _list_sizes(self._sizes)
+        self._check(new, sum(told), sum(told) + (SIZE_STEP - 1) * len(told))
+        sites = None if self._plan is None else read_sites(self._plan, of_sites.view(np.int64))
+        self._kept = pack_table(salt.astype("<u8").tobytes(), self._join(new, sites))
+        self.result = self._state(**self._conclude(self._kept))
+
+    def _conclude(self, kept: bytes) -> dict[str, Any]:
+        fields = super()._conclude(kept)
+        if not self._sizes:  # nobody was to add any
+            fields |= {"left_out": None, "rounds": len(self._tables)}
+        return fields
+
+    @property
+    def table(self) -> bytes | None:
+        """The table that the result is read from, as it is kept; None if there is none."""
+        return self._kept
+
+
+class ModelProgram(LearningProgram):
+    """A linear model of a loss, by members that tell rounded numbers of rows.
+
+    Parameters are those of `TableProgram`; ``rows`` are this site's, in an order of their own.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        name: bytes,
+        rows: FloatArray,
+        contribute: Contribute,
+        sizes: Sizes,
+        *,
+        least_members: int = LEAST_MEMBERS,
+    ) -> None:
+        self._keep, self._sizes, self._known = contribute, sizes, 0
+        more = SIZE_STEP - 1
+        most = {one: sum(it) + more * sum(map(bool, it)) for one, it in sizes.items()}
+        super().__init__(spec, rows, Generation(most, _FIRST + name.hex()))
+        if sum(any(it) for it in sizes.values()) < least_members:
+            self.result = self._state(finished=False)
+
+    def contribute(self, ask: Ask) -> Words:
+        """Return this site's numbers; the same whenever it is asked the same."""
+        return self._keep(ask.public, lambda: super(ModelProgram, self).contribute(ask))
+
+    def _check(self, total: Words) -> None:
+        if self._name != "moments":
+            super()._check(total)
+            return
+        layout = choose_moments(self._grades, len(self._spec.columns), 1)
+        parts = total.view(np.int64).reshape(layout.grades, -1)[:, 0]
+        self._known, told = int((parts >> self._bits).sum()), _list_sizes(self._sizes)
+        if not sum(told) <= self._known <= self._generation.rows:
+            raise Disagreement(f"members add {sum(told):,} rows or more, not {self._known:,}")
+        self._counts = check_moments(total, layout, self._bits, self._known)
+
+    def _state(self, **fields: Any) -> Result:
+        told = {one: sum(rows) for one, rows in sorted(self._sizes.items())}
+        return super()._state(**({"members": told, "rows": self._known} | fields))
+
+
+def _list_sizes(sizes: Sizes) -> list[int]:
+    """Return the rows of all pieces that have any."""
+    return [rows for pieces in sizes.values() for rows in pieces if rows]

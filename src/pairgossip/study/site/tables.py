@@ -1,0 +1,146 @@
+"""The tables that members have counted together, kept for good: a file per question.
+
+With the table of a question, every further one of the same layout is answered at home. A table is
+named by the question that has added its last rows, and holds those of the questions that it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, sync
+from pairgossip.peer.sums.batches import digest_table
+from pairgossip.study.protocol.records import Piece
+from pairgossip.study.site.journal import StudyJournal
+
+_ROOM = "answers"
+_ENDING = ".table"
+_LARGEST = 1 << 26
+"""Bytes of a table; a longer one is refused."""
+
+Covered = tuple[tuple[str, int, int], ...]
+"""Pieces whose rows are in a table: member, batch, and how many rows others were told."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a question that all members have answered."""
+
+    question: bytes
+    text: str
+    layout: bytes
+    result: bytes
+    """As JSON."""
+    table: bytes = b""
+    """The digest of the table; of none without one."""
+    covered: Covered = ()
+    adds: bool = True
+
+    def rows_of(self) -> dict[str, int]:
+        """Return how many rows of each member are in the table, rounded down."""
+        rows: dict[str, int] = {}
+        for member, _, count in self.covered:
+            rows[member] = rows.get(member, 0) + count
+        return rows
+
+    @property
+    def places(self) -> frozenset[tuple[str, int]]:
+        """The pieces."""
+        return frozenset((member, batch) for member, batch, _ in self.covered)
+
+
+class Answers:
+    """The answers of a site, and their tables."""
+
+    def __init__(self, journal: StudyJournal, folder: Path) -> None:
+        self._journal, self._folder = journal, folder
+        kept = journal.notes(_ROOM).values()
+        answers = (msgspec.msgpack.decode(one, type=Answer) for one in kept)
+        self._answers = {one.question: one for one in answers}
+
+    def get(self, question: bytes) -> Answer | None:
+        """Return the answer to a question; None if there is none."""
+        return self._answers.get(question)
+
+    @property
+    def all(self) -> Sequence[Answer]:
+        """All answers."""
+        return tuple(self._answers.values())
+
+    def put(self, answer: Answer, table: bytes | None) -> None:
+        """Keep an answer with the next save, and its table, which is on the disk at once."""
+        if table is not None:
+            self._write(answer.question, table)
+        self._answers[answer.question] = answer
+        self._journal.stage(_ROOM, answer.question.hex(), msgspec.msgpack.encode(answer))
+
+    def find_tables(self, layout: bytes, members: Sequence[str]) -> tuple[Answer, ...]:
+        """Return answers whose tables have a layout and cover pieces once, the most of them.
+
+        Only those that all these members have, since all have added rows to them.
+        """
+        usable = [
+            one
+            for one in self._answers.values()
+            if one.layout == layout
+            and one.table
+            and one.adds
+            and set(members) <= one.rows_of().keys()
+        ]
+        chosen: list[Answer] = []
+        for one in sorted(usable, key=lambda it: (-len(it.covered), it.question)):
+            if not any(one.places & other.places for other in chosen):
+                chosen.append(one)
+        return tuple(sorted(chosen, key=lambda it: it.question))
+
+    def read_tables(
+        self, questions: Sequence[bytes], layout: bytes
+    ) -> tuple[Sequence[Answer], Sequence[bytes]]:
+        """Return the answers that a question reads, with their tables; refuse what is none."""
+        answers = []
+        for name in questions:
+            answer = self._answers.get(name)
+            if answer is None or not answer.table:
+                raise InputError(f"This site has not the table of question {name.hex()[:12]}.")
+            if answer.layout != layout:
+                raise InputError(
+                    f"The table of question {name.hex()[:12]} has other cells, classes or groups."
+                )
+            answers.append(answer)
+        places = [place for one in answers for place in one.places]
+        if len(places) != len(set(places)):
+            raise InputError("The question reads tables that hold the same rows twice.")
+        return answers, [self.read(one) for one in answers]
+
+    def read(self, answer: Answer) -> bytes:
+        """Return the table of an answer, if it is the one that all members have signed."""
+        path = self._path(answer.question)
+        table = read_bytes(path, _LARGEST)
+        if digest_table(table) != answer.table:
+            raise InputError(
+                f"{path} is not the table that all members have signed: put another's copy in its "
+                "place."
+            )
+        return table
+
+    def _path(self, question: bytes) -> Path:
+        return self._folder / f"{question.hex()}{_ENDING}"
+
+    def _write(self, question: bytes, table: bytes) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            sync(self._folder.parent)
+        except OSError as problem:
+            raise files.unwritable(self._folder, problem) from None
+        files.replace(self._path(question), table)
+
+
+def join_covered(answers: Sequence[Answer], added: Mapping[str, Sequence[Piece]]) -> Covered:
+    """Return the pieces of all answers, and those that members add."""
+    old = [piece for one in answers for piece in one.covered]
+    new = [(member, *piece) for member, pieces in added.items() for piece in pieces if piece.rows]
+    return tuple(sorted(old + new))

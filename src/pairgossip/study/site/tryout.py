@@ -1,0 +1,67 @@
+"""A dry run of a question: what a yes would come to, told to the operator alone.
+
+A no that follows a look at the rows tells something of them; the last sentence says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pairgossip.peer.sums.disclosure import (
+    describe_crowded_cells,
+    describe_small_cells,
+    describe_small_site,
+    describe_unfilled,
+)
+from pairgossip.peer.sums.statistics import cells_of, count_combinations
+from pairgossip.study.site.counting import Counted, Counting
+from pairgossip.text import format_count, join_names
+
+_LOOKED = (
+    "You have looked at the rows now: a no that depends on them tells the other members something "
+    "of them."
+)
+
+
+def try_counting(counting: Counting, left: Sequence[str] = ()) -> list[str]:
+    """Say what the rows of a site would add; ``left`` says why other batches are not asked for."""
+    said = [*left, *(_describe_batch(one) for one in counting.counted)]
+    if not counting.counted:
+        said.append("No rows are left to count in these columns: this site would add zeros.")
+    if counting.spec.kernel is not None:
+        said += _describe_counts(counting)
+    said += counting.accepted
+    return [*said, _LOOKED]
+
+
+def _describe_batch(one: Counted) -> str:
+    count = format_count(one.batch.rows, "row")
+    where = f"Batch {one.batch.number} ({one.batch.source}, {count})"
+    if one.because:
+        return f"{where} would add nothing, and members are told so: {one.because}"
+    return f"{where} would be told as {one.piece.rows:,} rows."
+
+
+def _describe_counts(counting: Counting) -> list[str]:
+    """Say which counts would leave, and what the rule about few rows does to them."""
+    spec, counts = counting.spec, counting.count()
+    cells = counting.count_cells()
+    if not counts[0]:
+        return []
+    combined = [f"{name}: {count:,}" for name, count in count_combinations(spec, cells).items()]
+    filled, told = int((cells > 0).sum()), int((counts[1:] > 0).sum())
+    said = [f"The rows of each class: {join_names(combined)}."] if combined else []
+    least = cells_of(spec).columns.least
+    rule = f", where each holds {least} or more" if least > 1 else ""
+    said.append(
+        f"They fill {format_count(filled, 'cell')}, and would be told as {told:,} counts{rule}."
+    )
+    more = (
+        describe_unfilled(spec, cells),
+        describe_small_site(spec, cells),
+        describe_small_cells(spec, np.asarray(counts[1:])),
+        describe_crowded_cells(spec, cells),
+    )
+    return said + [sentence for sentence in more if sentence is not None]

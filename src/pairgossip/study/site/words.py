@@ -1,0 +1,92 @@
+"""What would leave this site, in words that its operator accepts, and whose digest a yes signs.
+
+They follow from the question and the public history alone: the same words whatever the rows are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from pairgossip.study.protocol.records import Question
+from pairgossip.study.site.layouts import read_text
+from pairgossip.study.site.settings import StudySettings
+from pairgossip.study.site.snapshots import Batch
+from pairgossip.text import clean_text, format_count, join_names
+
+
+def describe_question(
+    question: Question,
+    settings: StudySettings,
+    batches: Sequence[Batch],
+    names: Mapping[str, str],
+    *,
+    is_visible: bool = False,
+) -> list[str]:
+    """Say what leaves this site for a question.
+
+    Parameters
+    ----------
+    question, settings
+        What is asked, and this operator's settings.
+    batches
+        Those that would be counted.
+    names
+        The names of the members on the question's list, by their ids.
+    is_visible
+        Whether the operator accepts that others can subtract.
+    """
+    spec = read_text(question.text)
+    if not question.adds:
+        return [
+            "Nothing leaves this machine but a signature: the answer is read from tables that all "
+            f"members have ({_name_questions(question.reads)})."
+        ]
+    sentences = [*spec.leaves(), *_describe_batches(batches)]
+    called = [
+        f"'{name}' is '{settings.columns[name]}' here"
+        for name in spec.observed
+        if settings.columns.get(name, name) != name
+    ]
+    if called:
+        sentences.append(f"By [columns] of peer.toml, {join_names(called)}.")
+    if names:
+        listed = join_names([f"'{clean_text(one, 64)}'" for one in sorted(names.values())])
+        sentences.append(f"The members are {listed}: no other sees the sum, and none a part of it.")
+    if question.reads:
+        sentences.append(
+            f"Rows are added to tables that all members have ({_name_questions(question.reads)}): "
+            "they learn the sum over the new rows, too."
+        )
+    if question.repeats is not None:
+        sentences.append(
+            f"The numbers are those of question {question.repeats.hex()[:12]}, the very same."
+        )
+    if is_visible:
+        sentences.append(
+            "This operator accepts that others can subtract what this question tells from what "
+            "they know, and so learn numbers of this site alone."
+        )
+    return sentences
+
+
+def digest_words(sentences: Sequence[str]) -> bytes:
+    """Return the digest by which a yes names what its operator was told."""
+    return hashlib.sha256("\n".join(sentences).encode()).digest()
+
+
+def _describe_batches(batches: Sequence[Batch]) -> list[str]:
+    if not batches:
+        return [
+            "None of this site's rows are counted: all of them were, in these columns, for "
+            "questions before. It contributes zeros."
+        ]
+    named = [f"{one.number} ({format_count(one.told_rows, 'row')})" for one in batches]
+    return [
+        f"The rows are those of batch{'es' * (len(batches) > 1)} {join_names(named)}, sizes "
+        "rounded down to tens. Afterward these columns of them are never counted again."
+    ]
+
+
+def _name_questions(questions: Sequence[bytes]) -> str:
+    return join_names([f"question {one.hex()[:12]}" for one in questions]) if questions else "none"
