@@ -34,7 +34,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 NEEDS_UNIX = (
-    *("deploy/*", "peer/*", "sums/*", "swarm/*", "watch/*"),
+    *("deploy/*", "peer/*", "study/*", "sums/*", "swarm/*", "watch/*"),
     *("test_device.py", "test_distribution.py"),
     *("cli/test_interrupt.py", "cli/test_peer*.py", "cli/test_swarm.py"),
     *("test_docs.py", "test_field_docs.py", "test_five_hospitals.py", "test_package.py"),

@@ -36,7 +36,7 @@ If the specification says otherwise, or asks for something else, rows travel fro
 member to member, or with a table [privacy] randomized reports of them. peer init
 says which, and asks. Members of a study, made without a specification, stay
 together: each may ask all others one question after the other.
-For example, at clinic-a, and at a hospital that takes part in a study:
+For example, for one run, and a study:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt

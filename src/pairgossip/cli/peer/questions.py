@@ -191,12 +191,13 @@ def _state(question: QuestionStatus) -> str:
 
 
 def _try_out(study: StudyReading, question: QuestionStatus) -> tuple[str, ...]:
-    from pairgossip.study.service.assembly import try_out_alone
+    from pairgossip.study.service.assembly import carry_out_alone
     from pairgossip.study.service.requests import TryOut
 
+    request = TryOut(question.name)
     if not study.is_running:
-        return try_out_alone(study.home, question)
-    reply = send_request(study, TryOut(question.name))
+        return carry_out_alone(study.home, request).sentences
+    reply = send_request(study, request)
     return () if reply is None else reply.sentences
 
 
@@ -322,7 +323,11 @@ def disclosed_command(*, home: HomeFolder = None, verify: Flag = False, json: Js
     if not entries:
         write_line("Nothing has left this machine.")
         return
-    rows = [(one.when, str(one.number), one.event, _about(one.about)) for one in entries]
+    numbers = {one.name: str(one.number) for one in study.questions()}
+    rows = [
+        (one.when, numbers.get(one.question, one.question[:12]), one.event, _about(one.about))
+        for one in entries
+    ]
     write_rows(("when", "question", "what", ""), rows, numbers=False)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
 from pairgossip.cli.peer.setup import find_folder, is_answered_yes
 from pairgossip.errors import InputError
-from pairgossip.text import clean_text, format_count, join_names
+from pairgossip.text import clean_text, join_names
 
 if TYPE_CHECKING:
     from pairgossip.study.protocol.records import Card
@@ -220,16 +220,26 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
 
 def add_to_study(folder: Path, source: Path, *, yes: bool) -> None:
     """Freeze the rows of a further source."""
-    from pairgossip.study.site.folder import open_study
-    from pairgossip.study.site.snapshots import add_rows
+    from pairgossip.study.service.assembly import carry_out_alone
+    from pairgossip.study.service.reading import StudyReading
+    from pairgossip.study.service.requests import Add
 
-    home = open_study(folder)
-    confirm = tell_all if yes else confirm_all("Add these rows?", "No rows were added.")
-    batch = add_rows(home, source, confirm)
-    tell(
-        f"Added {format_count(batch.rows, 'row')} as batch {batch.number}: questions from now on "
-        "count them as a table of their own."
-    )
+    study = StudyReading(folder)
+    request = Add(str(source.absolute()))
+    meaning = [
+        "These rows are frozen as they are, and counted in questions from now on: they cannot be "
+        "taken back, and none of them may be among the rows of before."
+    ]
+    (tell_all if yes else confirm_all("Add these rows?", "No rows were added."))(meaning)
+    if not study.is_running:
+        reply = carry_out_alone(study.home, request)
+        tell(reply.sentence)
+    else:
+        answer = send_request(study, request)
+        if answer is None:
+            return
+        reply = answer
+    tell_all(reply.sentences)
 
 
 def tell_all(sentences: Sequence[str]) -> None:

@@ -144,15 +144,8 @@ class Study:
     @property
     def accepted(self) -> tuple[Card, ...]:
         """Whom this operator has accepted by hand, and not evicted."""
-        raise NotImplementedError
-
-    def signers(self, proposal: MemberList) -> tuple[str, ...]:
-        """Return the ids of those who have signed a list."""
-        raise NotImplementedError
-
-    def find_list(self, digest: bytes) -> MemberList | None:
-        """Return a list that has existed here, by its digest."""
-        raise NotImplementedError
+        evicted = self._lists.evicted
+        return tuple(one for one in self._lists.accepted.values() if one.id not in evicted)
 
     @property
     def questions(self) -> tuple[Progress, ...]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from collections.abc import Sequence
 
-from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import is_signed
 from pairgossip.peer.identity.identity import Identity, load_identity
-from pairgossip.study.protocol.records import Card, MemberList
+from pairgossip.study.protocol.records import Card
+from pairgossip.study.protocol.site import Action, Save
 from pairgossip.study.protocol.study import Keys, Study
 from pairgossip.study.service.membership import find_card
-from pairgossip.study.service.status import QuestionStatus
+from pairgossip.study.service.operating import Operator
+from pairgossip.study.service.requests import AnyRequest, Reply
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
@@ -35,32 +36,34 @@ class StudyParts:
         )
         try:
             self.card: Card = find_card(home, self.identity)
-            state: Any = self.journal.load()
-            self.site = MemberSite(home, self.identity, self.journal, self._find_list)
-            site: Any = self.site
+            state = self.journal.load()
+            self.site = MemberSite(home, self.identity, self.journal)
             keys = Keys(self.identity.sign, is_signed, lambda: secrets.token_bytes(_KEY))
             least = self.settings.policy.least_members
-            self.study = Study(self.card, keys, site, state, least_members=least)
+            self.study = Study(self.card, keys, self.site, state, least_members=least)
         except BaseException:
             self.journal.close()
             raise
+
+    def keep(self, actions: Sequence[Action]) -> None:
+        """Carry out what actions save; whatever is sent is told at the next contact."""
+        for action in actions:
+            if isinstance(action, Save):
+                self.journal.save(action)
 
     def close(self) -> None:
         """Close the journal."""
         self.journal.close()
 
-    def _find_list(self, digest: bytes) -> MemberList | None:
-        return self.study.find_list(digest)
 
-
-def try_out_alone(home: StudyHome, question: QuestionStatus) -> tuple[str, ...]:
-    """Say what a yes to a question would come to, while the peer does not run."""
+def carry_out_alone(home: StudyHome, request: AnyRequest) -> Reply:
+    """Carry out a request that others need not hear of, while the peer does not run."""
     with home.lock():
         parts = StudyParts(home)
         try:
-            progress = parts.study.question(bytes.fromhex(question.name))
-            if progress is None:
-                raise InputError("This question has come to its end: there is nothing to try.")
-            return tuple(parts.site.try_out(progress.name, progress.question))
+            operator = Operator(parts.study, parts.site, parts.journal)
+            reply = operator.carry_out("", request, parts.keep)
+            parts.journal.flush()
+            return reply
         finally:
             parts.close()

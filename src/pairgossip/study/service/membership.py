@@ -68,8 +68,25 @@ def keep_address(home: StudyHome, address: str | None) -> None:
 
 
 def find_card(home: StudyHome, identity: Identity) -> Card:
-    """Return this peer as it stands on lists."""
-    return Card(identity.id, identity.name, identity.certificate, find_address(home))
+    """Return this peer as it stands on the list, or as it is to stand on one.
+
+    What all have signed stays: its address, and what its operator asked for then.
+    """
+    signed = read_list(home)
+    listed = () if signed is None else signed.list.members
+    for card in listed:
+        if card.id == identity.id:
+            return card
+    policy = home.read_settings().policy
+    return Card(
+        identity.id,
+        identity.name,
+        identity.certificate,
+        find_address(home),
+        policy.least_members,
+        policy.least_rows,
+        policy.least_cell,
+    )
 
 
 def keep_list(home: StudyHome, current: MemberList, records: Iterable[Kept]) -> None:

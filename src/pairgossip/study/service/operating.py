@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
 
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.site import Action
 from pairgossip.study.protocol.study import Study
+from pairgossip.study.service.asking import fill_in
 from pairgossip.study.service.requests import (
     Accept,
+    Add,
     AnyRequest,
     Ask,
     Evict,
@@ -21,8 +23,10 @@ from pairgossip.study.service.requests import (
     TryOut,
     Withdraw,
 )
+from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
-from pairgossip.text import join_names
+from pairgossip.study.site.snapshots import Batch, commit
+from pairgossip.text import format_count, join_names
 
 CarryOut = Callable[[Sequence[Action]], None]
 _ROOM = "operator"
@@ -32,7 +36,7 @@ _ROOM = "operator"
 class Operator:
     """Carries out requests, each once however often the peer is killed meanwhile."""
 
-    def __init__(self, study: Study, site: MemberSite, journal: Any) -> None:
+    def __init__(self, study: Study, site: MemberSite, journal: StudyJournal) -> None:
         self._study, self._site, self._journal = study, site, journal
         self._asked = dict(journal.notes(_ROOM))
 
@@ -46,8 +50,8 @@ class Operator:
             case Evict(member):
                 act(self._study.evict(member))
                 return Reply("Signed a list without that member: all others must, too.")
-            case Leave():
-                act(self._study.leave())
+            case Leave(totals_visible):
+                act(self._study.leave(totals_visible=totals_visible))
                 return Reply("Asked all others to leave this peer out of the next list.")
             case Accept(question, is_visible):
                 return self._accept(bytes.fromhex(question), is_visible, act)
@@ -61,15 +65,20 @@ class Operator:
                 return self._reply("Withdrew question {}.", name)
             case TryOut(question):
                 return self._try_out(bytes.fromhex(question))
+            case Add(source, totals_visible):
+                return self._add(Path(source), totals_visible, act)
 
     def _ask(self, key: str, request: Ask, act: CarryOut) -> Reply:
         """Ask a question, and note in the same transaction that this request has been one."""
         if key in self._asked:  # the peer was killed before it answered
             return self._reply("Asked question {}.", self._asked[key])
-        members = () if self._study.members is None else self._study.members.ids
-        reads, adds = self._site.choose_reads(request.text, members, is_fresh=request.is_fresh)
+        here = self._study.members
+        if here is None:
+            raise InputError("No list of members is signed by all yet: nobody can be asked.")
+        text = fill_in(request.text, max(card.least_cell for card in here.members))
+        reads, adds = self._site.choose_reads(text, here.ids, is_fresh=request.is_fresh)
         name, actions = self._study.ask(
-            request.text,
+            text,
             int(time.time()),
             request.expires,
             reads=reads,
@@ -81,6 +90,16 @@ class Operator:
         self._asked[key] = name
         how = "" if adds else ", which tables of before can answer"
         return self._reply(f"Asked question {{}}{how}.", name)
+
+    def announce(self, act: CarryOut) -> None:
+        """Tell all others of the rows that this site has frozen, unless they know."""
+        for batch in self._site.batches:
+            self._announce(batch, False, act)
+
+    def _announce(self, batch: Batch, is_visible: bool, act: CarryOut) -> None:
+        commitment = commit(self._site.identity, "batch", batch.number, batch.digest)
+        told = batch.number, batch.told_rows, commitment
+        act(self._study.announce(*told, totals_visible=is_visible))
 
     def forget(self, key: str) -> None:
         """Let the next save erase the note of a request that is answered."""
@@ -106,6 +125,15 @@ class Operator:
             raise InputError("This question has come to its end: there is nothing to try.")
         sentences = tuple(self._site.try_out(name, progress.question))
         return Reply("Tried it: nothing was sent, and nothing noted.", sentences=sentences)
+
+    def _add(self, source: Path, totals_visible: bool, act: CarryOut) -> Reply:
+        said: list[str] = []
+        batch = self._site.add(source, said.extend)
+        self._announce(batch, totals_visible, act)
+        self._journal.flush()
+        rows = format_count(batch.rows, "row")
+        sentence = f"Added {rows} as batch {batch.number}, for questions from now on."
+        return Reply(sentence, sentences=tuple(said))
 
     def _reply(self, sentence: str, name: bytes) -> Reply:
         number = self._journal.number_of(name)

@@ -142,6 +142,10 @@ class StudyReading:
         """Return how many entries there are; raise `InputError` for the first that was changed."""
         return self._disclosures().verify()
 
+    def number_of(self, name: str) -> int | None:
+        """Return the number of a question by its whole name; None if it is not known."""
+        return next((one.number for one in self.questions() if one.name == name), None)
+
     def _disclosures(self) -> Disclosures:
         from pairgossip.study.site.disclosures import Disclosures
 
@@ -195,7 +199,8 @@ def describe_ending(question: QuestionStatus) -> str:
     if ending is None:
         return ""
     because = f": {ending.because}" if ending.because else ""
-    return f"{_ENDED.get(ending.kind, ending.kind)} by '{ending.who}'{because}".rstrip(".")
+    who = f" by '{ending.who}'" if ending.who else ""
+    return f"{_ENDED.get(ending.kind, ending.kind)}{who}{because}".rstrip(".")
 
 
 def _is_number(text: str) -> bool:

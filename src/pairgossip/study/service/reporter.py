@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
 from pairgossip.peer.identity.members import Member as Neighbor
@@ -73,6 +75,7 @@ class StudyReporter:
         self._started = time.time()
         self._fatal: str | None = None
         self._names: dict[str, str] = {me.id: me.name}
+        self._is_settled = False
         self.status: StudyStatus | None = None
 
     def note_frame(self, sender: str) -> None:
@@ -93,11 +96,15 @@ class StudyReporter:
         is_last: bool,
     ) -> None:
         """Write what is new of questions; of the membership if that is due, or has changed."""
-        has_changed = self._follow_list()
-        has_changed |= self._follow_questions()
+        has_changed = self.follow()
         if has_changed or is_due or is_last:
             self.status = self._describe(counts, neighbors, connected, is_last)
             files.write_status(self._home, self.status)
+
+    def follow(self) -> bool:
+        """Write what is new of the list and of questions; return whether anything is."""
+        has_list = self._follow_list()
+        return self._follow_questions() or has_list
 
     def _follow_list(self) -> bool:
         """Keep the list with its signatures once it has changed."""
@@ -118,8 +125,25 @@ class StudyReporter:
         for one in gone:
             if one.phase not in _OVER:  # it came to its end between two looks
                 self._write(one._replace(phase=self._end_of(one)))
+        if not self._is_settled:
+            self._settle(set(now))
         self._known = now
         return bool(changed or gone)
+
+    def _settle(self, known: set[bytes]) -> None:
+        """Say of questions that came to their end in an earlier process that they have."""
+        self._is_settled = True
+        for number in files.list_numbers(self._home):
+            before = files.read_question(self._home, number)
+            if before is None or before.is_over or (name := bytes.fromhex(before.name)) in known:
+                continue
+            line = self._study.archived.get(name)
+            changes: dict[str, Any] = {"phase": "ended", "awaited": (), "needs_operator": False}
+            if line is not None and line.kind == "done":
+                changes |= {"phase": "done", **self._find_answer(name)}
+            elif line is not None:
+                changes["ending"] = Ending(line.kind, "", clean_text(line.because, _LONGEST))
+            files.write_question(self._home, msgspec.structs.replace(before, **changes))
 
     def _end_of(self, progress: Progress) -> Phase:
         """Return how a question has ended that is not followed any more."""
@@ -134,7 +158,7 @@ class StudyReporter:
         number = self._journal.number_of(progress.name)
         before = files.read_question(self._home, number)
         now = time.time()
-        facts = self._find_answer(progress) if progress.phase == "done" else {}
+        facts = self._find_answer(progress.name) if progress.phase == "done" else {}
         files.write_question(
             self._home,
             QuestionStatus(
@@ -152,7 +176,7 @@ class StudyReporter:
         """Return what never changes of a question."""
         question = progress.question
         try:
-            leaves = tuple(self._site.describe(question))
+            leaves = tuple(self._site.describe(progress.name, question))
         except InputError as problem:
             leaves = (str(problem),)
         return {
@@ -189,11 +213,11 @@ class StudyReporter:
             "needs_operator": progress.needs_operator,
         }
 
-    def _find_answer(self, progress: Progress) -> dict[str, Any]:
+    def _find_answer(self, name: bytes) -> dict[str, Any]:
         """Return the figures that all have signed."""
         self._site.keep_signed()
         try:
-            result = read_answer(self._home, progress.name).result
+            result = read_answer(self._home, name).result
         except InputError:
             return {}
         return {"value": result.value, "interval": result.interval, "rows": result.rows}
@@ -218,6 +242,7 @@ class StudyReporter:
                 sorted(self._journal.number_of(one.name) for one in questions if one.needs_operator)
             ),
             requests=self._requests.count(),
+            batches=tuple(batch.rows for batch in self._site.batches),
             neighbors={one.name: self._neighbor(one, connected) for one in neighbors},
             counts=dict(counts),
             refused={
@@ -245,7 +270,7 @@ class StudyReporter:
 
     def _describe_proposal(self, proposal: MemberList) -> Proposal:
         before = set() if self._list is None else set(self._list.ids)
-        signed = self._study.signers(proposal)
+        signed = self._study.lists.signers(proposal.digest)
         return Proposal(
             self._names_of(one for one in proposal.ids if one not in before),
             self._names_of(one for one in before if one not in proposal.ids),

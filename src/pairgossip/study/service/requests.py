@@ -52,6 +52,9 @@ class Evict(_Request, frozen=True, tag="evict"):
 class Leave(_Request, frozen=True, tag="leave"):
     """Ask to be left out of the next list."""
 
+    totals_visible: bool = False
+    """Whether this peer's totals may become known by the difference that its leaving makes."""
+
 
 class Ask(_Request, frozen=True, tag="ask"):
     """Ask all members a question."""
@@ -94,7 +97,16 @@ class TryOut(_Request, frozen=True, tag="try"):
     question: str
 
 
-AnyRequest = Join | Evict | Leave | Ask | Accept | Refuse | Withdraw | TryOut
+class Add(_Request, frozen=True, tag="add"):
+    """Freeze the rows of a further source."""
+
+    source: str
+    """Its whole path."""
+    totals_visible: bool = False
+    """Whether the totals of these rows may become known by difference."""
+
+
+AnyRequest = Join | Evict | Leave | Ask | Accept | Refuse | Withdraw | TryOut | Add
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -138,6 +138,7 @@ class StudyService:
         self._log.info("started", id=self._parts.identity.id, pid=os.getpid())
         try:
             self._carry_out(self._study.start(_now()))
+            self._operator.announce(self._carry_out)
             while not self._stops and self._study.halted is None:
                 self._turn()
             self._finish()
@@ -169,7 +170,9 @@ class StudyService:
 
     def _tick(self, now: float) -> None:
         for key, request in self._requests.pending():
-            self._requests.answer(key, self._answer(key, request))
+            reply = self._answer(key, request)
+            self._reporter.follow()  # first: who asked looks at the question at once
+            self._requests.answer(key, reply)
             self._operator.forget(key)
         is_slow = now >= self._slow_tick_at
         if is_slow:
