@@ -174,7 +174,7 @@ def test_a_general_loss_has_features_of_one() -> None:
         return -2 * (first[:, :1] * second[:, :1] - theta[0])
 
     general = GeneralLoss(value, gradient, dimension=1)
-    fit = minimize(FEATURES, loss=general, clock="async", iterations=20_000, seed=0)
+    fit = minimize(FEATURES, loss=general, clock="async", iterations=20_000, seed=0, engine="plain")
     assert fit.model[0] == pytest.approx(FEATURES[:, 0].mean() ** 2, abs=0.05)
 
 

@@ -49,7 +49,7 @@ def test_reports_and_estimates_are_unbiased_and_as_noisy_as_predicted(
     kernel: Any, mechanism: RandomizedResponse, target: str
 ) -> None:
     run = private(
-        kernel, privacy=mechanism, target=target, iterations=1000, checkpoints=[1000], trials=800,
+        kernel, privacy=mechanism, target=target, iterations=1000, checkpoints=[1000], trials=400,
         record="summary",
     )  # fmt: skip
     exact = pg.exact(DATA, kernel, target)

@@ -91,8 +91,9 @@ def test_what_happens_at_thresholds_is_exact_or_within_its_bracket(
         )
         if min(died.sum(), (~died).sum()) < least:
             continue
+        roc = pg.roc(counted)
         for one in thresholds:
-            point = pg.roc(counted).at(one)
+            point = roc.at(one)
             exact = [(score[died] >= one).mean(), (score[~died] < one).mean()]
             for found, value in zip((point.sensitivity, point.specificity), exact, strict=True):
                 low, high = found.bracket

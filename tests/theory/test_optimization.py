@@ -84,7 +84,7 @@ def path_and_rates(
 @pytest.mark.parametrize("name", GRAPHS)
 def test_general_rate_holds_on_every_path_and_the_printed_sign_does_not(name: str) -> None:
     graph, violated = GRAPHS[name], 0
-    for seed in range(6):
+    for seed in range(4):
         for problem in (
             biased_problem(graph.n, seed, "smoothed-hinge"),
             biased_problem(graph.n, seed, "logistic"),
@@ -94,7 +94,7 @@ def test_general_rate_holds_on_every_path_and_the_printed_sign_does_not(name: st
                 _, gap, corrected, printed = path_and_rates(problem, graph, T, seed)
                 assert gap <= corrected + 1e-9
                 violated += gap > printed + 1e-9
-    assert violated >= 5  # of 54 runs
+    assert violated >= 4  # of 36 runs
 
 
 def test_measured_disagreement_lies_below_its_bound_on_average() -> None:

@@ -129,7 +129,8 @@ def test_python_makes_the_same_run(fields: Fields) -> None:
     }
 
 
-@pytest.mark.parametrize("fields", CASES)
+# As Python, it is made of the declared arguments: here, of each kind one.
+@pytest.mark.parametrize("fields", CASES[1::2])
 def test_the_command_makes_the_same_run(
     fields: Fields,
     tmp_path: Path,

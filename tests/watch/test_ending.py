@@ -97,6 +97,8 @@ def test_where_all_know_the_same_more_messages_do_not_help(page: Page, served: S
     told = page.locator("#ending p").nth(1).inner_text()
     assert told.endswith(", but more messages would not help: all nodes know the same.")
     assert suggestions(page) == ["Compare with a cycle graph", "Rows at sites"]
+    accept(page, "Rows at sites")
+    expect(page.locator("article .sub")).to_contain_text("3 sites with 178 rows")
 
 
 def test_more_steps_are_those_of_the_run_that_has_them(page: Page, served: Served) -> None:
@@ -117,15 +119,6 @@ def test_more_steps_are_those_of_the_run_that_has_them(page: Page, served: Serve
     expect(page.locator("article h2")).to_have_text(["sketch (tree) on cycle"])
     assert "iterations" not in address(page)
     quiet(page)
-
-
-def test_data_with_sites_offers_them(page: Page, served: Served) -> None:
-    fields: Fields = {"data": "wine", "column": ["alcohol"], "kernel": "gini", "speed": "max"}
-    visit(page, served, **fields, method="sketch", schedule="tree")
-    finish(page)
-    assert suggestions(page) == ["Compare with a cycle graph", "Rows at sites"]
-    accept(page, "Rows at sites")
-    expect(page.locator("article .sub")).to_contain_text("3 sites with 178 rows")
 
 
 def test_the_end_of_learning(page: Page, served: Served) -> None:
