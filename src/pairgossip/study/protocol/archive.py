@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -75,13 +75,14 @@ def pieces_of(yeses: Iterable[Yes]) -> Pieces:
     )
 
 
-def find_rest(held: Iterable[Held], kind: str, *, is_disclosed: bool) -> tuple[bytes, ...]:
+def find_rest(held: Collection[Held], kind: str, *, is_disclosed: bool) -> tuple[bytes, ...]:
     """Return the digests of records that are not needed any more once a question is archived.
 
-    Of one that was disclosed and not finished all is kept: elsewhere late words may finish it.
+    Of one that was disclosed and not finished all is kept that was shown: elsewhere late words may
+    finish it.
     """
     if kind != "done" and is_disclosed:
-        return ()
+        return tuple(one.digest for one in held if not one.is_shown)
     kept = _DONE if kind == "done" else _HIDDEN
     places = [one.slot for one in held]
     return tuple(

@@ -60,6 +60,8 @@ class Lists:
     least_members: int
     may_sign: bool = True
     """Whether this member may sign lists: after a start not before it has heard from another."""
+    is_busy: Callable[[str], bool] = lambda _: False
+    """Whether a question runs that needs a member, which is not let go before."""
     current: MemberList | None = None
     """The last list in the chain of those that this member has signed and that exist."""
     accepted: dict[str, Card] = field(default_factory=dict)
@@ -188,7 +190,7 @@ class Lists:
         if self.current is not None:
             starts = self._signed_here(self.current.digest)
         else:
-            parents = {one.parent for one in self.known.values()}
+            parents = dict.fromkeys(one.parent for one in self.known.values())
             starts = [one for parent in parents for one in self._signed_here(parent)]
         while starts:
             here = starts.pop(0)
@@ -345,7 +347,7 @@ class Lists:
             return []
         if out := sorted(self.evicted.intersection(head.ids)):
             return self._sign_new(lambda one: one.id != out[0])
-        leavers = self.leavers
+        leavers = frozenset(one for one in self.leavers if not self.is_busy(one))
         stay = [one for one in self.current.ids if one not in leavers]
         is_due = len(stay) >= self.least_members and stay[0] == self.card.id
         if not is_due or not leavers.intersection(head.ids):

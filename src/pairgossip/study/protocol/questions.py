@@ -35,6 +35,11 @@ class Questions:
         """Questions that wait for this operator."""
         self._told_lies: set[tuple[bytes, str]] = set()
 
+    def needs(self, member: str) -> bool:
+        """Return whether a question has begun that cannot end without a member."""
+        runs = self.runs.values()
+        return any(one.round > 0 and member in one.members and not one.ending for one in runs)
+
     def add(self, question: Question) -> None:
         """Begin with a question whose list is known."""
         name = digest_of(question)

@@ -139,7 +139,7 @@ class Spreading:
 
     def answer_have(self, sender: str, have: Have) -> list[Action]:
         """Send the digests of topics that differ."""
-        answers, mine = list[Action](), set(self._visible(sender))
+        answers, mine = list[Action](), dict.fromkeys(self._visible(sender))
         for topic in mine:
             if have.topics.get(topic) != self._store.fingerprint(topic):
                 answers += self._send(sender, Ids(topic, self._store.shown(topic)))

@@ -18,7 +18,7 @@ class Ended(NamedTuple):
     """Why a question has no result."""
 
     kind: EndingKind | Literal["lie", "left", "unfinished"]
-    """"left": a member that is awaited is not on the list any more; "unfinished": whatever has
+    """"left": a member is not on the list any more; "unfinished": whatever has
     ended it, words of this member's were shown."""
     who: str
     """The id of the member that has ended it, or is the reason."""
@@ -61,7 +61,8 @@ class Standing:
         self.name, self.question, self.members = name, question, members
         self._desk, self._me, self._hinder = desk, desk.me, hinder
         self.gone: frozenset[str] = frozenset()
-        """Members that are not on this member's present list any more."""
+        """Members that are not on this member's present list any more. Others may not wait for what
+        is still awaited, so that nothing comes of it but where words were shown."""
         self.may_speak = True
         """Whether this member may sign anything new: after a start not before a neighbor has shown
         that it knows of nothing that this member has forgotten."""
@@ -225,9 +226,8 @@ class Standing:
         found = self._find_ending()
         if found is None and self._failure:
             found = Ended("cannot", self._me, self._failure)
-        silent = self.gone.intersection(self.awaited) if self.round else self.gone
-        if found is None and silent:
-            found = Ended("left", min(silent), "is not on the list of members any more")
+        if found is None and self.gone and self.awaited:
+            found = Ended("left", min(self.gone), "is not on the list of members any more")
         if found is not None and self.is_disclosed:
             return found._replace(kind="unfinished")
         return found

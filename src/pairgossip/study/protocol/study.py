@@ -91,6 +91,7 @@ class Study:
         self._desk.notes.update(state.notes)
         self._lists = Lists(self._desk, me, least_members)
         self._questions = Questions(self._desk, self._lists)
+        self._lists.is_busy = self._questions.needs
         self._runs, self._archive = self._questions.runs, self._questions.archive
         self._connected: tuple[Card, ...] = ()
         self._spreading = Spreading(
@@ -176,7 +177,7 @@ class Study:
                 answers = self._spreading.answer_have(sender, message)
                 sure = [
                     one
-                    for one in self._questions.unsure
+                    for one in sorted(self._questions.unsure)
                     if message.topics.get(one) == self._desk.store.fingerprint(one)
                 ]
             case Ids():
@@ -193,7 +194,10 @@ class Study:
         if self.halted is not None:
             return []
         stuck = [one for one, run in self._runs.items() if run.trouble]
-        return [*self._go_on(stuck, now), *self._spreading.contact(self._others())]
+        actions = [*self._go_on(stuck, now), *self._lists.sign_what_is_decided()]
+        if len(actions) > 0:
+            actions += self._after_lists(now)
+        return [*actions, *self._spreading.contact(self._others())]
 
     def tick(self, now: int) -> Sequence[Action]:
         """End questions that have expired, before this member has echoed anything."""
