@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
@@ -17,13 +18,15 @@ from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.releases import tell_release
 from pairgossip.peer.protocol.program import Words
 from pairgossip.peer.specification.spec import Spec
+from pairgossip.peer.sums.batches import digest_table
 from pairgossip.peer.sums.noise import Noise
+from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of, noise_law
 from pairgossip.study.protocol.records import Question, Yes
 from pairgossip.study.site.layouts import layout_of, read_text
 from pairgossip.study.site.offers import Entry, Offers
-from pairgossip.study.site.program import Contribute, ModelProgram, Own, TableProgram
-from pairgossip.study.site.tables import Answers, Covered, join_covered
+from pairgossip.study.site.program import ModelProgram, Own, TableProgram
+from pairgossip.study.site.tables import Answer, Answers, Covered, join_covered
 
 AnyProgram = TableProgram | ModelProgram
 
@@ -62,26 +65,28 @@ class Computing:
                 f"The question has {len(yeses)} members, and this site answers lists of "
                 f"{self.least_members} or more."
             )
-        spec, entry, keep = read_text(question.text), self._find(name), self._keep(name)
+        spec, entry = read_text(question.text), self.find(name)
+        covered = self._cover(question, yeses)
+        keeper = _Keeper(self, name, question, tuple(yeses), covered)
         sizes = {one: [piece.rows for piece in yes.pieces] for one, yes in sorted(yeses.items())}
         if spec.kernel is None:
             rows = self.read_rows(entry)
-            return ModelProgram(spec, name, rows, keep, sizes, least_members=self.least_members)
+            return ModelProgram(spec, name, rows, keeper, sizes, least_members=self.least_members)
         _, read = self.answers.read_tables(question.reads, layout_of(question.text))
         return TableProgram(
             spec,
             name,
             self._own(entry, spec),
-            keep,
+            keeper,
             sizes,
-            count_covered(self.cover(question, yeses), list(sizes)),
+            count_covered(covered, list(sizes)),
             read=read,
             flags={one: yes.card[0] for one, yes in yeses.items() if yes.card},
             noise=None if spec.noise is None else _noise(spec, len(yeses)),
             least_members=self.least_members,
         )
 
-    def cover(self, question: Question, yeses: Mapping[str, Yes]) -> Covered:
+    def _cover(self, question: Question, yeses: Mapping[str, Yes]) -> Covered:
         """Return all pieces that the answer is of."""
         answers, _ = self.answers.read_tables(question.reads, layout_of(question.text))
         return join_covered(answers, {one: yes.pieces for one, yes in yeses.items()})
@@ -95,10 +100,13 @@ class Computing:
         if not read or spec.kernel is None:
             raise InputError("The question reads no table, and adds no rows.")
         own = Own(np.zeros(cells_of(spec).words, dtype=np.int64), bytes(32))
-        covered = count_covered(join_covered(answers, {}), members)
-        return TableProgram(spec, name, own, _contribute_nothing, {}, covered, read=read)
+        covered = join_covered(answers, {})
+        keeper = _Keeper(self, name, question, tuple(members), covered)
+        rows = count_covered(covered, members)
+        return TableProgram(spec, name, own, keeper, {}, rows, read=read)
 
-    def _find(self, name: bytes) -> Entry:
+    def find(self, name: bytes) -> Entry:
+        """Return what this site has accepted."""
         entry = self.offers.get(name)
         if entry is None or entry.state == "ended":
             raise InputError("This site has not accepted the question, or has given it up.")
@@ -110,28 +118,49 @@ class Computing:
         shown_as = self.me if self.shows else None
         return Own(counts, entry.salt, entry.card[0] if entry.card else 0, shown_as)
 
-    def _keep(self, name: bytes) -> Contribute:
-        """Return what gives the words of a round, kept before they leave."""
-
-        def contribute(public: bytes, compute: Callable[[], Words]) -> Words:
-            entry, key = self._find(name), public.hex()
-            source = entry.repeats or name
-            if (kept := self.offers.vectors(source).get(key)) is not None:
-                return np.frombuffer(kept, "<u8").astype(np.uint64)
-            if entry.repeats is not None:
-                raise InputError("The question that is repeated has asked for other numbers.")
-            self._tell_releases(entry)
-            words = compute()
-            self.offers.put_vector(name, key, words.astype("<u8").tobytes())
-            return words
-
-        return contribute
-
-    def _tell_releases(self, entry: Entry) -> None:
+    def tell_releases(self, entry: Entry) -> None:
         """Note in the registers that the rows are released, before anything of them is shown."""
-        own = [key for one in self.offers if one.state != "ended" for key, _ in one.releases]
+        own = self.offers.keys
         for key, places in entry.releases:
             tell_release(tuple(map(Path, places)), key, own=own)
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    """Keeps what the computation of a question comes to."""
+
+    computing: Computing
+    name: bytes
+    question: Question
+    members: tuple[str, ...]
+    covered: Covered
+
+    def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
+        """Return the words for a question of a round: those that are kept, or new ones."""
+        entry, offers, key = self.computing.find(self.name), self.computing.offers, public.hex()
+        kept = offers.vectors(entry.repeats or self.name).get(key)
+        if kept is not None:
+            return np.frombuffer(kept, "<u8").astype(np.uint64)
+        if entry.repeats is not None:
+            raise InputError("The question that is repeated has asked for other numbers.")
+        self.computing.tell_releases(entry)
+        words = compute()
+        offers.put_vector(self.name, key, words.astype("<u8").tobytes())
+        return words
+
+    def keep_result(self, result: Result, table: bytes | None) -> None:
+        """Keep the result that is signed next, and the table that it is read from."""
+        answer = Answer(
+            question=self.name,
+            text=self.question.text,
+            layout=layout_of(self.question.text),
+            result=msgspec.json.encode(result),
+            table=b"" if table is None else digest_table(table),
+            covered=() if table is None else self.covered,
+            members=self.members,
+            adds=self.question.adds,
+        )
+        self.computing.answers.state(answer, table)
 
 
 def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
@@ -146,7 +175,3 @@ def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
 def _noise(spec: Spec, members: int) -> Noise:
     """Return what draws a member's noise: once, since the numbers are kept."""
     return lambda first, question, counts: noise_law(spec, members).draw(counts)
-
-
-def _contribute_nothing(public: bytes, compute: Callable[[], Words]) -> Words:
-    raise InputError("Nothing is contributed to a question that tables answer.")

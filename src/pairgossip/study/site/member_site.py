@@ -14,9 +14,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.releases import retract_release, tell_release
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.sums.batches import digest_table
+from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.sites import flag_site
-from pairgossip.study.protocol.records import MemberList, Question, Yes
+from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
 from pairgossip.study.protocol.site import Offer, Verdict
 from pairgossip.study.site.computing import AnyProgram, Computing
 from pairgossip.study.site.counting import Counting
@@ -36,7 +36,7 @@ from pairgossip.study.site.snapshots import (
     read_again,
     refuse_few,
 )
-from pairgossip.study.site.tables import Answer, Answers, Covered
+from pairgossip.study.site.tables import Answers
 from pairgossip.study.site.tryout import try_counting
 from pairgossip.study.site.words import describe_question, digest_words
 
@@ -71,8 +71,6 @@ class MemberSite:
         self.record = Disclosures(home.disclosures, journal)
         self.offers, self.answers = Offers(journal), Answers(journal, home.tables)
         self._visible = set(journal.notes(_VISIBLE))
-        self._programs: dict[bytes, AnyProgram] = {}
-        self._covered: dict[bytes, Covered] = {}
         self._unsigned = [one.question for one in self.answers.all]
         """Answers whose files of signatures may be missing."""
 
@@ -95,12 +93,17 @@ class MemberSite:
 
     def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> AnyProgram:
         """Return the computation that all members go through."""
-        members = self._find_list(question.list)
+        settings, members = self.home.read_settings(), self._find_list(question.list)
+        computing = Computing(
+            self.identity.id,
+            self.offers,
+            self.answers,
+            self._read_rows,
+            settings.policy.least_members,
+            settings.show,
+        )
         ids = () if members is None else members.ids
-        computing = self._computing
-        self._programs[name] = computing.make_program(name, question, yeses, ids)
-        self._covered[name] = computing.cover(question, yeses)
-        return self._programs[name]
+        return computing.make_program(name, question, yeses, ids)
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
         """Write into the record of disclosures what is shown next, with the next save."""
@@ -121,33 +124,22 @@ class MemberSite:
         """Take up the result that all members have signed: keep the table, end the entry."""
         if self.answers.get(name) is not None:
             return
-        program = self._programs.pop(name)
-        result, table = program.result, program.table
-        assert result is not None
-        answer = Answer(
-            question=name,
-            text=question.text,
-            layout=layout_of(question.text),
-            result=msgspec.json.encode(result),
-            table=b"" if table is None else digest_table(table),
-            covered=() if table is None else self._covered.pop(name),
-            adds=question.adds,
-        )
-        self.answers.put(answer, table)
-        self._settle(name, is_shown=bool(result.rounds))
-        self.offers.change(name, state="answered" if result.rounds else "ended")
+        answer = self.answers.settle(name)
+        is_shown = question.adds and bool(msgspec.json.decode(answer.result, type=Result).rounds)
+        self._settle(name, is_shown=is_shown)
+        self.offers.change(name, state="answered" if is_shown else "ended")
         self._unsigned.append(name)
         self.record.add(
             "answered" if question.adds else "read",
             name,
             transcript=transcript.hex(),
-            table=None if table is None else commit(self.identity, "table", table).hex(),
-            result=hashlib.sha256(result.state()).hexdigest(),
+            table=commit(self.identity, "table", answer.table).hex(),
+            result=hashlib.sha256(answer.result).hexdigest(),
         )
 
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
         """Note that nothing comes of a question; words of it may have been shown."""
-        self._programs.pop(name, None)
+        self.answers.drop(name)
         entry = self.offers.get(name)
         if entry is None or not entry.is_open:
             return
@@ -178,8 +170,9 @@ class MemberSite:
         tables = self.answers.find_tables(layout_of(text), members)
         return tuple(one.question for one in tables), is_fresh or not tables
 
-    def describe(self, name: bytes, question: Question) -> list[str]:
+    def describe(self, question: Question) -> list[str]:
         """Say in sentences what would leave this site, whatever its rows are."""
+        name = digest_of(question)
         entry = self.offers.get(name)
         if entry is not None and entry.state != "ended":
             batches = [one for one in self.batches if one.number in entry.named]
@@ -194,7 +187,7 @@ class MemberSite:
     def try_out(self, name: bytes, question: Question) -> list[str]:
         """Read the source, note nothing, and say in sentences what a yes would come to."""
         if not question.adds:
-            return self.describe(name, question)
+            return self.describe(question)
         left = []
         counting = self._count(name, question, self._choose_batches(name, question))
         asked = {one.number for one in counting.batches}
@@ -204,7 +197,7 @@ class MemberSite:
         return try_counting(counting, left)
 
     def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
-        """Freeze the rows of a further source, with the next save."""
+        """Freeze the rows of a further source; they are kept when this returns."""
         settings = self.home.read_settings()
         declared = settings.declared
         batch, table, said = freeze(len(self.batches) + 1, source, declared, self.identity)
@@ -213,6 +206,7 @@ class MemberSite:
         again = describe_repeated(table, before, settings.row_id)
         confirm([*said, *([] if again is None else [again])])
         self.batches.add(batch)
+        self.journal.flush()
         return batch
 
     def keep_signed(self) -> None:
@@ -222,18 +216,6 @@ class MemberSite:
         ]
 
     # How it is done
-
-    @property
-    def _computing(self) -> Computing:
-        settings = self.home.read_settings()
-        return Computing(
-            self.identity.id,
-            self.offers,
-            self.answers,
-            self._read_rows,
-            settings.policy.least_members,
-            settings.show,
-        )
 
     def _read_rows(self, entry: Entry) -> FloatArray:
         """Read the rows again that an entry adds."""
@@ -268,14 +250,9 @@ class MemberSite:
             self.home.read_settings(),
             self.identity,
             batches,
-            own=self._keys,
+            own=self.offers.keys,
             is_visible=name.hex() in self._visible,
         )
-
-    @property
-    def _keys(self) -> list[str]:
-        """The keys of this study's releases that were told, or will be."""
-        return [key for one in self.offers if one.state != "ended" for key, _ in one.releases]
 
     def _accept(self, name: bytes, question: Question) -> Entry:
         """Count the rows, reserve them, and write down what others are told, with the next save."""
@@ -283,7 +260,7 @@ class MemberSite:
         if question.repeats is not None:
             return self._repeat(name, question, question.repeats)
         settings, spec = self.home.read_settings(), read_text(question.text)
-        words = self.describe(name, question)
+        words = self.describe(question)
         counting = self._count(name, question, self._choose_batches(name, question))
         card = b""
         if spec.kernel is not None:
@@ -314,7 +291,7 @@ class MemberSite:
             raise InputError(
                 f"Question {repeats.hex()[:12]} is not one that this site has left unfinished."
             )
-        words = self.describe(name, question)
+        words = self.describe(question)
         entry = msgspec.structs.replace(
             before,
             question=name,

@@ -98,6 +98,11 @@ class Offers:
         """Return the numbers that are kept of a question, by their names."""
         return self._journal.notes(f"{_VECTORS} {question.hex()}")
 
+    @property
+    def keys(self) -> list[str]:
+        """The keys of this study's releases that were told, or will be."""
+        return [key for one in self if one.state != "ended" for key, _ in one.releases]
+
     def is_free(self, batch: int, scores: frozenset[str], besides: bytes | None = None) -> bool:
         """Return whether no other question has, or reserves, one of these columns of a batch."""
         return not any(

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.protocol.held import Held
-from pairgossip.peer.protocol.program import LEAST_MEMBERS, SIZE_STEP, Ask, Disagreement, Words
+from pairgossip.peer.protocol.program import (
+    LEAST_MEMBERS,
+    SIZE_STEP,
+    Ask,
+    Disagreement,
+    Kind,
+    Words,
+)
 from pairgossip.peer.sums.batches import StatisticsProgram, Table, pack_table, read_table
+from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.learning import LearningProgram
 from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.plausibility import check_moments
@@ -48,18 +57,39 @@ class Own(NamedTuple):
     """Its id, if it shows its own line there."""
 
 
-Contribute = Callable[[bytes, Callable[[], Words]], Words]
-"""Gives the words for a question of a round: those that are kept, or new ones, which are kept."""
+class Keeper(Protocol):
+    """Keeps what a computation has come to, before anything of it leaves."""
+
+    def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
+        """Return the words for a question of a round: those that are kept, or new ones."""
+
+    def keep_result(self, result: Result, table: bytes | None) -> None:
+        """Keep the result that is signed next, and the table that it is read from."""
 
 
-class TableProgram(StatisticsProgram):
+class _Stating:
+    """The part of a program by which its result is kept before it is signed."""
+
+    keeper: Keeper
+    result: Result | None
+    table: bytes | None
+
+    def ask(self) -> Ask | None:
+        """Return what the next round asks for; None if all is known."""
+        ask: Ask | None = super().ask()  # type: ignore[misc]
+        if ask is not None and ask.kind is Kind.STATEMENT and self.result is not None:
+            self.keeper.keep_result(self.result, self.table)
+        return ask
+
+
+class TableProgram(_Stating, StatisticsProgram):
     """A statistic or a report from one sum of counts, and from tables of before.
 
     Parameters
     ----------
     spec, name
         The specification, and the name of the question.
-    own, contribute
+    own, keeper
         This site's part, and what keeps it before it leaves.
     sizes
         The pieces that members add; none for a reading.
@@ -80,7 +110,7 @@ class TableProgram(StatisticsProgram):
         spec: Spec,
         name: bytes,
         own: Own,
-        contribute: Contribute,
+        keeper: Keeper,
         sizes: Sizes,
         covered: Mapping[str, int],
         *,
@@ -91,7 +121,7 @@ class TableProgram(StatisticsProgram):
     ) -> None:
         generation = Generation(covered, _FIRST + name.hex())
         super().__init__(spec, Held(()), generation, noise, salt=own.salt)
-        self._own, self._keep, self._sizes = own, contribute, sizes
+        self._own, self.keeper, self._sizes = own, keeper, sizes
         self._least_members = least_members
         self._tables = tuple(map(read_table, read))
         self._before_digest = hashlib.sha256(b"".join(read)).digest() if read else b""
@@ -133,7 +163,7 @@ class TableProgram(StatisticsProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return this site's counts and a part of the salt; the same whenever it is asked."""
-        return self._keep(ask.public, self._count_own)
+        return self.keeper.keep_words(ask.public, self._count_own)
 
     def _count_own(self) -> Words:
         total = self._own.counts.copy()
@@ -168,7 +198,7 @@ class TableProgram(StatisticsProgram):
         return self._kept
 
 
-class ModelProgram(LearningProgram):
+class ModelProgram(_Stating, LearningProgram):
     """A linear model of a loss, by members that tell rounded numbers of rows.
 
     Parameters are those of `TableProgram`; ``rows`` are this site's, in an order of their own.
@@ -179,13 +209,16 @@ class ModelProgram(LearningProgram):
         spec: Spec,
         name: bytes,
         rows: FloatArray,
-        contribute: Contribute,
+        keeper: Keeper,
         sizes: Sizes,
         *,
         least_members: int = LEAST_MEMBERS,
     ) -> None:
-        self._keep, self._sizes, self._known = contribute, sizes, 0
-        more = SIZE_STEP - 1
+        self.keeper, self._sizes, self._known = keeper, sizes, 0
+        self._has_rows, more = len(rows) > 0, SIZE_STEP - 1
+        if not self._has_rows:  # a row to ask for, which nothing is told of
+            ranges = [spec.ranges[name][0] for name in spec.columns]
+            rows = np.array([[*ranges, label_values(spec)[0]]])
         most = {one: sum(it) + more * sum(map(bool, it)) for one, it in sizes.items()}
         super().__init__(spec, rows, Generation(most, _FIRST + name.hex()))
         if sum(any(it) for it in sizes.values()) < least_members:
@@ -193,7 +226,9 @@ class ModelProgram(LearningProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return this site's numbers; the same whenever it is asked the same."""
-        return self._keep(ask.public, lambda: super(ModelProgram, self).contribute(ask))
+        zeros = partial(np.zeros, ask.words, np.uint64)
+        compute = partial(super().contribute, ask) if self._has_rows else zeros
+        return self.keeper.keep_words(ask.public, compute)
 
     def _check(self, total: Words) -> None:
         if self._name != "moments":

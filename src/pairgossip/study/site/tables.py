@@ -18,7 +18,7 @@ from pairgossip.peer.sums.batches import digest_table
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.site.journal import StudyJournal
 
-_ROOM = "answers"
+_ROOM, _STATED = "answers", "stated"
 _ENDING = ".table"
 _LARGEST = 1 << 26
 """Bytes of a table; a longer one is refused."""
@@ -38,14 +38,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     table: bytes = b""
     """The digest of the table; of none without one."""
     covered: Covered = ()
+    members: tuple[str, ...] = ()
+    """Those of the question's list, who all have the table."""
     adds: bool = True
-
-    def rows_of(self) -> dict[str, int]:
-        """Return how many rows of each member are in the table, rounded down."""
-        rows: dict[str, int] = {}
-        for member, _, count in self.covered:
-            rows[member] = rows.get(member, 0) + count
-        return rows
 
     @property
     def places(self) -> frozenset[tuple[str, int]]:
@@ -71,25 +66,35 @@ class Answers:
         """All answers."""
         return tuple(self._answers.values())
 
-    def put(self, answer: Answer, table: bytes | None) -> None:
-        """Keep an answer with the next save, and its table, which is on the disk at once."""
+    def state(self, answer: Answer, table: bytes | None) -> None:
+        """Keep what this site signs, with the next save, and its table, which is on the disk."""
         if table is not None:
             self._write(answer.question, table)
-        self._answers[answer.question] = answer
-        self._journal.stage(_ROOM, answer.question.hex(), msgspec.msgpack.encode(answer))
+        self._journal.stage(_STATED, answer.question.hex(), msgspec.msgpack.encode(answer))
+
+    def settle(self, question: bytes) -> Answer:
+        """Take up what all members have signed, with the next save."""
+        kept = self._journal.notes(_STATED)[question.hex()]
+        self._answers[question] = answer = msgspec.msgpack.decode(kept, type=Answer)
+        self._journal.stage(_ROOM, question.hex(), kept)
+        self._journal.stage(_STATED, question.hex(), None)
+        return answer
+
+    def drop(self, question: bytes) -> None:
+        """Forget what only this site has signed."""
+        if question.hex() in self._journal.notes(_STATED):
+            self._journal.stage(_STATED, question.hex(), None)
+            self._path(question).unlink(missing_ok=True)
 
     def find_tables(self, layout: bytes, members: Sequence[str]) -> tuple[Answer, ...]:
         """Return answers whose tables have a layout and cover pieces once, the most of them.
 
-        Only those that all these members have, since all have added rows to them.
+        Only those that all these members have.
         """
         usable = [
             one
             for one in self._answers.values()
-            if one.layout == layout
-            and one.table
-            and one.adds
-            and set(members) <= one.rows_of().keys()
+            if one.layout == layout and one.table and one.adds and set(members) <= set(one.members)
         ]
         chosen: list[Answer] = []
         for one in sorted(usable, key=lambda it: (-len(it.covered), it.question)):
