@@ -35,16 +35,15 @@ def find_lone(
     least_members: int,
     visible: Collection[Place] = (),
 ) -> Pieces | None:
-    """Return pieces of too few members that a further release would set apart; None if none.
+    """Return pieces of too few members that stand apart with a further release; None if none.
 
     Pieces whose totals may be visible may be set apart, but never be all of a release.
     """
     if len(members_of(new)) < least_members:
         return new
-    known = split(before)
     for atom in sorted(split([*before, new]), key=sorted):
         is_thin = len(members_of(atom)) < least_members
-        if is_thin and atom not in known and not atom <= set(visible):
+        if is_thin and not atom <= set(visible):
             return atom
     return None
 
@@ -72,4 +71,4 @@ def members_of(pieces: Iterable[Place]) -> set[str]:
 def _siblings(lone: Pieces, chosen: Pieces, before: Collection[Pieces]) -> Pieces:
     """Return the chosen pieces that were in the same atom as those left behind."""
     whole = next(atom for atom in split(before) if lone <= atom)
-    return whole & chosen
+    return whole & chosen or chosen

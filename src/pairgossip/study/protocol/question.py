@@ -68,7 +68,7 @@ class Run(Standing):
     def proceed(self) -> list[Action]:
         """Say what is to be said, and go on as far as the records tell."""
         actions: list[Action] = []
-        while not self._is_signed() and not self.is_final:
+        while not self.is_done and not self.is_final:
             try:
                 step = self._step()
             except (Disagreement, InputError) as problem:
@@ -77,7 +77,8 @@ class Run(Standing):
             if step is None:
                 break
             actions += step
-        return actions + self._confess()
+        # Last, so that whoever has all words has gone through them.
+        return actions if self._is_signed() else actions + self._confess()
 
     def say_yes(
         self, offer: Offer, released: int = 0, seen: Mapping[str, int] | None = None
@@ -109,6 +110,11 @@ class Run(Standing):
         return self._desk.say(
             Ending(member=self._me, question=self.name, kind=kind, round=number, because=sentence)
         )
+
+    @property
+    def owes_ending(self) -> bool:
+        """Whether others have not been told yet why this member cannot go on."""
+        return bool(self._failure) and not self.said("ending", self._me)
 
     def _confess(self) -> list[Action]:
         return self.end("cannot", self._failure) if self._failure else []
@@ -286,12 +292,13 @@ class Run(Standing):
             raise InputError("Its numbers are more than a record holds: ask for fewer.")
 
     def _state(self) -> list[Action] | None:
-        """Sign the result; where members' last digits differ, once more as the lowest id has it."""
+        """Sign the result; where last digits differ, once more as the lowest id has it."""
         assert self._program is not None and self._ask is not None
         if not self.said("statement", self._me, self._attempt):
             return self._sign(self._ask) if self.may_speak else None
         statements = self._statements()
-        if not self._is_all(statements):
+        about = {one.record.public for one in statements.values()}
+        if not self._is_all(statements) or len(about) == 1:
             return None
         if self._attempt:
             raise Disagreement("members' results differ")

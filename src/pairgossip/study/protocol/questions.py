@@ -18,6 +18,10 @@ from pairgossip.study.protocol.standing import Progress
 _MOST_PAST = 64
 """Questions that have come to their end, and are still among the views."""
 _DECIDED = "decided/"
+_NO_TABLE = (
+    "All have signed the result, but this peer has forgotten the sums, as in a restored backup: "
+    "it has no table to read again."
+)
 
 
 class Questions:
@@ -74,7 +78,7 @@ class Questions:
             actions += self._consider(run, now)
             actions += run.proceed()
             actions += self._tell_lie(run)
-            if run.is_done or run.is_final:
+            if run.is_done or (run.is_final and not run.owes_ending):
                 actions += self._close(run)
         return actions
 
@@ -158,10 +162,11 @@ class Questions:
         """Archive a question that has come to its end, with its result or without."""
         view, ending = self.view(run), run.ending
         try:
-            if ending is None:
+            if ending is None and run.has_result:
                 self._desk.site.finish(run.name, run.question, run.transcript)
             else:
-                self._desk.site.give_up(run.name, ending.because, is_disclosed=run.is_disclosed)
+                because = _NO_TABLE if ending is None else ending.because
+                self._desk.site.give_up(run.name, because, is_disclosed=run.is_disclosed)
         except InputError as problem:
             run.trouble = str(problem)
             return [Told("trouble", run.name, run.trouble)]

@@ -139,8 +139,16 @@ class Standing:
 
     @property
     def is_disclosed(self) -> bool:
-        """Whether words of this member's were, or are about to be, shown in any round."""
-        return self._last_shown > 0
+        """Whether words of this member's were, or are about to be, shown in any round.
+
+        They were if all have signed, even if this member has forgotten it.
+        """
+        return self._last_shown > 0 or (self.is_done and self.question.adds)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether this member has come to the result by itself."""
+        return self._states
 
     @property
     def is_committed(self) -> bool:
