@@ -50,7 +50,8 @@ class Site:
 
     def __init__(self, folder: Path, name: str, seed: int, **options: Any) -> None:
         self.name, self.folder = name, folder / name
-        self.source = write_rows(folder / f"{name}.csv", seed, options.pop("rows", 200))
+        source = options.pop("source", None)
+        self.source: Path = source or write_rows(folder / f"{name}.csv", seed)
         self.invitation = folder / f"{name}.txt"
         self.process: subprocess.Popen[bytes] | None = None
         self.log = folder / f"{name}.log"

@@ -132,7 +132,11 @@ class Questions:
         return [self._desk.save(notes={_DECIDED + name.hex(): b"yes"})]
 
     def _say_yes(self, run: Run, *, is_visible: bool = False) -> list[Action]:
-        offer, releases = self._desk.site.offer(run.name, run.question), self.releases
+        releases = self.releases
+        if not releases.is_announced(run):
+            decided = _DECIDED + run.name.hex()
+            return [] if decided in self._desk.notes else self.decide(run.name)
+        offer = self._desk.site.offer(run.name, run.question)
         actions = releases.make_visible(offer.pieces) if is_visible else []
         pieces = releases.choose_pieces(run.name, run.question, offer)
         self._waiting.discard(run.name)
@@ -213,7 +217,8 @@ class Questions:
         here, concerned = self._lists.current, dict[bytes, None]()
         for name, run in self.runs.items():
             gone = self._gone(run)
-            if gone != run.gone or (here is not None and run.question.list != here.digest):
+            is_elsewhere = here is not None and run.question.list != here.digest
+            if gone != run.gone or is_elsewhere or _DECIDED + name.hex() in self._desk.notes:
                 concerned[name] = None
             run.gone = gone
         return self.go_on(concerned, now)

@@ -66,6 +66,14 @@ class Releases:
                 actions += self.announce(one.number, one.rows, one.commitment, visible=True)
         return actions
 
+    def is_announced(self, run: Run) -> bool:
+        """Return whether all members of a question have announced rows: no yes goes before.
+
+        Where nobody announces any, all that is offered is chosen.
+        """
+        announced = {one.member for one in self._batches()}
+        return not announced or announced.issuperset(run.members)
+
     def choose_pieces(self, name: bytes, question: Question, offer: Offer) -> tuple[Piece, ...]:
         """Return this member's pieces with no rows in those that have to wait for others.
 

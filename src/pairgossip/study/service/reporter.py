@@ -176,7 +176,7 @@ class StudyReporter:
         """Return what never changes of a question."""
         question = progress.question
         try:
-            leaves = tuple(self._site.describe(progress.name, question))
+            leaves = tuple(self._site.describe(question))
         except InputError as problem:
             leaves = (str(problem),)
         return {

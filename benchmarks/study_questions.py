@@ -1,0 +1,165 @@
+"""How soon real members of a study answer, what their memory grows by, and what a killed one costs.
+
+    python -m benchmarks.study_questions --peers 5 --questions 50 --kills 10
+
+Members are processes over TLS on this machine that accept by policy. Prints the seconds from `ask`
+to the result that all have signed, one question after the other, and the memory of a peer before
+and after; then the same of questions that are all asked at once while one peer is killed again and
+again. Every question is about a column of its own. Ends with 1 if a question is not answered, or
+by members in different words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pairgossip.field import Asked
+from tests.study.real import Site, running, until
+
+PATIENCE = 600.0
+SPEC = """\
+kernel = "auc"
+columns = ["{name}"]
+label = "died"
+[ranges]
+{name} = [0, 1]
+died = [0, 1]
+"""
+
+
+def main() -> int:
+    """Measure, and return 1 if something is not answered."""
+    options = _options()
+    with (
+        tempfile.TemporaryDirectory(prefix="pairgossip-study-") as above,
+        _study(Path(above), options) as sites,
+    ):
+        _ask_in_a_row(sites, options.questions)
+        return int(not _ask_at_once(sites, options))
+
+
+@contextlib.contextmanager
+def _study(folder: Path, options: _Options) -> Iterator[Sequence[Site]]:
+    """Found a study, and run it."""
+    names = [f"c{k}" for k in range(options.questions + options.together)]
+    sites = []
+    for k in range(options.peers):
+        source = folder / f"hospital-{k}.csv"
+        _write_rows(source, k, names, options.rows)
+        site = Site(folder, f"hospital-{k}", k, source=source)
+        site.set(_policy(names))
+        sites.append(site)
+    for name in names:
+        (folder / f"{name}.toml").write_text(SPEC.format(name=name))
+    for site in sites:
+        site.run("join", "--yes", *(str(other.invitation) for other in sites))
+    with running(sites):
+        until(lambda: all(one.has_members(len(sites)) for one in sites), "a list", PATIENCE)
+        yield sites
+
+
+def _write_rows(path: Path, seed: int, names: Sequence[str], rows: int) -> None:
+    generator = np.random.default_rng(seed)
+    died = np.arange(rows) % 2
+    scores = np.clip(generator.normal(0.4 + 0.2 * died, 0.15, (len(names), rows)), 0, 1)
+    table = np.vstack([scores.round(4), died]).T
+    header = ",".join([*names, "died"])
+    np.savetxt(path, table, fmt="%.4f", delimiter=",", header=header, comments="")
+
+
+def _policy(names: Sequence[str]) -> str:
+    ranges = "".join(f"{name} = [0, 1]\n" for name in [*names, "died"])
+    return f'[policy]\naccept = "by-policy"\nmost_columns = 1000\n[ranges]\n{ranges}'
+
+
+def _ask_in_a_row(sites: Sequence[Site], count: int) -> None:
+    """Ask one question after the other, each of another member."""
+    times, memory = [], sites[0].memory()
+    for k in range(count):
+        site = sites[k % len(sites)]
+        began = time.monotonic()
+        asked = site.peer.ask(site.folder.parent / f"c{k}.toml").wait(PATIENCE)
+        times.append(time.monotonic() - began)
+        if k == 0:  # what is loaded for the first has been loaded
+            settled = sites[0].memory()
+        assert asked.result.rows
+    first, *rest = times
+    rest = rest or times
+    print(
+        f"{len(sites)} peers, {count} questions in a row: signed by all after {first:.2f} s at "
+        f"first, then {statistics.median(rest):.2f} s (median), {max(rest):.2f} s at most"
+    )
+    grown = sites[0].memory() - settled
+    print(
+        f"memory of a peer: {memory / 1e6:.0f} MB before, {settled / 1e6:.0f} MB after one "
+        f"question, {grown / 1e6:+.1f} MB after {count}"
+    )
+
+
+def _ask_at_once(sites: Sequence[Site], options: _Options) -> bool:
+    """Ask many at once, kill one peer again and again, and return whether all are answered."""
+    chance = random.Random(7)
+    victim, others = sites[-1], sites[:-1]
+    began, asked = time.monotonic(), list[Asked]()
+    for k in range(options.together):
+        site = others[k % len(others)]
+        asked.append(site.peer.ask(site.folder.parent / f"c{options.questions + k}.toml"))
+    for _ in range(options.kills):
+        time.sleep(chance.uniform(0.1, options.pause))
+        victim.kill()
+        victim.start()
+    for one in asked:
+        one.wait(PATIENCE)
+    taken = time.monotonic() - began
+    names = {one.status.name: one.result for one in asked}
+    until(lambda: all(_has(site, names) for site in sites), "answers at all", PATIENCE)
+    alike = all(
+        site.peer.question(name).result == it for name, it in names.items() for site in sites
+    )
+    shown = [one.question for one in victim.peer.disclosed(verify=True) if one.event == "shown"]
+    once = all(shown.count(name) == 1 for name in names)
+    print(
+        f"{len(asked)} questions at once, a peer killed {options.kills} times: all answered after "
+        f"{taken:.1f} s, {'alike' if alike else 'DIFFERENTLY'} at all members, shown "
+        f"{'once each' if once else 'MORE THAN ONCE'} by the one that was killed"
+    )
+    return alike and once
+
+
+def _has(site: Site, names: Mapping[str, object]) -> bool:
+    known = {one.status.name: one for one in site.peer.questions()}
+    return all(name in known and known[name].status.is_done for name in names)
+
+
+class _Options(argparse.Namespace):
+    peers: int
+    rows: int
+    questions: int
+    together: int
+    kills: int
+    pause: float
+
+
+def _options() -> _Options:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peers", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=200, help="of each peer")
+    parser.add_argument("--questions", type=int, default=50, help="one after the other")
+    parser.add_argument("--together", type=int, default=20, help="questions at once")
+    parser.add_argument("--kills", type=int, default=10, help="of one peer meanwhile")
+    parser.add_argument("--pause", type=float, default=4.0, help="seconds between kills, at most")
+    return parser.parse_args(namespace=_Options())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
