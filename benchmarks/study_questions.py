@@ -91,14 +91,16 @@ def _ask_in_a_row(sites: Sequence[Site], count: int) -> None:
         asked = site.peer.ask(site.folder.parent / f"c{k}.toml").wait(PATIENCE)
         times.append(time.monotonic() - began)
         if k == 0:  # what is loaded for the first has been loaded
-            settled = sites[0].memory()
+            settled, worked = sites[0].memory(), sites[0].work()
         assert asked.result.rows
-    first, *rest = times
-    rest = rest or times
+    first, rest = times[0], times[1:] or times
     print(
         f"{len(sites)} peers, {count} questions in a row: signed by all after {first:.2f} s at "
         f"first, then {statistics.median(rest):.2f} s (median), {max(rest):.2f} s at most"
     )
+    if rest is not times:
+        work = (sites[0].work() - worked) / len(rest)
+        print(f"a peer works {work:.2f} s for a question, idle moments included")
     grown = sites[0].memory() - settled
     print(
         f"memory of a peer: {memory / 1e6:.0f} MB before, {settled / 1e6:.0f} MB after one "

@@ -58,6 +58,7 @@ class Site:
         place = ("--listen", free_address(), "--yes", "--home", str(self.folder))
         more = [word for key, it in options.items() for word in (f"--{key}", str(it))]
         self.run("init", "--name", name, "--source", str(self.source), *place, *more)
+        self.set_first("rehearsal = true")  # or other tests would be studies with the same rows
         self.invitation.write_text(self.run("invite"))
 
     def run(self, *words: str) -> str:
@@ -78,6 +79,11 @@ class Site:
         """Add to peer.toml."""
         with open(self.folder / "peer.toml", "a", encoding="utf-8") as file:
             file.write(text)
+
+    def set_first(self, line: str) -> None:
+        """Put a line at the beginning of peer.toml."""
+        file = self.folder / "peer.toml"
+        file.write_text(f"{line}\n{file.read_text()}")
 
     def start(self) -> None:
         """Start the peer, as a service does."""
@@ -124,6 +130,12 @@ class Site:
         assert self.process is not None
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def work(self) -> float:
+        """Return how many seconds of a core its process has taken."""
+        assert self.process is not None
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def until(is_so: Callable[[], object], what: str = "", patience: float = PATIENCE) -> None:
