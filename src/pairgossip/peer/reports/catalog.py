@@ -75,9 +75,4 @@ def check_report(spec: Spec) -> None:
             f"report '{report.name}' is read from the counts of kernel {known}, not of "
             f"'{spec.kernel}': leave kernel out, or report."
         )
-    if spec.noise is not None:
-        raise InputError(
-            "report and [privacy] do not go together, since a report is read from exact counts: "
-            "remove one."
-        )
     report.check(spec)

@@ -11,36 +11,19 @@ from pairgossip.kernels import as_kernel
 from pairgossip.kernels.kernel import follows_rows
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import can_sketch
+from pairgossip.peer.specification.agreement import Spec
+from pairgossip.peer.specification.differences import NOISE
+from pairgossip.peer.specification.keys import EXCHANGE, KERNEL, LOSS, SUMS, Key, Strict, keys_of
+from pairgossip.peer.specification.tables import Algorithm, Learning, Privacy, Stop, SumsNoise
 
-EXCHANGE, SUMS = "exchange", "sums"
-OR_EXCHANGE = 'or let rows travel with algorithm.name = "exchange"'
-_OR_REPORTS = OR_EXCHANGE.replace("rows", "reports")
-_NOT_OF_SUMS = {
-    ("algorithm", "mixing"): "algorithm.mixing is how estimates are averaged when rows travel, and "
-    f"sums have none: remove it, {OR_EXCHANGE}.",
-    ("algorithm", "rate"): "algorithm.rate is how often members exchange rows, and sums have none: "
-    f"remove it, {OR_EXCHANGE}.",
-    ("learning", "step"): "learning.step is not needed: sums choose their steps; remove it, "
-    f"{OR_EXCHANGE}.",
-    **{
-        ("privacy", key): f"privacy.{key} is about reports of rows, and sums have none: remove it, "
-        f"{_OR_REPORTS}."
-        for key in ("bins", "rounding", "classes", "together")
-    },
-    ("", "stop"): "stop is not needed: a run on sums ends by itself; remove the table, "
-    f"{OR_EXCHANGE}.",
+TABLES: dict[str, tuple[type[Strict], ...]] = {
+    "": (Spec,),
+    "algorithm": (Algorithm,),
+    "learning": (Learning,),
+    "stop": (Stop,),
+    "privacy": (Privacy, SumsNoise),
 }
-"""Keys, by table, that mean nothing to sums, and the sentence that refuses each."""
-_NOT_OF_EXCHANGE = {
-    ("algorithm", key): f'algorithm.{key} is for algorithm.name = "sums": remove it.'
-    for key in ("bins", "least_cell", "refine", "rounds")
-}
-"""The same where rows travel."""
-
-FACTORS = {"by": "groups", "within": "strata", "weight": "weights"}
-"""Keys that name a column by which rows are counted apart, and those that list its values."""
-OF_KERNELS = ("whole", *FACTORS, "report", "thresholds", "heterogeneity")
-"""Keys that are for sums and a kernel."""
+"""The tables of a file, and what each may be: noise takes the place of privacy in sums."""
 
 
 def choose_algorithm(table: Mapping[str, Any]) -> str | None:
@@ -87,16 +70,28 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
     check_name(kernel)
 
 
-def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
-    """Refuse keys that mean nothing to the algorithm that is chosen."""
-    if is_sums and table.get("links"):
-        raise InputError('links is for algorithm.name = "exchange", where links ring: remove it.')
-    for key in () if is_sums else (*OF_KERNELS, *FACTORS.values(), "missing"):
-        if table.get(key):
-            raise InputError(f'{key} is for algorithm.name = "sums": remove it.')
-    for (name, key), sentence in (_NOT_OF_SUMS if is_sums else _NOT_OF_EXCHANGE).items():
-        part = table.get(name) if name else table
-        if isinstance(part, Mapping) and key in part:
-            raise InputError(sentence)
-    if choose_algorithm(table) not in (None, EXCHANGE, SUMS):
+def check_keys(table: Mapping[str, Any], algorithm: str | None) -> None:
+    """Refuse keys that mean nothing to the algorithm that is chosen, or to the measure."""
+    if algorithm not in (None, EXCHANGE, SUMS):
         raise unknown_name("algorithm.name", table["algorithm"]["name"], (EXCHANGE, SUMS))
+    measures = [measure for measure in (KERNEL, LOSS) if table.get(measure) is not None]
+    measure = measures[0] if len(measures) == 1 else ""
+    for name, types in TABLES.items():
+        part = table.get(name) if name else table
+        keys = {key: one for kind in types for key, one in keys_of(kind).items()}
+        for key, value in part.items() if isinstance(part, Mapping) else ():
+            is_said = not _is_nothing(value) or key in TABLES or name == "privacy"
+            if is_said and key in keys:
+                place = f"{name}.{key}" if name else key
+                keys[key].refuse(place, algorithm or "", measure)
+
+
+def find_key(place: str) -> Key:
+    """Return what is said beside the key at a place such as "algorithm.bins"."""
+    table, _, name = place.rpartition(".")
+    types = TABLES["privacy" if table == NOISE else table]
+    return next(filter(None, (keys_of(kind).get(name) for kind in types)), Key())
+
+
+def _is_nothing(value: object) -> bool:
+    return value is False or value in ("", [], {})

@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.specification.algorithm import SUMS
 from pairgossip.peer.specification.differences import NOISE, read_table
+from pairgossip.peer.specification.keys import SUMS
+from pairgossip.peer.specification.kinds import kind_of
 from pairgossip.peer.specification.spec import Spec, parse_spec
+from pairgossip.peer.specification.tables import Algorithm
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LEFT_TO_SUMS = {"algorithm": ("mixing", "rate"), "learning": ("step",)}
@@ -51,7 +53,9 @@ def format_toml(table: Mapping[str, Any]) -> str:
 def decode_spec(text: str) -> Spec:
     """Read a canonical text as it is: earlier versions may have allowed what is refused now."""
     try:
-        return msgspec.json.decode(text, type=Spec)
+        table = msgspec.json.decode(text, type=dict[str, Any])
+        algorithm = msgspec.convert(table.get("algorithm", {}), Algorithm)
+        return msgspec.convert(table, kind_of(table, algorithm.name))
     except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
         raise InputError("The specification cannot be read.") from None
 

@@ -5,34 +5,31 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.losses.steps import AdaptiveStep
-from pairgossip.peer.specification.algorithm import FACTORS
+from pairgossip.peer.specification.agreement import Spec, link_name
+from pairgossip.peer.specification.differences import NOISE
+from pairgossip.peer.specification.keys import Key
+from pairgossip.peer.specification.tables import ADAPTIVE
 from pairgossip.text import MOST_NAMED, join_first
 
 if TYPE_CHECKING:
     import msgspec
 
-    from pairgossip.peer.specification.spec import Spec
-    from pairgossip.peer.specification.tables import Privacy
+    from pairgossip.peer.specification.kinds import ReportsSpec, RowsSpec
 
-
-ADAPTIVE = AdaptiveStep.name
+FACTORS = {"by": "groups", "within": "strata", "weight": "weights"}
+"""Keys that name a column by which rows are counted apart, and those that list its values."""
 _LARGEST_BOUND = 1e60
 """Largest absolute bound of a range; beyond it sums of squares could leave the floating range."""
 _LEAST_WEIGHT = 1e-6
 """Smallest weight of a link; the largest is one over it."""
-_MOST_ROWS = 2**40
-"""Largest number of rows of all members; more are refused."""
-
 _MOST_WEIGHT = 16
 """Largest number of times that a row may count."""
-MOST_COUNTED = 64
-"""Largest number of a group or stratum, or weight, of a row."""
 _EXAMPLES = {
     "by": 'by = "sex" with groups = ["f", "m"]',
     "within": 'within = "ward" with strata = ["a", "b"]',
@@ -49,6 +46,7 @@ _KINDS = {
 }
 _COMPLAINT = re.compile(r"Expected `([a-z]+)[^`]*`.*? got `(\w+)`")
 _MISSING = re.compile(r"missing required field `(\w+)`")
+_BOUND = re.compile(r"Expected `(int|float)` [<>]")
 _PLACE = re.compile(r"at `\$\.?([\w.]*)")
 
 
@@ -81,11 +79,6 @@ def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection
     if "links" in table:
         _check_links(table["links"])
     _check_ranges(table, keys_by_table[""])
-
-
-def link_name(one: str, other: str) -> str:
-    """Return what a specification calls the link of two members."""
-    return " ".join(sorted((one, other)))
 
 
 def _check_links(links: Any) -> None:
@@ -135,21 +128,29 @@ def _list_some(names: Collection[str]) -> str:
     return join_first(shown, len(names))
 
 
-def wrong_kind(problem: msgspec.ValidationError) -> InputError:
-    """Build the sentence for a value of the wrong kind."""
+def wrong_kind(
+    problem: msgspec.ValidationError,
+    table: Any = None,
+    find_key: Callable[[str], Key] = lambda _: Key(),
+) -> InputError:
+    """Build the sentence for a value of the wrong kind, or beyond its bounds, in a table."""
     text = str(problem)
     place = _PLACE.search(text)
     key = place[1] if place else ""
+    shown = re.sub(f"^{NOISE}\\b", "privacy", key)
     missing = _MISSING.search(text)
     if missing:
-        return InputError(f"{f'{key}.' if key else ''}{missing[1]} is missing: add it.")
-    if text.startswith("Expected `int` "):  # with a bound
-        return InputError(f"{key} is a whole number beyond 64 bits: give another.")
+        return InputError(f"{f'{shown}.' if key else ''}{missing[1]} is missing: add it.")
+    if _BOUND.match(text):
+        number = reduce(lambda part, name: part[name], key.split("."), table or {})
+        if not isinstance(number, float) and not (isinstance(number, int) and abs(number) < 2**63):
+            return InputError(f"{shown} is a whole number beyond 64 bits: give another.")
+        return InputError(f"{shown} is {number}: {find_key(key).refusal}")
     kinds = _COMPLAINT.search(text)
     if kinds is None:
-        return InputError(f"{key} is not as it must be: {text.partition(' - ')[0]}.")
+        return InputError(f"{shown} is not as it must be: {text.partition(' - ')[0]}.")
     expected, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
-    return InputError(f"{key} must be {expected}, but it is {got}.")
+    return InputError(f"{shown} must be {expected}, but it is {got}.")
 
 
 def _misplaced(key: str, table: str) -> InputError:
@@ -296,15 +297,8 @@ def _check_range(name: str, bounds: Any) -> None:
         )
 
 
-def check_meaning(spec: Spec) -> None:
-    """Refuse values that are of the right kind but make no run."""
-    _check_label(spec)
-    _check_target(spec)
-    _check_algorithm(spec)
-    _check_positive(spec)
-
-
-def _check_label(spec: Spec) -> None:
+def check_measure(spec: Spec) -> None:
+    """Refuse columns and a target that are not those of the kernel or loss."""
     what = f"kernel '{spec.kernel}'" if spec.loss is None else f"loss '{spec.loss}'"
     columns = spec.measure.columns or ("features...",)
     needs_label = columns[-1] in ("label", "cluster")
@@ -325,70 +319,34 @@ def _check_label(spec: Spec) -> None:
             f"columns names {len(spec.columns)}, but {what} takes {names}"
             f"{' besides the label' if needs_label else ''}: name just those."
         )
-
-
-def _check_target(spec: Spec) -> None:
     if spec.target not in ("v", "u"):
         raise InputError(f'target is "{spec.target}": choose "v" or "u".')
     if spec.target == "u" and spec.loss is not None:
         raise InputError('target = "u" is for a kernel: remove it from a run with a loss.')
-    if spec.target == "u" and spec.members is None and not spec.is_sums:
+
+
+def check_exchange(spec: RowsSpec) -> None:
+    """Refuse a way to exchange rows, or reports of them, that does not exist."""
+    if spec.target == "u" and spec.members is None:
         raise InputError(
             'target = "u" needs members: say how many rows all members have together, '
             "as in members = 40."
         )
-    if spec.members is not None and not 2 <= spec.members <= _MOST_ROWS:
-        raise InputError(f"members is {spec.members}: a run needs at least 2 rows in all.")
-
-
-def _check_algorithm(spec: Spec) -> None:
-    if spec.loss is None and spec.learning is not None:
-        raise InputError("learning is for a loss: remove the table from a run with a kernel.")
-    if spec.is_sums:
-        return
-    mixing = spec.algorithm.mixing
-    if spec.loss is not None:
-        if mixing is not None:
-            raise InputError("algorithm.mixing is for a kernel: remove it from a run with a loss.")
-        assert spec.learning is not None  # the canonical form has one
-        step = spec.learning.step
-        if isinstance(step, str) and step != ADAPTIVE:
-            raise unknown_name("learning.step", step, (ADAPTIVE,))
-        if isinstance(step, str) and spec.privacy is not None:
-            raise InputError(
-                "learning.step is adaptive, also where it is left out, and that takes the noise "
-                "of reports for slopes: give a first step size, as in step = 0.1."
-            )
-        if spec.stop is not None and spec.stop.enough:
-            raise InputError(
-                "stop.enough is for a kernel: a model has no sampling error here; give "
-                "stop.exchanges instead."
-            )
-        return
-    if mixing not in ("weighted", "paper"):
+    mixing, learning = spec.algorithm.mixing, spec.learning
+    if learning is None and mixing not in ("weighted", "paper"):
         raise unknown_name("algorithm.mixing", str(mixing), ("weighted", "paper"))
+    if learning is not None and isinstance(learning.step, str) and learning.step != ADAPTIVE:
+        raise unknown_name("learning.step", learning.step, (ADAPTIVE,))
 
 
-def _check_positive(spec: Spec) -> None:
-    positive = {
-        "algorithm": ("rate", "bins", "rounds"),
-        "learning": ("step", "radius", "l2"),
-        "stop": ("error", "exchanges"),
-    }
-    for table, names in positive.items():
-        for name in names:
-            number = getattr(getattr(spec, table), name, None)  # the table may be absent
-            if number is None or isinstance(number, str):
-                continue
-            if not (math.isfinite(number) and number > 0):
-                raise InputError(f"{table}.{name} is {number}: give a finite number > 0.")
-
-
-def check_privacy(spec: Spec) -> None:
+def check_privacy(spec: ReportsSpec) -> None:
     """Raise `InputError` for an invalid mechanism, or a measure that its reports cannot give."""
     privacy = spec.privacy
-    if privacy is None:
-        return
+    if spec.learning is not None and isinstance(spec.learning.step, str):
+        raise InputError(
+            "learning.step is adaptive, also where it is left out, and that takes the noise "
+            "of reports for slopes: give a first step size, as in step = 0.1."
+        )
     if privacy.rounding not in ROUNDINGS:
         raise unknown_name("privacy.rounding", privacy.rounding, ROUNDINGS)
     assert isinstance(privacy.bins, tuple)
@@ -398,16 +356,15 @@ def check_privacy(spec: Spec) -> None:
             f"{len(spec.columns)}: give one number for all, or one for each of them (and none for "
             f"a label)."
         )
-    _check_classes(spec, privacy)
-    from pairgossip.peer.specification.mechanism import debias_measure
-
+    _check_classes(spec)
     try:
-        debias_measure(spec)
+        _ = spec.debiased
     except InputError as problem:
         raise problem.at("[privacy]") from None
 
 
-def _check_classes(spec: Spec, privacy: Privacy) -> None:
+def _check_classes(spec: ReportsSpec) -> None:
+    privacy = spec.privacy
     if spec.label is None:
         if privacy.classes is not None:
             raise InputError("privacy.classes is for a label, and this run has none: remove it.")

@@ -6,52 +6,108 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pairgossip.counts.axes import Labels
+from pairgossip.peer.specification.keys import disclosures
 from pairgossip.peer.specification.promise import PROMISE
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.counts.tables import Layout
-    from pairgossip.peer.specification.spec import Spec
+    from pairgossip.peer.specification.agreement import Spec
+    from pairgossip.peer.specification.kinds import CountsSpec, ModelSpec, NoisySpec, ReportsSpec
 
 
-def describe_disclosure(spec: Spec) -> list[str]:
-    """Say in sentences what a run sends from a member's machine, and what others learn from it."""
-    named = join_names([f"'{name}'" for name in spec.observed])
-    if spec.is_sums:
-        what = "totals over rows of" if spec.kernel is None else "counts of rows by"
-        return [
-            f"No row leaves this machine: only {what} {named} do.",
-            *(_describe_learning(spec) if spec.kernel is None else _describe_cells(spec)),
-            *_describe_report(spec),
-            *_describe_sites(spec),
-        ]
-    if spec.privacy is not None:
-        return [
-            f"Reports of your rows travel from member to member, not the rows: {named} of every "
-            f"row, randomized once with epsilon {spec.privacy.epsilon:g}.",
-            "Every member may see which reports are yours, and how many rows you have.",
-            *([] if spec.kernel is None else _describe_report_interval(spec)),
-        ]
+def describe_rows(spec: Spec) -> list[str]:
+    """Say what leaves a member's machine where rows travel."""
     return [
-        f"Your rows travel from member to member, signed and as they are: {named} of every row.",
+        "Your rows travel from member to member, signed and as they are: "
+        f"{_name_observed(spec)} of every row.",
         "Every member may see which rows are yours.",
     ]
 
 
-def _describe_report(spec: Spec) -> list[str]:
-    """Say which rows are left out, and what is published beside the result."""
-    sentences = []
-    if spec.missing is not None:
-        sentences.append(
-            "Rows without an entry in one of these columns are left out at home, and nobody is "
-            "told how many they are."
-        )
-    if spec.report is not None:
-        sentences.append(
-            f"The result is a report, '{spec.report}', whose file holds the counts that members "
-            "learn: whoever is given it learns them too."
-        )
-    return sentences
+def describe_reports(spec: ReportsSpec) -> list[str]:
+    """Say what leaves a member's machine where reports of rows travel."""
+    return [
+        "Reports of your rows travel from member to member, not the rows: "
+        f"{_name_observed(spec)} of every row, randomized once with epsilon "
+        f"{spec.privacy.epsilon:g}.",
+        "Every member may see which reports are yours, and how many rows you have.",
+        *([] if spec.kernel is None else _describe_report_interval(spec)),
+    ]
+
+
+def describe_counts(spec: CountsSpec) -> list[str]:
+    """Say what leaves a member's machine where rows are counted."""
+    from pairgossip.peer.sums.statistics import cells_of
+
+    cells, least = cells_of(spec), spec.algorithm.least_cell or 1
+    are, each = ("lie", "in each of") if least == 1 else ("are counted", "in each block of")
+    blocks = (
+        f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
+        f"a member without {least} rows of {_name_parts(spec, cells)} counts none."
+    )
+    return [
+        f"No row leaves this machine: only counts of rows by {_name_observed(spec)} do.",
+        f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
+        f"value that is read from it: how many rows of all members {are} "
+        f"{each} {f'; {each} '.join(_describe_tables(cells, spec.observed))}.",
+        *([blocks] if least > 1 else []),
+        _describe_mask(spec),
+        *spec.describe_protection(),
+        *disclosures(spec),
+        *_describe_sites(spec),
+    ]
+
+
+def describe_blocks(spec: CountsSpec) -> list[str]:
+    """Say what is promised where no noise is added."""
+    least = spec.algorithm.least_cell or 1
+    return [f"The promise, with k = {least}: {PROMISE}" if least > 1 else _TWO_RUNS]
+
+
+def describe_noise(spec: NoisySpec) -> list[str]:
+    """Say what noise promises, and what it takes."""
+    from pairgossip.counts.noisy import rows_for_interval
+    from pairgossip.peer.sums.statistics import cells_of, noise_law
+
+    law = noise_law(spec, 1 + (spec.noise.honest or _ASSUMED_MEMBERS))
+    promise = (
+        "Noise is added to every count: all sums of a generation together tell any one member "
+        f"of a row what epsilon {spec.noise.epsilon:g} allows."
+    )
+    least = rows_for_interval(cells_of(spec), law.variance)
+    if least <= _FEW_ROWS:
+        return [promise]
+    return [
+        promise,
+        f"With fewer than about {least:,} rows of all members together there is no interval, only "
+        "the value and the standard error of noise: a larger epsilon or fewer algorithm.bins "
+        "change that.",
+    ]
+
+
+def describe_model(spec: ModelSpec) -> list[str]:
+    """Say what leaves a member's machine where a model is learned from sums."""
+    from pairgossip.peer.sums.learning import largest_sketch, margin_of, most_words
+
+    phi = margin_of(spec)
+    sketch = f"up to {largest_sketch(phi):,} " + (
+        "sums of polynomials of the scores" if phi.is_smooth else "counts of scores in cells"
+    )
+    return [
+        f"No row leaves this machine: only totals over rows of {_name_observed(spec)} do.",
+        f"Members learn at most {format_count(spec.algorithm.rounds or 0, 'sum')} of at most "
+        f"{format_count(most_words(spec), 'number')}: for each value of '{spec.label}' how many "
+        f"rows have it, and the sums over them of every column and of products of two columns; "
+        f"then, at one model after the other, {sketch} of each, and the gradient over all rows.",
+        _describe_mask(spec),
+        _TWO_RUNS,
+        *disclosures(spec),
+    ]
+
+
+def _name_observed(spec: Spec) -> str:
+    return join_names([f"'{name}'" for name in spec.observed])
 
 
 def _describe_sites(spec: Spec) -> list[str]:
@@ -76,12 +132,11 @@ def _describe_sites(spec: Spec) -> list[str]:
     ]
 
 
-def _describe_report_interval(spec: Spec) -> list[str]:
+def _describe_report_interval(spec: ReportsSpec) -> list[str]:
     """Say for how few reports there is no interval."""
-    from pairgossip.peer.specification.mechanism import mechanism_of
     from pairgossip.privacy.moments import rows_for_interval
 
-    least = rows_for_interval(mechanism_of(spec))
+    least = rows_for_interval(spec.mechanism)
     if least <= _FEW_ROWS:
         return []
     return [
@@ -106,44 +161,6 @@ def _describe_mask(spec: Spec) -> str:
     )
 
 
-def _describe_cells(spec: Spec) -> list[str]:
-    from pairgossip.counts.noisy import rows_for_interval
-    from pairgossip.peer.sums.statistics import cells_of, noise_law
-
-    cells, least = cells_of(spec), spec.algorithm.least_cell or 1
-    are, each = ("lie", "in each of") if least == 1 else ("are counted", "in each block of")
-    sentences = [
-        f"Members learn 1 sum of {format_count(cells.words, 'number')}, all of it and not only the "
-        f"value that is read from it: how many rows of all members {are} "
-        f"{each} {f'; {each} '.join(_describe_tables(cells, spec.observed))}.",
-        _describe_mask(spec),
-    ]
-    if least > 1:
-        sentences.insert(
-            1,
-            f"Your rows are counted in blocks of cells, {least} rows or more in each or none: "
-            f"a member without {least} rows of {_name_parts(spec, cells)} counts none.",
-        )
-    if spec.noise is None and least > 1:
-        return [*sentences, f"The promise, with k = {least}: {PROMISE}"]
-    if spec.noise is None:
-        return [*sentences, _TWO_RUNS]
-    sentences += [
-        "Noise is added to every count: all sums of a generation together tell any one member "
-        f"of a row what epsilon {spec.noise.epsilon:g} allows.",
-    ]
-    law = noise_law(spec, 1 + (spec.noise.honest or _ASSUMED_MEMBERS))
-    least = rows_for_interval(cells, law.variance)
-    if least <= _FEW_ROWS:
-        return sentences
-    return [
-        *sentences,
-        f"With fewer than about {least:,} rows of all members together there is no interval, only "
-        "the value and the standard error of noise: a larger epsilon or fewer algorithm.bins "
-        "change that.",
-    ]
-
-
 def _name_parts(spec: Spec, cells: Layout) -> str:
     """Name the parts of the rows that are counted apart."""
     if not spec.factors:
@@ -166,20 +183,3 @@ def _describe_tables(cells: Layout, names: Sequence[str]) -> list[str]:
         parts += [f"{factor.bins} values of '{name}'" for factor, name in factors]
         described.append(" by ".join(parts))
     return described
-
-
-def _describe_learning(spec: Spec) -> list[str]:
-    from pairgossip.peer.sums.learning import largest_sketch, margin_of, most_words
-
-    phi = margin_of(spec)
-    sketch = f"up to {largest_sketch(phi):,} " + (
-        "sums of polynomials of the scores" if phi.is_smooth else "counts of scores in cells"
-    )
-    return [
-        f"Members learn at most {format_count(spec.algorithm.rounds or 0, 'sum')} of at most "
-        f"{format_count(most_words(spec), 'number')}: for each value of '{spec.label}' how many "
-        f"rows have it, and the sums over them of every column and of products of two columns; "
-        f"then, at one model after the other, {sketch} of each, and the gradient over all rows.",
-        _describe_mask(spec),
-        _TWO_RUNS,
-    ]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import adaptive, as_loss, inverse_sqrt
 from pairgossip.peer.protocol.held import Held, Own
-from pairgossip.peer.protocol.messages import FIRST_GENERATION, MOST_ROWS, MOST_TRAVELING
+from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.protocol.nodes import picks_per_exchange
-from pairgossip.peer.protocol.program import LEAST_SITES, round_size
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
     DualAveraging,
@@ -78,36 +77,6 @@ def program_for(
     )
 
 
-def least_sites(spec: Spec) -> int:
-    """Return among how many members at least rows are counted in blocks; 0 without blocks."""
-    return LEAST_SITES if (spec.algorithm.least_cell or 1) > 1 else 0
-
-
-def most_rows(spec: Spec, members: int) -> int:
-    """Return how many rows a member may have; of models, so that all together have their place."""
-    if not spec.is_sums:
-        return MOST_TRAVELING
-    if spec.kernel is not None:
-        return MOST_ROWS
-    from pairgossip.peer.sums.programs import MOST_TOGETHER
-
-    return MOST_TOGETHER // members
-
-
-def tell_size(spec: Spec, rows: int) -> int:
-    """Return the number of rows that others are told of a member with this many."""
-    return round_size(rows) if spec.rounds_sizes else rows
-
-
-def _debiased(spec: Spec) -> Any:
-    """Return the kernel or the loss as a function of reports; None where rows are no reports."""
-    if spec.privacy is None:
-        return None  # and nothing of privacy is loaded into a small device
-    from pairgossip.peer.specification.mechanism import debias_measure
-
-    return debias_measure(spec)
-
-
 def rule_for(spec: Spec, degree: float, rows: int, evicted_rows: int = 0) -> Rule:
     """Make the local update of a row, for a peer with this number of neighbors and rows.
 
@@ -127,14 +96,14 @@ def rule_for(spec: Spec, degree: float, rows: int, evicted_rows: int = 0) -> Rul
             prox=proximal.map,
             gamma=inverse_sqrt(spec.learning.step),
             probability=picked,
-            debiased=_debiased(spec),
+            debiased=spec.debiased,
         )
     kernel, scale = as_kernel(spec.kernel), 1.0
     counts_own = spec.target == "v"
     if spec.members is not None and not counts_own:
         n = max(spec.members - evicted_rows, 2)
         scale = n / (n - 1)
-    debiased = _debiased(spec)
+    debiased = spec.debiased
     if spec.algorithm.mixing == "paper":
         return PaperMixing(kernel, scale, counts_own, debiased)
     return WeightedMixing(kernel, scale, counts_own, debiased, weight=1.0 / picked)

@@ -17,22 +17,22 @@ from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
 from pairgossip.tables import parse_number
 
 if TYPE_CHECKING:
-    from pairgossip.peer.specification.spec import Spec
+    from pairgossip.peer.specification.agreement import Spec
+    from pairgossip.peer.specification.kinds import ReportsSpec
     from pairgossip.peer.specification.tables import Privacy
 
 
-def mechanism_of(spec: Spec) -> RandomizedResponse:
+def mechanism_of(spec: ReportsSpec) -> RandomizedResponse:
     """Return the randomized response that a specification declares."""
-    assert spec.privacy is not None
     return _mechanism(spec.privacy, tuple(spec.ranges[name] for name in spec.columns))
 
 
-def debias_measure(spec: Spec) -> DebiasedKernel | DebiasedLoss:
+def debias_measure(spec: ReportsSpec) -> DebiasedKernel | DebiasedLoss:
     """Return a specification's kernel or loss as a function of reports."""
     return _debias(mechanism_of(spec), spec.kernel, spec.loss)
 
 
-def declared(spec: Spec) -> Declared:
+def declared(spec: ReportsSpec) -> Declared:
     """Return a specification's mechanism as a ledger knows it: whatever is computed with it."""
     mechanism = mechanism_of(spec)
     code_of = {mark: float(code) for code, mark in enumerate(_class_marks(spec))}

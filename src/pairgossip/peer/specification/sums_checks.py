@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pairgossip.counts.axes import Labels
-from pairgossip.counts.layouts import check_kernel, find_order_question
+from pairgossip.counts.layouts import check_kernel
 from pairgossip.counts.noisy import check_noisy
 from pairgossip.counts.tables import MOST_COLUMN_CELLS
 from pairgossip.errors import InputError
@@ -14,16 +14,18 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import why_not_sketched
 from pairgossip.peer.reports.catalog import check_report, has_statistic
-from pairgossip.peer.specification.algorithm import FACTORS, OF_KERNELS, OR_EXCHANGE
+from pairgossip.peer.specification.checks import FACTORS
+from pairgossip.peer.specification.tables import OR_EXCHANGE
 from pairgossip.peer.sums.labels import count_grades
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
+from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.summaries.heads import LEAST_BLOCK
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.counts.tables import Layout
-    from pairgossip.peer.specification.spec import Spec
-    from pairgossip.peer.specification.tables import SumsNoise
+    from pairgossip.peer.specification.agreement import Spec
+    from pairgossip.peer.specification.kinds import CountsSpec, ModelSpec, NoisySpec
 
 _NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_COLUMN_CELLS.bit_length())]
 _LARGEST_BLOCK = 1000
@@ -39,26 +41,17 @@ _LARGEST_WHOLE = (1 << 53) - 1
 
 
 def check_sums(spec: Spec) -> None:
-    """Refuse what cannot be read from sums."""
+    """Refuse what no sums are refined by any more."""
     if spec.algorithm.refine != 1:
         raise InputError(
             "algorithm.refine is no longer offered, since cells would follow from rows that "
             "members claim: remove it, and give more algorithm.bins."
         )
-    if spec.loss is None:
-        _check_statistic(spec)
-    else:
-        for key in OF_KERNELS:
-            if getattr(spec, key):
-                raise InputError(f"{key} is for a kernel, whose columns have cells: remove it.")
-        _check_loss(spec)
 
 
-def _check_statistic(spec: Spec) -> None:
-    algorithm = spec.algorithm
-    if algorithm.rounds is not None:
-        raise InputError("algorithm.rounds is for a loss: remove it.")
-    asked = find_order_question(str(spec.kernel))
+def check_statistic(spec: CountsSpec) -> None:
+    """Refuse what cannot be read from counts."""
+    algorithm, asked = spec.algorithm, spec.question
     if asked is None:
         check_kernel(as_kernel(spec.kernel))
     elif spec.target == "u":
@@ -78,10 +71,7 @@ def _check_statistic(spec: Spec) -> None:
         raise InputError(
             f"algorithm.bins is {algorithm.bins}: give a power of two, 2 to {MOST_COLUMN_CELLS:,}."
         )
-    _check_least_cell(spec)
     _check_heterogeneity(spec)
-    from pairgossip.peer.sums.statistics import cells_of
-
     names = spec.whole or ()
     for name in names:
         _check_whole_range(name, *spec.ranges[name])
@@ -94,19 +84,12 @@ def _check_statistic(spec: Spec) -> None:
             f"A sum would have {cells.words:,} numbers, which is too long to send: lower "
             "algorithm.bins, or leave a column out of whole."
         )
-    if spec.noise is not None:
-        _check_noise(spec.noise)
-        check_noisy(cells)
+    spec.check_protection()
 
 
 def _check_factors(spec: Spec, *, is_test: bool) -> None:
     """Refuse rows that are counted apart where nothing is read from that."""
     for key in FACTORS:
-        if getattr(spec, key) is not None and spec.noise is not None:
-            raise InputError(
-                f"{key} and [privacy] do not go together, since noise adds up over groups, strata "
-                "and weights: remove one."
-            )
         if getattr(spec, key) is not None and spec.kernel == "distance":
             raise InputError(f"{key} is for a kernel other than 'distance': remove it.")
     if spec.weight is not None and is_test:
@@ -124,26 +107,17 @@ def _check_heterogeneity(spec: Spec) -> None:
             f"heterogeneity compares the AUCs of sites, and report '{spec.report}' has none: "
             "remove one."
         )
-    if spec.noise is not None:
-        raise InputError(
-            "heterogeneity and [privacy] do not go together, since noise would have to hide sites "
-            "too: remove one."
-        )
 
 
-def _check_least_cell(spec: Spec) -> None:
+def check_blocks(spec: CountsSpec) -> None:
+    """Refuse counts that tell about single rows, where no noise hides them."""
     least = spec.algorithm.least_cell
-    if least is not None and spec.noise is not None:
-        raise InputError(
-            "algorithm.least_cell and [privacy] are two ways to protect rows, blocks of cells or "
-            "noise: remove one."
-        )
     if least is not None and not (least == 1 or LEAST_BLOCK <= least <= _LARGEST_BLOCK):
         raise InputError(
             f"algorithm.least_cell is {least}: give {LEAST_BLOCK} to {_LARGEST_BLOCK:,}, since two "
             "rows would tell each of two people about the other, or 1 to count cells as they are."
         )
-    if spec.kernel == "distance" and len(spec.columns) > 1 and spec.noise is None:
+    if spec.kernel == "distance" and len(spec.columns) > 1:
         raise InputError(
             "kernel 'distance' counts rows of several columns along many directions, which "
             f"together tell about single rows: add noise with [privacy], {OR_EXCHANGE}."
@@ -182,21 +156,18 @@ def _check_whole_range(name: str, low: float, high: float) -> None:
         )
 
 
-def _check_noise(noise: SumsNoise) -> None:
-    if not LEAST_EPSILON <= noise.epsilon <= MOST_EPSILON:
+def check_noise(spec: NoisySpec) -> None:
+    """Refuse noise that hides nothing, or counts of which nothing is read through noise."""
+    if not LEAST_EPSILON <= spec.noise.epsilon <= MOST_EPSILON:
         raise InputError(
-            f"privacy.epsilon is {noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."
+            f"privacy.epsilon is {spec.noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."
         )
-    if noise.honest is not None and noise.honest < 1:
-        raise InputError(f"privacy.honest is {noise.honest}: give 1 member or more.")
+    check_noisy(cells_of(spec))
 
 
-def _check_loss(spec: Spec) -> None:
+def check_loss(spec: ModelSpec) -> None:
+    """Refuse what cannot be learned from sums."""
     algorithm = spec.algorithm
-    if algorithm.bins is not None:
-        raise InputError("algorithm.bins is for a kernel: remove it.")
-    if algorithm.least_cell is not None:
-        raise InputError("algorithm.least_cell is for a kernel: remove it.")
     if algorithm.rounds is not None and algorithm.rounds < _FEWEST_ROUNDS:
         raise InputError(
             f"algorithm.rounds is {algorithm.rounds}: learning takes {_FEWEST_ROUNDS} sums at "

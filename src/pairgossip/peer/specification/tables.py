@@ -4,40 +4,86 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
-
+from pairgossip.errors import canonical
 from pairgossip.losses import Ball, Proximal, SquaredL2, as_proximal
-from pairgossip.peer.specification.algorithm import EXCHANGE
-from pairgossip.peer.specification.checks import ADAPTIVE
+from pairgossip.losses.steps import AdaptiveStep
+from pairgossip.peer.specification.keys import (
+    EXCHANGE,
+    KERNEL,
+    LOSS,
+    SUMS,
+    Count,
+    Key,
+    Positive,
+    Strict,
+    Whole,
+    or_none,
+    sort_numbers,
+)
 
-Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
+ADAPTIVE = AdaptiveStep.name
+OR_EXCHANGE = 'or let rows travel with algorithm.name = "exchange"'
+_OF_REPORTS = Key(
+    EXCHANGE,
+    elsewhere={
+        SUMS: "is about reports of rows, and sums have none: remove it, "
+        + OR_EXCHANGE.replace("rows", "reports")
+        + "."
+    },
+)
 
 
-class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file; a key it does not know is an error."""
+def _canonical_step(step: float | str) -> float | str:
+    return canonical(step) if isinstance(step, str) else step
 
 
 class Algorithm(Strict, frozen=True):
     """How members exchange."""
 
-    name: str = EXCHANGE
+    name: Annotated[str, Key(canonical=canonical)] = EXCHANGE
     """Whether rows (or reports) pass from member to member, "exchange", or "sums" alone do. A file
     that names none means sums, where they can tell the answer."""
-    mixing: str | None = None
+    mixing: Annotated[
+        str | None,
+        Key(
+            EXCHANGE,
+            KERNEL,
+            {
+                SUMS: "is how estimates are averaged when rows travel, and sums have none: remove "
+                f"it, {OR_EXCHANGE}.",
+                LOSS: "is for a kernel: remove it from a run with a loss.",
+            },
+        ),
+    ] = None
     """How estimates are averaged, "weighted" or "paper"; None with a loss, and with sums."""
-    rate: float = 10.0
+    rate: Annotated[
+        Positive,
+        Key(
+            EXCHANGE,
+            elsewhere={
+                SUMS: "is how often members exchange rows, and sums have none: remove it, "
+                f"{OR_EXCHANGE}."
+            },
+        ),
+    ] = 10.0
     """Exchanges per second and link."""
-    bins: Whole | None = None
-    """With sums and a kernel, how many cells a column has, a power of two; None for 256, or 32 in a
-    table of two; with noise for 32, or 8."""
-    least_cell: Whole | None = None
-    """With sums, a kernel and no noise, the least number of rows that is counted: 3 unless given.
-    Rows are counted in blocks of cells then; 1 counts cells as they are."""
-    refine: Whole = 1
+    bins: Annotated[Count | None, Key(SUMS, KERNEL)] = None
+    """How many cells a column has, a power of two; None for 256, or 32 in a table of two; with
+    noise for 32, or 8."""
+    least_cell: Annotated[
+        Whole | None,
+        Key(
+            SUMS,
+            KERNEL,
+            beside_noise="are two ways to protect rows, blocks of cells or noise",
+        ),
+    ] = None
+    """Without noise, the least number of rows that is counted: 3 unless given. Rows are counted in
+    blocks of cells then; 1 counts cells as they are."""
+    refine: Annotated[Whole, Key(SUMS)] = 1
     """Always 1; version 0.2 had a second sum on better bins, which is refused now."""
-    rounds: Whole | None = None
-    """With sums and a loss, how many sums become known at most."""
+    rounds: Annotated[Count | None, Key(SUMS, LOSS)] = None
+    """How many sums become known at most."""
 
 
 class Learning(Strict, frozen=True):
@@ -49,12 +95,19 @@ class Learning(Strict, frozen=True):
     --spec` takes care of that.
     """
 
-    step: float | str = ADAPTIVE
+    step: Annotated[
+        Positive | str,
+        Key(
+            EXCHANGE,
+            elsewhere={SUMS: f"is not needed: sums choose their steps; remove it, {OR_EXCHANGE}."},
+            canonical=_canonical_step,
+        ),
+    ] = ADAPTIVE
     """"adaptive", which needs no tuning, or the first step size of the paper's algorithm, which
     shrinks with the square root of the time."""
-    radius: float | None = None
+    radius: Positive | None = None
     """The largest norm of a model."""
-    l2: float | None = None
+    l2: Positive | None = None
     """The strength of the penalty on the squared norm."""
 
     @property
@@ -69,10 +122,21 @@ class Learning(Strict, frozen=True):
 class Stop(Strict, frozen=True):
     """When a peer may say that it is done; running on is always allowed."""
 
-    error: float | None = None
+    error: Positive | None = None
     """The half-width of the gossip interval, relative to the estimate."""
-    exchanges: Whole | None = None
-    enough: bool | None = None
+    exchanges: Count | None = None
+    enough: Annotated[
+        bool | None,
+        Key(
+            EXCHANGE,
+            KERNEL,
+            {
+                LOSS: "is for a kernel: a model has no sampling error here; give stop.exchanges "
+                "instead."
+            },
+            canonical=or_none(bool),
+        ),
+    ] = None
     """Whether a gossip error of a tenth of the sampling error will do."""
 
 
@@ -81,13 +145,16 @@ class Privacy(Strict, frozen=True):
 
     epsilon: float
     """The privacy budget of one report."""
-    bins: Whole | tuple[Whole, ...]
+    bins: Annotated[Whole | tuple[Whole, ...], _OF_REPORTS]
     """Into how many equal parts the range of each column is cut."""
-    rounding: str = "bins"
+    rounding: Annotated[str, _OF_REPORTS._replace(canonical=str.lower)] = "bins"
     """To the middle of its bin, "bins", or at random to the ends of it, "stochastic"."""
-    classes: tuple[float, ...] | None = None
+    classes: Annotated[
+        tuple[float, ...] | None,
+        _OF_REPORTS._replace(canonical=sort_numbers),
+    ] = None
     """The values of the label."""
-    together: bool | None = None
+    together: Annotated[bool | None, _OF_REPORTS] = None
     """Whether all columns are one report at the whole epsilon, or share it, a report each."""
 
 
@@ -96,6 +163,6 @@ class SumsNoise(Strict, frozen=True):
 
     epsilon: float
     """The privacy budget of all sums of a generation together."""
-    honest: Whole | None = None
+    honest: Annotated[Count | None, Key(SUMS, refusal="give 1 member or more.")] = None
     """The least number of honest members, whose noise an observer does not know; None for all but
     one."""

@@ -1,0 +1,322 @@
+"""The agreement of all members of a run: its keys, and what follows from them for any kind of run.
+
+What depends on the kind is answered by the types in `kinds`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import msgspec
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import MISSING, REFUSE
+from pairgossip.errors import canonical, unknown_name
+from pairgossip.kernels import Combination, Kernel, as_kernel
+from pairgossip.losses import GeneralLoss, Loss, as_loss
+from pairgossip.peer.specification.keys import (
+    EXCHANGE,
+    KERNEL,
+    LOSS,
+    SUMS,
+    Key,
+    Strict,
+    Whole,
+    or_none,
+    sort_numbers,
+    sort_values,
+)
+from pairgossip.peer.specification.tables import Algorithm, Learning, Privacy, Stop, SumsNoise
+
+if TYPE_CHECKING:
+    from pairgossip.privacy import RandomizedResponse
+
+_MOST_ROWS = 2**40
+"""Largest number of rows of all members; more are refused."""
+_MOST_COUNTED = 64
+"""Largest number of a group or stratum, or weight, of a row."""
+_ALWAYS_WRITTEN = frozenset((
+    *("kernel", "loss", "label", "classes", "members", "learning", "stop", "privacy", "noise"),
+    *("mixing", "bins", "rounds", "radius", "l2", "error", "exchanges", "enough", "together"),
+    "honest",
+))  # fmt: skip
+"""Keys that canonical texts hold though they are absent; later keys do not, so that hashes stay."""
+_COUNTS = Key(SUMS, KERNEL)
+_FACTOR = _COUNTS._replace(
+    beside_noise="do not go together, since noise adds up over groups, strata and weights"
+)
+
+
+def link_name(one: str, other: str) -> str:
+    """Return what a specification calls the link of two members."""
+    return " ".join(sorted((one, other)))
+
+
+def _canonical_links(links: dict[str, float]) -> dict[str, float]:
+    named = {link_name(*name.split()): weight for name, weight in links.items()}
+    return {name: weight for name, weight in named.items() if weight != 1}
+
+
+def _canonical_missing(given: str) -> str | None:
+    missing = canonical(given)
+    if missing not in MISSING:
+        raise unknown_name("missing", given, MISSING)
+    return None if missing == REFUSE else missing
+
+
+def _canonical_stop(stop: Stop) -> Stop | None:
+    return None if stop == Stop() else stop
+
+
+class Spec(Strict, frozen=True):
+    """The agreement of all members of a run; its type is the kind of run."""
+
+    columns: tuple[str, ...]
+    ranges: dict[str, tuple[float, float]]
+    """The least and the largest value of every column and of the label."""
+    kernel: str | None = None
+    loss: str | None = None
+    label: str | None = None
+    classes: tuple[str, ...] | None = None
+    """The words of the label from the lowest to the highest; they count as 0, 1, ..."""
+    whole: Annotated[
+        tuple[str, ...] | None,
+        _COUNTS._replace(canonical=or_none(sort_values)),
+    ] = None
+    """Columns that hold whole numbers only: each number has a bin."""
+    by: Annotated[str | None, _FACTOR] = None
+    """The column of groups, of which statistics are read by themselves."""
+    groups: Annotated[tuple[str, ...] | None, _COUNTS] = None
+    """The groups, in words."""
+    within: Annotated[str | None, _FACTOR] = None
+    """The column of strata: only pairs of rows in the same one count."""
+    strata: Annotated[tuple[str, ...] | None, _COUNTS] = None
+    """The strata, in words."""
+    weight: Annotated[str | None, _FACTOR] = None
+    """The column that says how often a row counts."""
+    weights: Annotated[
+        tuple[Whole, ...] | None,
+        _COUNTS._replace(canonical=sort_values),
+    ] = None
+    """How often rows may count, from the least on."""
+    missing: Annotated[
+        str | None,
+        Key(
+            SUMS,
+            canonical=_canonical_missing,
+            discloses="Rows without an entry in one of these columns are left out at home, and "
+            "nobody is told how many they are.",
+        ),
+    ] = None
+    """"drop" for sums over rows with an entry in every column; None where others are refused."""
+    report: Annotated[
+        str | None,
+        _COUNTS._replace(
+            canonical=canonical,
+            beside_noise="do not go together, since a report is read from exact counts",
+            discloses="The result is a report, '{}', whose file holds the counts that members "
+            "learn: whoever is given it learns them too.",
+        ),
+    ] = None
+    """What is published of the counts beside the statistic."""
+    thresholds: Annotated[
+        tuple[float, ...] | None,
+        _COUNTS._replace(canonical=or_none(sort_numbers)),
+    ] = None
+    """Those agreed on for a report, at which cells end."""
+    heterogeneity: Annotated[
+        bool | None,
+        _COUNTS._replace(
+            canonical=or_none(bool),
+            beside_noise="do not go together, since noise would have to hide sites too",
+        ),
+    ] = None
+    """With kernel "auc", whether three sums over sites say how far these differ."""
+    target: Annotated[str, Key(canonical=str.lower)] = "v"
+    members: Annotated[
+        Annotated[int, msgspec.Meta(ge=2, le=_MOST_ROWS)] | None,
+        Key(refusal="a run needs at least 2 rows in all."),
+    ] = None
+    """How many rows all members have together."""
+    links: Annotated[
+        dict[str, float] | None,
+        Key(
+            EXCHANGE,
+            elsewhere={SUMS: 'is for algorithm.name = "exchange", where links ring: remove it.'},
+            canonical=or_none(_canonical_links),
+        ),
+    ] = None
+    """How often a link rings beside others, by the names of its two members as in "ann bob"; 1 for
+    links that are not named. `pairgossip.networks.link_table` writes it.
+
+    All members run the same weights, so none can change them alone; but whoever writes the text can
+    starve a member by them, and whoever holds another's heaviest link can by silence: SECURITY.md.
+    """
+    algorithm: Algorithm = Algorithm()
+    learning: Annotated[
+        Learning | None,
+        Key(
+            measure=LOSS,
+            elsewhere={KERNEL: "is for a loss: remove the table from a run with a kernel."},
+        ),
+    ] = None
+    stop: Annotated[
+        Stop | None,
+        Key(
+            EXCHANGE,
+            elsewhere={
+                SUMS: "is not needed: a run on sums ends by itself; remove the table, or let rows "
+                'travel with algorithm.name = "exchange".'
+            },
+            canonical=_canonical_stop,
+        ),
+    ] = None
+    privacy: Privacy | None = None
+    noise: SumsNoise | None = None
+    """The table [privacy] of a run on sums."""
+
+    is_sums: ClassVar[bool] = False
+    """Whether nothing but sums over all members' rows becomes known."""
+    has_noise: ClassVar[bool] = False
+    """Whether members add noise to what they contribute."""
+    is_private: ClassVar[bool] = False
+    """Whether reports of rows travel in place of the rows."""
+    rounds_sizes: ClassVar[bool] = False
+    """Whether others are told rounded numbers of rows: where tables of counts are released."""
+    needs_rows: ClassVar[bool] = True
+    """Whether a peer that runs needs its rows, and not only their counts."""
+    sums_anew: ClassVar[bool] = False
+    """Whether rows that were added are summed together with those before."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `InputError` for values that make no run of this kind."""
+
+    @abstractmethod
+    def leaves(self) -> list[str]:
+        """Say in sentences what a run sends from a member's machine, and what others learn."""
+
+    @abstractmethod
+    def most_rows(self, members: int) -> int:
+        """Return how many rows a member may have among so many."""
+
+    def complete(self) -> Spec:
+        """Fill in defaults that depend on other keys."""
+        measure = {"kernel": None, "loss": None, KERNEL if self.loss is None else LOSS: self._name}
+        ranges = {name: (low + 0.0, high + 0.0) for name, (low, high) in self.ranges.items()}
+        if self.classes is not None and self.label is not None:
+            ranges[self.label] = (0.0, len(self.classes) - 1.0)
+        changes: dict[str, Any] = {**measure, "ranges": ranges}
+        if self.loss is not None:
+            changes["learning"] = self.learning or Learning()
+        return msgspec.structs.replace(self, **changes)
+
+    def with_defaults(self) -> Spec:
+        """Fill in defaults that earlier versions did not have."""
+        return self
+
+    @property
+    def _name(self) -> str:
+        """The name of the kernel or the loss, as in the catalog."""
+        return self.measure.name
+
+    def tell_size(self, rows: int) -> int:
+        """Return the number of rows that others are told of a member with this many."""
+        return rows
+
+    @property
+    def least_sites(self) -> int:
+        """Among how many members at least rows are counted in blocks; 0 without blocks."""
+        return 0
+
+    @property
+    def guarantee(self) -> str | None:
+        """What is promised about every row, in one sentence; None if nothing is."""
+        return None
+
+    @property
+    def mechanism(self) -> RandomizedResponse | None:
+        """How every row is reported; None where rows are used as they are."""
+        return None
+
+    @property
+    def debiased(self) -> Any:
+        """The kernel or the loss as a function of reports; None where rows are no reports."""
+        return None
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The columns of an observation in order: the label, the group, the stratum, the weight."""
+        return (*self.measured, *self.factors)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns of the kernel or loss in order, the label last."""
+        return self.columns if self.label is None else (*self.columns, self.label)
+
+    @property
+    def factors(self) -> dict[str, tuple[str, ...] | tuple[int, ...]]:
+        """The values of the columns by which rows are counted apart, beside the label."""
+        listed = ((self.by, self.groups), (self.within, self.strata), (self.weight, self.weights))
+        return {name: values or () for name, values in listed if name is not None}
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """The words of the columns that hold words; they count as 0, 1, ..."""
+        listed = ((self.label, self.classes), (self.by, self.groups), (self.within, self.strata))
+        return {name: words for name, words in listed if name is not None and words is not None}
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], ...]:
+        """Between which numbers the entries of a record lie, in their order."""
+        counted = ((0.0, float(_MOST_COUNTED)) for _ in self.factors)
+        return (*(self.ranges[name] for name in self.measured), *counted)
+
+    @property
+    def text(self) -> str:
+        """The canonical text: JSON with sorted keys, defaults filled in."""
+        table = _leave_out(msgspec.to_builtins(self))
+        return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    def link_weight(self, one: str, other: str) -> float:
+        """Return how often the link of two members, by name, rings beside others."""
+        return 1.0 if self.links is None else self.links.get(link_name(one, other), 1.0)
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the canonical text, in hexadecimal."""
+        return hash_of(self.text)
+
+    @property
+    def has_two_classes(self) -> bool:
+        """Whether the kernel or the loss compares two classes, and no more."""
+        measure = self.measure
+        if isinstance(measure, Kernel | Combination):
+            return any(part.two_classes for part in measure.components)
+        return measure.name.startswith("auc-")
+
+    @property
+    def measure(self) -> Kernel | Combination | Loss | GeneralLoss:
+        """The kernel or the loss itself."""
+        return as_loss(self.loss) if self.kernel is None else as_kernel(self.kernel)
+
+    def value(self, readout: FloatArray) -> float:
+        """Combine the components that a rule reads out into the statistic; NaN if nothing yet."""
+        return float(as_kernel(self.kernel).combine(readout))
+
+
+def _leave_out(table: dict[str, Any]) -> dict[str, Any]:
+    """Leave out keys that came later and are absent."""
+    return {
+        name: _leave_out(value) if isinstance(value, dict) else value
+        for name, value in table.items()
+        if value is not None or name in _ALWAYS_WRITTEN
+    }
+
+
+def hash_of(text: str) -> str:
+    """Return the SHA-256 of a canonical text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
