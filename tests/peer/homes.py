@@ -12,7 +12,6 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.runtime import ExchangeRuntime
-from pairgossip.peer.specification.mechanism import debias_measure
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -180,6 +179,6 @@ class _Line:
 
 
 def debiased_kernel_of(spec: Spec) -> DebiasedKernel:
-    kernel = debias_measure(spec)
+    kernel = spec.debiased
     assert isinstance(kernel, DebiasedKernel)
     return kernel

@@ -89,7 +89,7 @@ def test_a_peer_commits_to_the_rows_that_are_left(tmp_path: Path) -> None:
     data = write(tmp_path / "a.csv", GAPS)
     home = make(tmp_path, "ann", data)
     seen = read_snapshot(home)
-    (batch,) = seen.saved.batches  # type: ignore[union-attr]
+    (batch,) = seen.saved.batches
     assert batch.rows == ROWS - 3
     identity, spec = load_identity(home.folder), home.read_spec()
     assert len(read_batch(data, spec, identity, batch)) == ROWS - 3

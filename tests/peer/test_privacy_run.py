@@ -13,8 +13,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.cli import main
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.errors import errors_of, population_error, readout_of
-from pairgossip.peer.service.privacy_noise import _largest_variances, _noise_bound
-from pairgossip.peer.specification.mechanism import debias_measure
+from pairgossip.peer.service.privacy_noise import _largest_variances, bound_noise
 from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -219,7 +218,7 @@ classes = [0, 1]
 
 def minimizer(spec: Spec, homes: list[Home]) -> float:
     """Where the mean debiased gradient and that of the penalty cancel, by bisection."""
-    loss, learning = debias_measure(spec), spec.learning
+    loss, learning = spec.debiased, spec.learning
     assert isinstance(loss, DebiasedLoss) and learning is not None
     l2 = learning.l2 or 0.0
     reports = np.array([row for home in homes for row in home.read_rows()])
@@ -245,7 +244,7 @@ def test_the_bound_holds_and_is_reached(target: str, rounding: str) -> None:
     said = f'target = "{target}"\nmembers = 40\n[ranges]'
     spec = parse_spec(PRIVATE.replace("[ranges]", said) + f'rounding = "{rounding}"\n')
     kernel = debiased_kernel_of(spec)
-    bound = _noise_bound(kernel, 40, target, np.ones(1))
+    bound = bound_noise(kernel, 40, target, np.ones(1))
     assert bound is not None
     cases = [np.zeros(40, int), np.arange(40) % 4, np.arange(40) % 2 * 3, np.full(40, 2)]
     found = [spread_of(spec, cells, 40) for cells in cases]
@@ -268,12 +267,12 @@ def test_the_noise_of_a_quotient_is_bounded_where_it_is_known() -> None:
     cells = np.arange(600) % 6
     counts = np.bincount(cells).astype(float) / 600
     averages = np.einsum("i,cij,j->c", counts, kernel.cell_tables, counts)
-    bound = _noise_bound(kernel, 600, "v", averages)
+    bound = bound_noise(kernel, 600, "v", averages)
     assert bound is not None
     assert 0.2 * bound < spread_of(spec, cells, 600) < bound
-    assert _noise_bound(kernel, 600, "v", np.full(2, np.nan)) is None
-    assert _noise_bound(kernel, 600, "v", np.zeros(2)) is None
-    assert _noise_bound(kernel, 1, "v", averages) is None
+    assert bound_noise(kernel, 600, "v", np.full(2, np.nan)) is None
+    assert bound_noise(kernel, 600, "v", np.zeros(2)) is None
+    assert bound_noise(kernel, 1, "v", averages) is None
 
 
 def test_slopes_are_rounded_where_it_does_not_matter() -> None:
@@ -284,4 +283,4 @@ def test_slopes_are_rounded_where_it_does_not_matter() -> None:
         alone, paired, own = _largest_variances(kernel, tuple(slopes.tolist()))
         exact = np.sqrt(4 * alone / 600 + 2 * paired / (600 * 599)) * 599 / 600
         exact += np.sqrt(own / 600) / 600
-        assert _noise_bound(kernel, 600, "v", averages) == pytest.approx(exact, rel=3e-3)
+        assert bound_noise(kernel, 600, "v", averages) == pytest.approx(exact, rel=3e-3)

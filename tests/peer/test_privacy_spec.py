@@ -10,8 +10,9 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.specification.kinds import ReportsSpec
 from pairgossip.peer.specification.local_part import rule_for
-from pairgossip.peer.specification.mechanism import declared, mechanism_of
+from pairgossip.peer.specification.mechanism import declared
 from pairgossip.peer.specification.spec import Spec, differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from tests.peer.homes import AUC, GINI, LOSS, debiased_kernel_of
@@ -29,13 +30,19 @@ y = [0, 5]
 PLAIN = {"gini": GINI, "auc": AUC}
 
 
+def parse_reports(text: str) -> ReportsSpec:
+    spec = parse_spec(text)
+    assert isinstance(spec, ReportsSpec)
+    return spec
+
+
 def test_a_specification_declares_a_mechanism() -> None:
-    mechanism = mechanism_of(parse_spec(PRIVATE_AUC))
+    mechanism = parse_reports(PRIVATE_AUC).mechanism
     assert (mechanism.epsilon, mechanism.bins, mechanism.together) == (2.0, (3, 2), True)
     assert mechanism.representatives.tolist()[:3] == [[1 / 6, 0.0], [1 / 6, 1.0], [0.5, 0.0]]
-    split = mechanism_of(parse_spec(PRIVATE_AUC + "together = false"))
+    split = parse_reports(PRIVATE_AUC + "together = false").mechanism
     assert not split.together
-    rounded = mechanism_of(parse_spec(PRIVATE + 'rounding = "stochastic"'))
+    rounded = parse_reports(PRIVATE + 'rounding = "stochastic"').mechanism
     assert rounded.representatives.tolist() == [0.0, 100 / 3, 200 / 3, 100.0]
 
 
@@ -55,7 +62,7 @@ SAME = [
 @pytest.mark.parametrize("same", SAME)
 def test_tables_that_mean_the_same_have_the_same_hash(same: str) -> None:
     assert parse_spec(same).hash == parse_spec(PRIVATE).hash
-    assert declared(parse_spec(same)).mechanism == declared(parse_spec(PRIVATE)).mechanism
+    assert declared(parse_reports(same)).mechanism == declared(parse_reports(PRIVATE)).mechanism
 
 
 def test_classes_come_in_any_order() -> None:
@@ -78,9 +85,9 @@ def test_tables_that_mean_something_else_have_another_hash(other: str) -> None:
 
 def test_a_mechanism_does_not_depend_on_what_is_computed_with_it() -> None:
     variance = "algorithm.rate = 3\n" + PRIVATE.replace("gini", "variance")
-    assert declared(parse_spec(variance)).mechanism == declared(parse_spec(PRIVATE)).mechanism
+    assert declared(parse_reports(variance)).mechanism == declared(parse_reports(PRIVATE)).mechanism
     wider = PRIVATE.replace("[0, 100]", "[0, 200]")
-    assert declared(parse_spec(wider)).mechanism != declared(parse_spec(PRIVATE)).mechanism
+    assert declared(parse_reports(wider)).mechanism != declared(parse_reports(PRIVATE)).mechanism
 
 
 def test_differences_name_the_key() -> None:
@@ -201,7 +208,8 @@ def test_what_a_pair_adds_is_right_on_average(name: str, target: str, mixing: st
     assert isinstance(rule, WeightedMixing | PaperMixing)
     cells = [*itertools.product(*(range(int(high) + 1) for _, high in spec.limits))]
     reports = [tuple(map(float, cell)) for cell in cells]
-    meant = mechanism_of(spec).representatives.reshape(len(cells), -1)
+    assert spec.mechanism is not None
+    meant = spec.mechanism.representatives.reshape(len(cells), -1)
     chance = chances(spec)
     kernel = rule.kernel.components
 
@@ -249,11 +257,11 @@ PRIVATE_LOSS = LOSS + "[privacy]\nepsilon = 3\nbins = 3\nclasses = [0, 1]\n"
 @pytest.mark.parametrize("together", ["true", "false"])
 def test_a_step_of_learning_is_right_on_average(together: str) -> None:
     """With a fixed model, the accumulated gradient's expectation is that at the cells."""
-    spec = parse_spec(PRIVATE_LOSS + f"together = {together}\n")
+    spec = parse_reports(PRIVATE_LOSS + f"together = {together}\n")
     rule, plain = rule_for(spec, 1, 1), rule_for(parse_spec(LOSS), 1, 1)
     cells = [*itertools.product(range(3), range(3), range(2))]
     reports = [tuple(map(float, cell)) for cell in cells]
-    meant = [tuple(row) for row in mechanism_of(spec).representatives.tolist()]
+    meant = [tuple(row) for row in spec.mechanism.representatives.tolist()]
     chance = chances(spec)
     begun = (0.0, 0.0), (0.3, -0.2, 0.0, 0.0, 4.0)
 

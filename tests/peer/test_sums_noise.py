@@ -16,6 +16,7 @@ from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.signed_result import sign_result
+from pairgossip.peer.specification.kinds import NoisySpec
 from pairgossip.peer.storage import kept_noise
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.growth import request_growth
@@ -130,7 +131,9 @@ def test_a_crash_between_draw_and_contribution_draws_no_second_time(
 
 
 def kept(home: Home) -> KeptNoise:
-    return KeptNoise(home.read_spec(), noise_ledger(home), budget=100.0)
+    spec = home.read_spec()
+    assert isinstance(spec, NoisySpec)
+    return KeptNoise(spec, noise_ledger(home), budget=100.0)
 
 
 def test_one_draw_for_one_list_and_one_question(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.peer.specification.disclosure import describe_disclosure
-from pairgossip.peer.specification.local_part import tell_size
 from pairgossip.peer.specification.spec import differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import Result
@@ -103,7 +101,7 @@ def test_rounding_takes_no_bracket_off_the_value(kernel: str) -> None:
 def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: str | None) -> None:
     """However many bins so few rows would have if the numbers were not whole."""
     spec = parse_spec(text_for(kernel, ["a"], label, ranges=(0, 120)))
-    assert "121 values of 'a'" in " ".join(describe_disclosure(spec))
+    assert "121 values of 'a'" in " ".join(spec.leaves())
     rows = np.column_stack([AGES, LABELS])[:40, : 1 if label is None else 2]
     low, high = run_programs(start_programs(spec, deal(rows, 3))).bracket or (0.0, 1.0)
     assert high == pytest.approx(low, rel=1e-9)
@@ -118,8 +116,8 @@ def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: st
 )
 def test_members_are_told_how_exactly_others_learn_their_size(text: str, said: str) -> None:
     spec = parse_spec(text)
-    assert said in " ".join(describe_disclosure(spec))
-    assert ("rounded" in said) == (tell_size(spec, 1234) == 1230)
+    assert said in " ".join(spec.leaves())
+    assert ("rounded" in said) == (spec.tell_size(1234) == 1230)
 
 
 @pytest.mark.parametrize(("rows", "high"), [(BOTH, 10.0), (OLD, 120.0)])

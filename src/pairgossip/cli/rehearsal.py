@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pairgossip.cli.console import format_value, write_line, write_rows
 from pairgossip.errors import InputError
@@ -13,6 +13,7 @@ from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
+    from pairgossip.peer.specification.kinds import CountsSpec
     from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
@@ -76,41 +77,34 @@ def try_rules(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[T
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
     tried = []
-    for rule, is_chosen in _list_rules(spec):
-        least, noise = rule.algorithm.least_cell, rule.noise
+    for rule, is_chosen in _list_rules(cast("CountsSpec", spec)):
+        epsilon = rule.noise.epsilon if rule.noise else None
         found = own
         if not is_chosen:
             try:
                 found = run_programs(start_programs(rule, rows), is_read_once=True)
             except InputError:  # not every statistic has every rule
                 continue
-        tried.append(Tried(least, None if noise is None else noise.epsilon, is_chosen, found))
+        tried.append(Tried(rule.algorithm.least_cell, epsilon, is_chosen, found))
     return tried
 
 
-def _list_rules(spec: Spec) -> Iterator[tuple[Spec, bool]]:
+def _list_rules(spec: CountsSpec) -> Iterator[tuple[CountsSpec, bool]]:
     """Yield specifications that differ in the rule alone, and whether it is the file's own."""
-    import msgspec
-
     from pairgossip.peer.reports.catalog import has_statistic
     from pairgossip.peer.specification.tables import SumsNoise
 
     if not has_statistic(spec):
         return  # whose errors could be laid side by side
-    replace = msgspec.structs.replace
-    own = spec.algorithm.least_cell if spec.noise is None else None
+    own = spec.algorithm.least_cell
     for least in sorted({*_LEAST, *([] if own is None else [own])}):
-        algorithm = replace(spec.algorithm, least_cell=least)
-        yield replace(spec, algorithm=algorithm, noise=None), least == own
+        yield spec.with_blocks(least), least == own
     if spec.factors:
         return  # which noise does not go with
-    given = None if spec.noise is None else spec.noise.epsilon
-    honest = None if spec.noise is None else spec.noise.honest
-    for epsilon in sorted({_EPSILON, *([] if given is None else [given])}):
-        algorithm, noise = replace(spec.algorithm, least_cell=None), SumsNoise(epsilon, honest)
-        # Noise takes fewer cells than a report, which goes with exact counts alone.
-        plain = replace(spec, report=None, thresholds=None)
-        yield replace(plain, algorithm=algorithm, noise=noise), epsilon == given
+    given = spec.noise or SumsNoise(epsilon=_EPSILON)
+    for epsilon in sorted({_EPSILON, given.epsilon}):
+        noise = SumsNoise(epsilon=epsilon, honest=given.honest)
+        yield spec.with_noise(noise), spec.has_noise and epsilon == given.epsilon
 
 
 def read_groups(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[dict[str, Any]]:

@@ -89,7 +89,6 @@ def print_result(
     from pairgossip.peer.protocol.program import LEAST_MEMBERS
     from pairgossip.peer.reports.figures import plain_figures
     from pairgossip.peer.specification.canonical_text import decode_spec
-    from pairgossip.peer.specification.local_part import least_sites
 
     spec = decode_spec(result.specification)
     groups = read_groups(spec, rows or {}, result)
@@ -113,7 +112,7 @@ def print_result(
         print_rules(rules)
     for sentence in unfilled:
         write_line(clean_text(sentence, 1000))
-    if (least := least_sites(spec)) > len(result.members):
+    if (least := spec.least_sites) > len(result.members):
         write_line(
             f"Real peers count rows in blocks among {least} members or more only: give a file for "
             "each member, or agree on algorithm.least_cell = 1, which counts cells as they are."

@@ -26,10 +26,10 @@ from pairgossip.peer.identity.invitations import (
 )
 from pairgossip.peer.identity.members import LEAST_MEMBERS, Members
 from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.specification.algorithm import EXCHANGE, SUMS
+from pairgossip.peer.specification.agreement import link_name
 from pairgossip.peer.specification.canonical_text import format_toml
-from pairgossip.peer.specification.checks import check_link_names, link_name
-from pairgossip.peer.specification.local_part import least_sites
+from pairgossip.peer.specification.checks import check_link_names
+from pairgossip.peer.specification.keys import EXCHANGE, SUMS
 from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -95,7 +95,7 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
             f"every node."
         )
     spec = parse_spec(text)
-    if spec.is_sums and peers < (least := max(LEAST_MEMBERS, least_sites(spec))):
+    if spec.is_sums and peers < (least := max(LEAST_MEMBERS, spec.least_sites)):
         raise InputError(
             f"Peers contribute to sums over {least} members or more, not {peers}: use more "
             'peers, or let rows travel with algorithm.name = "exchange".'

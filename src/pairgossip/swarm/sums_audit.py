@@ -25,7 +25,9 @@ from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.signed_result import check_signatures, sign_result
+from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.kept_ledgers import noise_ledger
 from pairgossip.peer.storage.sources import hold_anew
 from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result, follow_result
@@ -132,8 +134,7 @@ def audit_sums(
 
 def _view(home: Home) -> _View:
     seen = read_snapshot(home)
-    assert isinstance(seen.saved, SumsState)
-    return _View(seen, seen.saved, Rounds(seen.context, seen.saved))
+    return _View(seen, seen.sums, Rounds(seen.context, seen.sums))
 
 
 _Contributions = list[list[Words]]
@@ -154,12 +155,10 @@ def _run_plainly(views: _Views) -> tuple[_Contributions, Result | None, list[str
 def _program(one: _View, folder: Path) -> SumsProgram:
     """Return what a peer computes; its noise comes from a copy of its ledger, as it was drawn."""
     seen, context = one.seen, one.seen.context
-    if seen.spec.noise is not None:
-        from pairgossip.peer.storage.kept_ledgers import noise_ledger
-        from pairgossip.peer.storage.kept_noise import KeptNoise
-
-        ledger = shutil.copy(noise_ledger(seen.home), folder / f"{one.name}.ledger")
-        context = replace(context, noise=KeptNoise(seen.spec, Path(ledger)))
+    copied = folder / f"{one.name}.ledger"
+    accounting = accounting_of(seen.spec, seen.home.data)
+    noise = accounting.keep_noise(lambda: Path(shutil.copy(noise_ledger(seen.home), copied)))
+    context = replace(context, noise=noise or context.noise)
     context = context.with_own(_hold(one))
     program = context.make_program(one.state.generation, one.state.released)
     assert isinstance(program, SumsProgram)

@@ -82,8 +82,8 @@ def specified_model(
         classes = list(spec.classes)
     elif spec.loss.startswith("auc-"):
         classes = list(spec.ranges[spec.label])
-    elif spec.privacy is not None and spec.privacy.classes is not None:
-        classes = list(spec.privacy.classes)
+    elif spec.reported_classes is not None:
+        classes = list(spec.reported_classes)
     return Model(
         loss=spec.loss,
         columns=list(spec.columns),

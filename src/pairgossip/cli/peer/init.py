@@ -231,6 +231,7 @@ def _read_same(rows: RowsOptions) -> tuple[tuple[str, ...], ...]:
 def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None:
     """Say what was made, what leaves this machine and was not said yet, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.storage.accounting import accounting_of
     from pairgossip.peer.storage.kept_ledgers import accounts
     from pairgossip.peer.storage.row_keeping import count_latest
 
@@ -239,13 +240,8 @@ def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None
         tell(sentence)
     if old is not None:
         tell(_describe_taken(old))
-    agreed = made.read_spec()
     for kept in accounts(made):
-        tell(
-            f"It holds reports of them only. Keep {kept} with the data: it knows every report."
-            if agreed.privacy is not None
-            else f"Keep {kept} with the data: it knows the noise that is added for these rows."
-        )
+        tell(accounting_of(made.read_spec(), made.data).advise(kept))
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
 

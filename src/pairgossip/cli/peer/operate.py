@@ -140,7 +140,7 @@ def _tell_release(place: Home, sentences: list[str]) -> None:
     from pairgossip.peer.storage.kept_releases import releases_tables
 
     spec = place.read_spec()
-    is_counted = releases_tables(spec) and spec.noise is None
+    is_counted = releases_tables(spec) and not spec.has_noise
     for sentence in [*sentences, *([_BATCHES] if is_counted else [])]:
         tell(sentence)
 
@@ -150,15 +150,10 @@ def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
 
     The two differ by the rows of ``member``, who is evicted, or else by rows that this peer adds.
     """
-    from pairgossip.peer.protocol.state import SumsState
-
-    state = seen.saved
-    if not isinstance(state, SumsState) or not state.summed_in:
+    if not seen.saved.summed_in or (member is not None and member not in seen.saved.summed):
         return ""
-    if member is not None and member not in state.summed:
-        return ""
-    if seen.spec.noise is not None:
-        return f"{_describe_cost(seen)}, {_ONCE_AGREED}"
+    if cost := seen.spec.cost_of_sum:
+        return f"{cost}, {_ONCE_AGREED}"
     if not seen.context.rounds_sizes:
         rows = "the added rows" if member is None else "its rows"
         return f"every member can tell the sums over {rows}, by difference, {_ONCE_AGREED}"
@@ -167,15 +162,6 @@ def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
     return (
         "its rows stay in tables that all have signed; of one that not all have signed, every "
         f"member can tell its counts, by difference, {_ONCE_AGREED}"
-    )
-
-
-def _describe_cost(seen: PeerSnapshot) -> str:
-    """Say what a further sum costs where noise is added."""
-    assert seen.spec.noise is not None
-    return (
-        "noise is drawn for rows that no signed table counts yet, which costs each an epsilon of "
-        f"{seen.spec.noise.epsilon:g}"
     )
 
 
@@ -287,10 +273,8 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
     yes
         Do not ask.
     """
-    from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.folder import request_agreement
-    from pairgossip.peer.storage.journal_file import read_saved_state
 
     place = find_home(home)
     seen = read_snapshot(place)
@@ -304,8 +288,7 @@ def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
     if _is_waiting(request):
         tell("It will be agreed when the peer comes to it.")
         return 0
-    state, _ = read_saved_state(place.state)
-    if not isinstance(state, SumsState) or state.consent.generation != generation:
+    if read_snapshot(place).sums.consent.generation != generation:
         tell(
             "Another generation has begun meanwhile, so that nothing was agreed: run peer agree "
             "again to see what has changed."
@@ -323,12 +306,9 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
         find_difference,
         refuse_sum,
     )
-    from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.protocol.summation import read_next
 
-    state, context = seen.saved, seen.context
-    if not isinstance(state, SumsState):
-        raise InputError("This peer computes no sums: there is nothing to agree to.")
+    state, context = seen.sums, seen.context
     if (notice := read_next(state)) is not None:
         if context.me in notice.evicted:
             name = context.name_member(notice.announcer)
@@ -352,8 +332,8 @@ def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
     meaning = [f"- {since}{change};" for change in changes]
     if notice is not None:
         meaning.append("- the present generation ends here: a result not signed yet is given up;")
-    if seen.spec.noise is not None and state.summed_in:
-        meaning.append(f"- {_describe_cost(seen)};")
+    if (cost := seen.spec.cost_of_sum) and state.summed_in:
+        meaning.append(f"- {cost};")
     told = describe_disclosure(difference, counts_once=once)
     disclosure = f"a further sum tells every member {told}"
     if not state.summed_in:

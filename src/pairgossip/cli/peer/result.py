@@ -173,8 +173,6 @@ def _find(seen: PeerSnapshot, asked: int | None) -> Ended:
 def _result(seen: PeerSnapshot, result: Ended) -> dict[str, object]:
     import msgspec
 
-    from pairgossip.peer.service.status import guarantee_of
-
     spec = seen.spec
     ended = [msgspec.to_builtins(one) for one in seen.status().ended]
     entries = {"kernel": spec.kernel, "loss": spec.loss, "columns": list(spec.columns)}
@@ -192,6 +190,6 @@ def _result(seen: PeerSnapshot, result: Ended) -> dict[str, object]:
         "covers": msgspec.to_builtins(result.covers),
         "ended": [one for one in ended if one["generation"] < result.generation],
         "spec": spec.hash,
-        **({} if spec.privacy is None else {"privacy": guarantee_of(spec)}),
+        **({"privacy": spec.guarantee} if spec.guarantee else {}),
         "versions": versions(),
     }

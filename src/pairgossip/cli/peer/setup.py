@@ -183,11 +183,10 @@ def join_command(
 
 def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
     """Ask before members are added to a list over which this peer has contributed to a sum."""
-    from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.storage.journal_file import read_saved_state
 
     state, _ = read_saved_state(place.state)
-    if not new or not isinstance(state, SumsState) or not state.summed:
+    if not new or not state.summed:
         return
     names = join_names([f"'{name}'" for name in new])
     meaning = (

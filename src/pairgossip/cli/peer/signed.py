@@ -61,17 +61,15 @@ def find_signed(home: Home, generation: int | None) -> SignedResult:
 
 def _find_present(seen: PeerSnapshot, kept: list[KeptResult]) -> SignedResult:
     """Return the result of the present generation, kept or as the state tells it."""
-    from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.signed_result import check_signatures, replay_rounds, sign_result
     from pairgossip.peer.storage.kept_results import path_of, read_kept
 
-    assert isinstance(seen.saved, SumsState)
     path = path_of(seen.home, seen.saved.generation)
     for one in reversed(kept):
         if one.signed.result.generation == seen.saved.generation:
             return one.signed
     try:
-        signed = sign_result(seen.context, replay_rounds(seen.context, seen.saved))
+        signed = sign_result(seen.context, replay_rounds(seen.context, seen.sums))
     except InputError as problem:
         if path.exists():
             read_kept(path)  # which says what is wrong with it
@@ -122,13 +120,13 @@ def _write_plain(home: Home, signed: SignedResult, out: Path) -> None:
 def _plain(home: Home, signed: SignedResult) -> dict[str, Any]:
     import msgspec
 
-    from pairgossip.peer.service.status import guarantee_of, read_ended
+    from pairgossip.peer.service.status import read_ended
     from pairgossip.peer.specification.canonical_text import decode_spec
 
     result, spec = signed.result, decode_spec(signed.result.specification)
     ended = read_ended(home.ended, result.ordinal)
     members, evicted = len(result.members), _evicted_before(home, result)
-    positive, promise = signed.positive_class, guarantee_of(spec)
+    positive, promise = signed.positive_class, spec.guarantee
     return {
         "format": "pairgossip-result",
         "version": 2,

@@ -33,7 +33,7 @@ def unit_command(*, home: HomeFolder = None) -> None:
     place = find_home(home)
     folder = place.folder.resolve()
     written = [folder]
-    if place.read_spec().noise is not None:
+    if place.read_spec().has_noise:
         written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
     written += [one.parent for one in noted_registers(place)]
     written = list(dict.fromkeys(written))

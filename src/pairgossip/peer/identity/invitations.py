@@ -16,7 +16,6 @@ from pairgossip.peer.identity.armored import ALTERED, Sealed, read_armored, writ
 from pairgossip.peer.identity.certificates import id_of_certificate, is_signed
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member, Members, check_address, check_member
-from pairgossip.peer.specification.local_part import tell_size
 from pairgossip.peer.specification.spec import LARGEST_TEXT, Spec, differences, hash_of
 
 PREFIX = "pairgossip-invitation-1:"
@@ -46,7 +45,7 @@ def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -
     """Write the invitation of a peer as one line."""
     if address is not None:
         check_address(address)
-    told = tell_size(spec, rows)
+    told = spec.tell_size(rows)
     content = Invitation(
         identity.name, identity.id, told, identity.certificate, address, spec.hash, spec.text
     )

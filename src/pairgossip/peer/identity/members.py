@@ -38,13 +38,7 @@ from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
 from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Released
-from pairgossip.peer.specification.local_part import (
-    least_sites,
-    most_rows,
-    program_for,
-    rule_for,
-    tell_size,
-)
+from pairgossip.peer.specification.local_part import program_for, rule_for
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
 
@@ -205,7 +199,7 @@ class PeerContext(Context):
     @property
     def most_rows(self) -> int:
         """How many rows a member may have."""
-        return most_rows(self.agreed, len(self.rows))
+        return self.agreed.most_rows(len(self.rows))
 
     @property
     def held(self) -> Held:
@@ -215,7 +209,7 @@ class PeerContext(Context):
     @property
     def batches(self) -> tuple[Batch, ...]:
         """The peer's own rows, as far as its state keeps them where sums are computed."""
-        return self.held.batches if self.agreed.is_sums else ()
+        return self.held.batches if isinstance(self.own, Held) else ()
 
     def own_digest(self) -> bytes:
         """Return the digest of the peer's rows, which nobody else is told."""
@@ -274,7 +268,7 @@ class PeerContext(Context):
                 f"among {self.least_members} or more: wait for others to join, or change "
                 "least_members in peer.toml."
             )
-        if members < (least := least_sites(self.agreed)):
+        if members < (least := self.agreed.least_sites):
             return (
                 f"The run has only {format_count(members, 'member')}, and rows are counted in "
                 f"blocks among {least} or more: wait for others to join, or agree on "
@@ -310,13 +304,12 @@ class PeerContext(Context):
             return self.noise(own.rows[first:], members, question, counts)
 
         salt = masks.draw_salt(self._secret, self.spec, generation, members)
-        drawn = None if self.agreed.noise is None else noise
         return program_for(
             self.agreed,
             own,
             members,
             generation,
-            drawn,
+            noise if self.agreed.has_noise else None,
             released=released,
             salt=salt,
             me=self.me,
@@ -357,9 +350,9 @@ def make_context(
         spec=spec.hash,
         text=spec.text,
         own=own,
-        rows={member: tell_size(spec, count) for member, count in rows.items()},
+        rows={member: spec.tell_size(count) for member, count in rows.items()},
         limits=spec.limits,
-        is_private=spec.privacy is not None,
+        is_private=spec.is_private,
         draw_seed=draw_seed,
         identity=identity,
         members=members,

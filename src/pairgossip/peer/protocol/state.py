@@ -63,6 +63,21 @@ class Standing(msgspec.Struct, frozen=True):
         return self.evicted
 
     @property
+    def summed_in(self) -> str:
+        """The last generation in which this peer has contributed to a sum; empty if none."""
+        return ""
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The rows, as far as a peer knows them without its sources."""
+        return ()
+
+    @property
+    def summed(self) -> Mapping[str, int]:
+        """How many rows each member had in that generation."""
+        return {}
+
+    @property
     def changes(self) -> Changes:
         """The changes of this generation to the list of members."""
         return Changes(self.evicted, self.grown)

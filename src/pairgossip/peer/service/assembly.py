@@ -24,8 +24,10 @@ from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
-from pairgossip.peer.specification.checks import check_link_names, link_name
+from pairgossip.peer.specification.agreement import link_name
+from pairgossip.peer.specification.checks import check_link_names
 from pairgossip.peer.specification.spec import Spec
+from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home, OperatorSettings, check_least_cell
 from pairgossip.peer.storage.growth import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -48,6 +50,13 @@ class PeerSnapshot:
     def state(self) -> State:
         """The state of a peer that exchanges rows."""
         assert isinstance(self.saved, State)
+        return self.saved
+
+    @property
+    def sums(self) -> SumsState:
+        """The state of a peer that computes sums; raise `InputError` for another."""
+        if not isinstance(self.saved, SumsState):
+            raise InputError("This peer computes no sums: there is nothing to agree to.")
         return self.saved
 
     @property
@@ -121,12 +130,10 @@ def assemble(home: Home) -> Assembly:
             allow=settings.allow,
             show=settings.show,
         )
-        if spec.noise is not None:
-            from pairgossip.peer.storage.kept_noise import KeptNoise
-
-            noise = KeptNoise(spec, noise_ledger(home), settings.budget)
+        accounting = accounting_of(spec, home.data, budget=settings.budget)
+        if noise := accounting.keep_noise(lambda: noise_ledger(home)):
             context = replace(context, noise=noise)
-        if spec.is_sums and spec.kernel is not None:
+        if spec.rounds_sizes:
             from pairgossip.peer.storage.kept_releases import catch_up_releases, tell_releases
 
             catch_up_releases(home)

@@ -73,10 +73,12 @@ def errors_of(
     if not isinstance(rule, StatisticRule):
         return UNKNOWN
     averages, total, privacy = readout_of(context, state), None, None
-    if context.agreed.privacy is not None:  # else nothing of privacy is loaded into a small device
-        from pairgossip.peer.service.privacy_noise import noise_of
+    if (kernel := context.agreed.debiased) is not None:
+        # Only here, so that nothing of privacy is loaded into a small device.
+        from pairgossip.peer.service.privacy_noise import bound_noise
 
-        privacy = noise_of(context, averages)
+        rows = sum(context.present_rows.values())
+        privacy = bound_noise(kernel, rows, context.agreed.target, averages)
     if have_met(rows_of_others(context), met):
         total = population_error(context, state, averages)
     errors: dict[str, Any] = {"privacy_error": privacy}
@@ -147,11 +149,9 @@ def _interval(
     """Return the interval; None if it is without bounds, or there are too few reports for one."""
     value, rows = float(rule.kernel.combine(averages)), sum(context.present_rows.values())
     scale = rule.kernel.interval_scale
-    if context.agreed.privacy is not None:
-        from pairgossip.peer.specification.mechanism import mechanism_of
+    if (mechanism := context.agreed.mechanism) is not None:
         from pairgossip.privacy.moments import choose_scale, rows_for_interval
 
-        mechanism = mechanism_of(context.agreed)
         if rows < rows_for_interval(mechanism):
             return None
         scale = choose_scale(mechanism, rows, scale)

@@ -16,25 +16,15 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Ratio
-from pairgossip.peer.specification.mechanism import debias_measure
 from pairgossip.privacy import DebiasedKernel
 from pairgossip.privacy.debiased import debias, expect
 from pairgossip.privacy.response import Grid
 
 if TYPE_CHECKING:
-    from pairgossip.peer.identity.members import PeerContext
     from pairgossip.privacy import RandomizedResponse
 
 
-def noise_of(context: PeerContext, averages: FloatArray) -> float | None:
-    """Bound the standard error that reporting brings to a statistic with these averages."""
-    spec = context.agreed
-    kernel, rows = debias_measure(spec), sum(context.present_rows.values())
-    assert isinstance(kernel, DebiasedKernel)
-    return _noise_bound(kernel, rows, spec.target, averages)
-
-
-def _noise_bound(
+def bound_noise(
     kernel: DebiasedKernel, rows: int, target: str, averages: FloatArray
 ) -> float | None:
     """Bound the standard error that reporting brings, whatever is in the rows of all members.

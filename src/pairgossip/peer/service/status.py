@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.rounds import Rounds
     from pairgossip.peer.service.shown import Shown
-    from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
 
@@ -173,20 +172,6 @@ def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
     return tuple(values) if all(map(math.isfinite, values)) else None
 
 
-def guarantee_of(spec: Spec) -> str | None:
-    """Say in one sentence what a specification promises about every row, if it does."""
-    if spec.noise is not None:
-        return (
-            f"noise in every count, so that all sums of a generation together tell of a row what "
-            f"epsilon {spec.noise.epsilon:g} allows"
-        )
-    if spec.privacy is None:
-        return None
-    from pairgossip.peer.specification.mechanism import mechanism_of
-
-    return mechanism_of(spec).guarantee()
-
-
 def follow(context: Context, state: State, before: Status | None) -> Uncertainty:
     """Judge a peer by its masses from now on, and by those that its last status has kept."""
     masses, met = (None, ()) if before is None else (before.masses, before.heard_of)
@@ -281,7 +266,7 @@ def _make_status(context: PeerContext, state: Standing, facts: Mapping[str, Any]
             for one in context.members.neighbors()
         },
         "counts": {},
-        "privacy": guarantee_of(spec),
+        "privacy": spec.guarantee,
     }
     return Status(**{**common, **facts})
 

@@ -238,9 +238,25 @@ class Spec(Strict, frozen=True):
         return None
 
     @property
+    def cost_of_sum(self) -> str:
+        """What a further sum costs the rows, in words; empty if nothing."""
+        return ""
+
+    @property
     def mechanism(self) -> RandomizedResponse | None:
         """How every row is reported; None where rows are used as they are."""
         return None
+
+    @property
+    def reported_classes(self) -> tuple[float, ...] | None:
+        """The values of the label that reports may have; None where rows are no reports."""
+        return None
+
+    def check_rows(self, rows: FloatArray) -> None:
+        """Raise `InputError` for rows, as measured, that cannot be contributed."""
+        # Rows of one class are no mistake here: others may have the other class.
+        if self.label is None or (rows[1:, -1] != rows[:-1, -1]).any():
+            self.measure.check(rows[:, 0] if rows.shape[1] == 1 else rows)
 
     @property
     def debiased(self) -> Any:

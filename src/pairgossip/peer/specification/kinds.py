@@ -7,10 +7,11 @@ rows travel holds little in memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
+from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.peer.protocol.messages import MOST_ROWS, MOST_TRAVELING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pairgossip.counts.layouts import OrderQuestion
     from pairgossip.privacy import RandomizedResponse
 
+_Kind = TypeVar("_Kind", bound=Spec)
 _DEFAULT_ROUNDS = 100
 """Sums of a run that learns, at most, if the file does not say."""
 _LEAST_CELL = 3
@@ -114,6 +116,11 @@ class ReportsSpec(RowsSpec, frozen=True, kw_only=True):
         return mechanism_of(self)
 
     @property
+    def reported_classes(self) -> tuple[float, ...] | None:
+        """The values of the label that reports may have."""
+        return self.privacy.classes
+
+    @property
     def debiased(self) -> Any:
         """The kernel or the loss as a function of reports."""
         from pairgossip.peer.specification.mechanism import debias_measure
@@ -137,6 +144,14 @@ class _SumsSpec(Spec, frozen=True):
 
         check_measure(self)
         check_sums(self)
+
+    def check_rows(self, rows: FloatArray) -> None:
+        """Raise `InputError` for rows, as measured, that cannot be contributed."""
+        from pairgossip.peer.sums.labels import check_labels
+
+        if self.label is not None:
+            check_labels(self, rows[:, -1])
+        super().check_rows(rows)
 
 
 class CountsSpec(_SumsSpec, frozen=True):
@@ -189,6 +204,20 @@ class CountsSpec(_SumsSpec, frozen=True):
         """Among how many members at least rows are counted in blocks; 0 without blocks."""
         return LEAST_SITES if (self.algorithm.least_cell or 1) > 1 else 0
 
+    def with_blocks(self, least_cell: int) -> CountsSpec:
+        """Return the same without noise, with at least so many rows in a block."""
+        algorithm = replace(self.algorithm, least_cell=least_cell)
+        return self._as_kind(CountsSpec, algorithm=algorithm, noise=None)
+
+    def with_noise(self, noise: SumsNoise) -> NoisySpec:
+        """Return the same with noise, which takes fewer cells than a report."""
+        algorithm = replace(self.algorithm, least_cell=None)
+        plain = {"algorithm": algorithm, "report": None, "thresholds": None}
+        return self._as_kind(NoisySpec, noise=noise, **plain)
+
+    def _as_kind(self, kind: type[_Kind], **changes: Any) -> _Kind:
+        return kind(**{**{name: getattr(self, name) for name in self.__struct_fields__}, **changes})
+
     @property
     def question(self) -> OrderQuestion | None:
         """The statistic of order that sums are asked for; None for a kernel."""
@@ -236,6 +265,14 @@ class NoisySpec(CountsSpec, frozen=True, kw_only=True):
         return (
             f"noise in every count, so that all sums of a generation together tell of a row what "
             f"epsilon {self.noise.epsilon:g} allows"
+        )
+
+    @property
+    def cost_of_sum(self) -> str:
+        """What a further sum costs the rows, in words."""
+        return (
+            "noise is drawn for rows that no signed table counts yet, which costs each an epsilon "
+            f"of {self.noise.epsilon:g}"
         )
 
 

@@ -32,20 +32,13 @@ from pairgossip.files import sync
 from pairgossip.peer.identity.identity import write_new
 from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.protocol.program import SIZE_STEP
-from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.specification.spec import Spec
+from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.kept_ledgers import (
-    noise_ledger,
-    note_ledger,
     noted_ledgers,
-    refuse_other_ledger,
 )
 from pairgossip.peer.storage.row_keeping import Keeping, keeping_of, rename
 from pairgossip.peer.storage.rows import SiteRows, check_contribution, contributed_rows, read_copy
-from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.kept_releases import ReleaseOptions
@@ -79,15 +72,15 @@ def request_growth(
         _finish_growth(home)
         keeping: Keeping[Any] = keeping_of(home)
         before = len(keeping.read_latest())
-        if spec.noise is not None:
-            refuse_other_ledger(home, data, ledger)
+        accounting = accounting_of(spec, data, ledger, budget)
+        accounting.begin_adding(home)
 
         def approve(more: SiteRows) -> None:
             keeping.check(data, more)
-            _refuse_few_added(home, spec, before + len(more))
+            keeping.refuse_few(before + len(more))
             # The sums before and after tell those over the added rows, by difference.
             said = check_contribution(more, settings, "This batch")
-            if spec.is_sums and spec.loss is not None:
+            if spec.sums_anew:
                 rows = np.concatenate([keeping.read_rows(), more.matrix])
                 check_contribution(SiteRows(spec, more.table, rows), settings)
             said += planned.check(more, home, before)
@@ -95,12 +88,7 @@ def request_growth(
 
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data, spec, ledger, budget, noted_ledgers(home), approve)
-        if spec.privacy is not None:
-            note_ledger(home, data, ledger)
-        if spec.noise is not None:  # those in a signed table do not pay again
-            from pairgossip.peer.storage.kept_noise import check_account
-
-            check_account(noise_ledger(home), more.rows, spec, budget)
+        accounting.end_adding(home, more)
         folder = Path(os.path.abspath(home.folder))
         _write_request(keeping, data, more, lambda: planned.prepare(home, folder, before))
     return _Request(keeping.file, len(more), before + len(more))
@@ -123,25 +111,6 @@ def _write_request(
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-
-
-def _refuse_few_added(home: Home, spec: Spec, rows: int) -> None:
-    """Refuse few more rows after a sum: the difference would show everybody where they lie."""
-    if not spec.is_sums:
-        return
-    state, _ = read_saved_state(home.state)
-    added, least_rows = rows - state.rows, home.read_settings().least_rows
-    if spec.kernel is not None and added < SIZE_STEP:
-        raise InputError(
-            f"{format_count(added, 'row')} would be added, but others are told sizes in steps of "
-            f"{SIZE_STEP}: add {SIZE_STEP} rows or more at once."
-        )
-    if isinstance(state, SumsState) and state.summed_in and added < least_rows:
-        raise InputError(
-            f"{format_count(added, 'row')} would be added to a peer that has contributed to a sum, "
-            f"and the difference would show everybody where they lie: add {least_rows} or more at "
-            "once, or change least_rows in peer.toml."
-        )
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.specification.spec import Spec, read_spec
+from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import (
     DEFAULT_LISTEN,
     Home,
@@ -43,7 +44,6 @@ from pairgossip.peer.storage.folder import (
     check_settings,
 )
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.kept_ledgers import note_ledger
 from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
 from pairgossip.peer.storage.rows import (
     SiteRows,
@@ -131,8 +131,7 @@ def make_folder(
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
         if home.read_spec() != spec:
             raise InputError("The specification changed while it was copied: try again.")
-        if spec.privacy is not None or spec.noise is not None:
-            note_ledger(home, data_path, ledger)
+        accounting_of(spec, Path(data_path), ledger).note(home)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
         Members().save(home.members)
         if old is None:

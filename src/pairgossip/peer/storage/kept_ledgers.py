@@ -11,10 +11,10 @@ import msgspec
 from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
-from pairgossip.peer.storage.folder import Home
 
 if TYPE_CHECKING:
     from pairgossip.peer.bookkeeping.ledger import Account
+    from pairgossip.peer.storage.folder import Home
 
 _LARGEST_LIST = 1 << 20
 """Bytes of the list of a peer's ledgers."""

@@ -27,8 +27,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.ledger import Declared, noise_of, open_account
 from pairgossip.peer.protocol.messages import Rows, digest_rows
+from pairgossip.peer.specification.kinds import NoisySpec
 from pairgossip.peer.specification.mechanism import ledger_rows
-from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.statistics import noise_law
 
 
@@ -36,7 +36,7 @@ from pairgossip.peer.sums.statistics import noise_law
 class KeptNoise:
     """Gives a peer's noise, from its ledger."""
 
-    spec: Spec
+    spec: NoisySpec
     ledger: Path
     budget: float | None = None
     """How much epsilon a row may spend in all; None for what the ledger says."""
@@ -76,13 +76,12 @@ class KeptNoise:
         return kept
 
 
-def check_account(path: Path, rows: Rows, spec: Spec, budget: float | None) -> None:
+def check_account(path: Path, rows: Rows, spec: NoisySpec, budget: float | None) -> None:
     """Begin a ledger unless there is one; refuse rows that cannot pay for the sums of a run."""
     declared = Declared(spec.observed, "noise", _total(spec), act="another run")
     open_account(path, ledger_rows(rows, spec), declared, budget)
 
 
-def _total(spec: Spec) -> Decimal:
+def _total(spec: NoisySpec) -> Decimal:
     """Return what all sums of a generation cost a row."""
-    assert spec.noise is not None
     return Decimal(repr(spec.noise.epsilon))

@@ -145,7 +145,7 @@ class PlannedRelease:
 
     @property
     def _has_noise(self) -> bool:
-        return self.spec.noise is not None
+        return self.spec.has_noise
 
     @property
     def _places(self) -> tuple[Path, ...]:
@@ -168,7 +168,7 @@ class PlannedRelease:
 
 def releases_tables(spec: Spec) -> bool:
     """Return whether a run releases tables of counts."""
-    return spec.is_sums and spec.kernel is not None
+    return spec.rounds_sizes
 
 
 def _read_kept(home: Home, most: int | None = None) -> tuple[_Kept, ...]:

@@ -23,7 +23,7 @@ from pairgossip.files import LARGEST_TOML, parse_toml, quote_toml, read_bytes, s
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.held import Batch, Held
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows, digest_rows
-from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal_file import read_about, read_saved_state
@@ -61,6 +61,9 @@ class Keeping(ABC, Generic[_Own]):
     @abstractmethod
     def check(self, data: Path, more: SiteRows) -> None:
         """Raise `InputError` for a source that the peer cannot take more rows from."""
+
+    def refuse_few(self, rows: int) -> None:
+        """Refuse to have so many rows if few were added, and others could tell them."""
 
     @abstractmethod
     def extend(self, data: Path, more: SiteRows) -> tuple[_Own, bytes]:
@@ -154,7 +157,6 @@ class SourcesKept(Keeping[Held]):
     def read_own(self) -> Held:
         """Return the rows that the peer has."""
         state, _ = read_saved_state(self._home.state)
-        assert isinstance(state, SumsState)
         return Held(state.batches)
 
     @property
@@ -176,6 +178,22 @@ class SourcesKept(Keeping[Held]):
             raise InputError(
                 f"{data} is in {folder}, a source of this peer that must stay as it is: put it "
                 "into another folder."
+            )
+
+    def refuse_few(self, rows: int) -> None:
+        """Refuse few more rows after a sum: the difference would show everybody where they lie."""
+        state, _ = read_saved_state(self._home.state)
+        added, least_rows = rows - state.rows, self._home.read_settings().least_rows
+        if self._spec.rounds_sizes and added < SIZE_STEP:
+            raise InputError(
+                f"{format_count(added, 'row')} would be added, but others are told sizes in steps "
+                f"of {SIZE_STEP}: add {SIZE_STEP} rows or more at once."
+            )
+        if state.summed_in and added < least_rows:
+            raise InputError(
+                f"{format_count(added, 'row')} would be added to a peer that has contributed to a "
+                "sum, and the difference would show everybody where they lie: add "
+                f"{least_rows} or more at once, or change least_rows in peer.toml."
             )
 
     def extend(self, data: Path, more: SiteRows) -> tuple[Held, bytes]:

@@ -22,8 +22,9 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
-from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows
+from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.specification.spec import Spec
+from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count
 
@@ -90,41 +91,13 @@ def contributed_rows(
         Called with the rows before anything is written; it may refuse them.
     """
     data = Path(data_path)
-    is_accounted = spec.privacy is not None or (spec.noise is not None and noted is None)
-    if is_accounted:
-        from pairgossip.peer.bookkeeping.ledger import ledger_beside
-
-        place = ledger_beside(data, None if ledger is None else Path(ledger))
-    elif spec.noise is None:
-        for option, value in (("--ledger", ledger), ("--budget", budget)):
-            if value is not None:
-                raise InputError(
-                    f"{option} is for a specification with a table [privacy], and this one has "
-                    "none: leave it out."
-                )
+    accounting = accounting_of(spec, data, ledger, budget)
+    accounting.open()
     given = read_site_rows(data, spec)
-    if not spec.is_sums and len(given) > MOST_TRAVELING:
-        raise InputError(
-            f"{data} has {len(given):,} rows: a peer holds at most {MOST_TRAVELING:,} that travel."
-        )
+    if len(given) > (most := spec.most_rows(1)):
+        raise InputError(f"{data} has {len(given):,} rows: a peer holds at most {most:,}.")
     approve(given)
-    if not is_accounted:
-        return given
-    from pairgossip.peer.bookkeeping.ledger import refuse_renamed, refuse_without, reports_of
-    from pairgossip.peer.specification.mechanism import declared, ledger_rows
-
-    if noted is not None:
-        refuse_without(place, map(Path, noted))
-    observations = ledger_rows(given.rows, spec)
-    if ledger is None:
-        refuse_renamed(place, observations, spec.observed)
-    if spec.privacy is None:
-        from pairgossip.peer.storage.kept_noise import check_account
-
-        check_account(place, given.rows, spec, budget)
-        return given
-    reports = reports_of(place, observations, declared(spec), budget)
-    return replace(given, matrix=np.array(reports, dtype=np.float64))
+    return accounting.spend(given, noted)
 
 
 def check_contribution(
@@ -187,7 +160,7 @@ def read_site_rows(
     Errors name lines and do not quote entries under privacy, or if they are said to be private:
     messages end up in terminals, logs and mails. A file may have been read already, as a ``table``.
     """
-    is_private = is_private or spec.privacy is not None
+    is_private = is_private or spec.is_private
     table = read_columns(path, (), delimiter) if table is None else table
     table, dropped = _choose_rows(table, spec, is_private=is_private)
     for name, words in spec.words.items():
@@ -202,8 +175,7 @@ def read_site_rows(
         _check_inside(
             table, name, is_inside, "the whole numbers", "a specification without it in whole"
         )
-    if spec.privacy is not None and spec.privacy.classes is not None and spec.label is not None:
-        classes = spec.privacy.classes
+    if (classes := spec.reported_classes) is not None and spec.label is not None:
         allowed = f"privacy.classes ({', '.join(f'{one:g}' for one in classes)})"
         is_inside = np.isin(table[spec.label], classes)
         _check_inside(table, spec.label, is_inside, allowed, "other classes")
@@ -212,14 +184,7 @@ def read_site_rows(
         _check_inside(table, spec.weight, is_inside, "the listed weights", "others")
     matrix = np.column_stack([table[name] for name in spec.observed])
     matrix += 0.0  # minus zero would be signed as another number
-    measured = matrix[:, : len(spec.measured)]
-    if spec.is_sums and spec.label is not None:
-        from pairgossip.peer.sums.labels import check_labels
-
-        check_labels(spec, measured[:, -1])
-    # Rows of one class are no mistake here: others may have the other class.
-    if spec.label is None or (measured[1:, -1] != measured[:-1, -1]).any():
-        spec.measure.check(measured[:, 0] if measured.shape[1] == 1 else measured)
+    spec.check_rows(matrix[:, : len(spec.measured)])
     return SiteRows(spec, table, matrix, dropped)
 
 
@@ -289,7 +254,7 @@ def rows_text(rows: Rows, spec: Spec) -> str:
 
 def copy_text(rows: Rows, spec: Spec) -> str:
     """Write what a peer's folder holds of its rows: under privacy nothing but the reports."""
-    if spec.privacy is None:
+    if not spec.is_private:
         return rows_text(rows, spec)
     return _csv_text(_report_columns(spec), ([int(entry) for entry in row] for row in rows))
 
@@ -302,7 +267,7 @@ def _csv_text(header: Iterable[str], lines: Iterable[Sequence[object]]) -> str:
 
 def read_copy(path: Path, spec: Spec) -> Rows:
     """Read back what `copy_text` has written."""
-    if spec.privacy is None:
+    if not spec.is_private:
         return read_rows(path, spec, ",")
     table = read_columns(path, _report_columns(spec), ",")
     matrix = table.matrix() + 0.0

@@ -61,11 +61,6 @@ def make_batch(given: SiteRows, identity: Identity) -> Batch:
     return Batch(len(given), _digest(given.matrix, identity), counts)
 
 
-def needs_rows(spec: Spec) -> bool:
-    """Return whether a peer that runs needs its rows, and not only their counts."""
-    return spec.loss is not None or spec.noise is not None
-
-
 def read_held(home: Home, spec: Spec, identity: Identity, state: SumsState) -> tuple[Held, str]:
     """Read a peer's sources again; return what it holds, and what is wrong, if it can go on so."""
     sources = home.read_settings().sources
@@ -79,13 +74,13 @@ def read_held(home: Home, spec: Spec, identity: Identity, state: SumsState) -> t
     try:
         for source, batch in zip(sources, state.batches, strict=True):
             rows = read_batch(Path(source), spec, identity, batch)
-            read += [rows] if needs_rows(spec) else []  # else they are read one after the other
+            read += [rows] if spec.needs_rows else []  # else they are read one after the other
     except InputError as problem:
-        if not needs_rows(spec) and state.summed_in == state.generation:
+        if not spec.needs_rows and state.summed_in == state.generation:
             until = "Until then this peer finishes what it has begun."
             return Held(state.batches), f"{problem} {until}"
         raise
-    return Held(state.batches, np.concatenate(read) if needs_rows(spec) else None), ""
+    return Held(state.batches, np.concatenate(read) if spec.needs_rows else None), ""
 
 
 def read_batch(source: Path, spec: Spec, identity: Identity, batch: Batch) -> FloatArray:
@@ -101,7 +96,7 @@ def read_batch(source: Path, spec: Spec, identity: Identity, batch: Batch) -> Fl
         raise _changed(source, f"it has {now} now, and had {then}")
     if _digest(matrix, identity) != batch.digest:
         raise _changed(source, "its rows hold other values")
-    return _in_order(matrix) if needs_rows(spec) else matrix
+    return _in_order(matrix) if spec.needs_rows else matrix
 
 
 def _changed(source: Path, how: str) -> InputError:
