@@ -74,7 +74,7 @@ def _auc(folder: Path, options: argparse.Namespace) -> bool:
     labels = random.integers(0, 2, peers * options.rows).astype(float)
     scores = 1 / (1 + np.exp(-random.normal(labels, 1.0)))
     table = np.column_stack([scores, labels])
-    text = kernel_spec("auc", ["score"], "ill", table, is_sums=True)
+    text = kernel_spec("auc", ["score"], "ill", table, rate=None)
     rows = tuple(map(tuple, table.tolist()))
     graph = pg.graphs.complete(peers)
     return _run(make_plan(text, rows, graph, peers, seed=0), folder).is_sound

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
@@ -20,7 +21,8 @@ from pairgossip.peer.protocol.messages import (
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.storage import growth, journal
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth, rows_in_force
+from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth
+from pairgossip.peer.storage.row_keeping import keeping_of
 from tests.peer.homes import make_pair
 from tests.peer.test_growth import more, rows_and_nodes, start
 
@@ -216,4 +218,6 @@ def test_rows_can_be_added_to_what_is_half_done(tmp_path: Path) -> None:
 def test_rows_in_force_are_those_of_the_state(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, OLD, [6.0])
     request_growth(ann, more(tmp_path, 7.0, 8.0))
-    assert [len(rows_in_force(ann, wanted)) for wanted in (2, 4, 3)] == [2, 4, 2]
+    state, keeping = read_snapshot(ann).state, keeping_of(ann)
+    states = [replace(state, nodes=(state.nodes[0],) * wanted) for wanted in (2, 4, 3)]
+    assert [len(keeping.read_in_force(one)) for one in states] == [2, 4, 2]

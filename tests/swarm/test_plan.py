@@ -89,13 +89,13 @@ def test_a_specification_of_another_number_of_rows() -> None:
 def test_a_statistic_of_order_has_an_exact_value(
     kernel: str, columns: list[str], label: str | None, table: np.ndarray, exact: float
 ) -> None:
-    text = kernel_spec(kernel, columns, label, table, is_sums=True) + "least_cell = 1\n"
+    text = kernel_spec(kernel, columns, label, table, rate=None) + "least_cell = 1\n"
     rows = tuple(tuple(map(float, row)) for row in table)
     assert make_plan(text, rows, pg.graphs.cycle(3), 3, seed=0).exact() == pytest.approx(exact)
 
 
 def test_two_peers_are_too_few_for_sums() -> None:
-    text = kernel_spec("gini", ["income"], None, VALUES, is_sums=True)
+    text = kernel_spec("gini", ["income"], None, VALUES, rate=None)
     with pytest.raises(InputError, match="sums over 4 members or more, not 2: use more peers"):
         make_plan(text, ROWS, pg.graphs.path(2), 2, seed=0)
 

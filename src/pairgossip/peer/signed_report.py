@@ -71,7 +71,7 @@ def recompute(signed: SignedResult, where: str) -> Recomputed | None:
     Raise `InputError` for the first that they do not tell. Counts with noise tell none exactly.
     """
     result, spec = signed.result, decode_spec(signed.result.specification)
-    if signed.table is None or spec.noise is not None:
+    if signed.table is None or spec.has_noise:
         if signed.report is not None:
             raise altered(where, "it holds a report without its counts")
         return None

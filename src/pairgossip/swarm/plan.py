@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.counts.layouts import find_order_question
 from pairgossip.errors import InputError
 from pairgossip.files import unwritable, write_text
 from pairgossip.kernels import Pairs
@@ -24,13 +23,14 @@ from pairgossip.peer.identity.invitations import (
     invitation,
     read_invitation,
 )
-from pairgossip.peer.identity.members import LEAST_MEMBERS, Members
+from pairgossip.peer.identity.members import Members
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.specification.agreement import link_name
 from pairgossip.peer.specification.canonical_text import format_toml
 from pairgossip.peer.specification.checks import check_link_names
 from pairgossip.peer.specification.keys import EXCHANGE, SUMS
 from pairgossip.peer.specification.spec import Spec, parse_spec
+from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.kept_releases import ReleaseOptions, releases_tables
@@ -70,7 +70,7 @@ class Plan:
         if spec.weight is not None:
             every = np.repeat(every, every[:, -1].astype(np.intp), axis=0)
         table = every[:, : len(spec.measured)]
-        asked = find_order_question(spec.kernel) if spec.is_sums else None
+        asked = spec.question
         if asked is None:
             place = None if spec.within is None else spec.observed.index(spec.within)
             strata = None if place is None else every[:, place]
@@ -95,7 +95,7 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
             f"every node."
         )
     spec = parse_spec(text)
-    if spec.is_sums and peers < (least := max(LEAST_MEMBERS, spec.least_sites)):
+    if peers < (least := spec.least_members):
         raise InputError(
             f"Peers contribute to sums over {least} members or more, not {peers}: use more "
             'peers, or let rows travel with algorithm.name = "exchange".'
@@ -122,11 +122,12 @@ def kernel_spec(
     table: FloatArray,
     *,
     target: str = "v",
-    rate: float = 10.0,
+    rate: float | None = 10.0,
     classes: Sequence[str] | None = None,
-    is_sums: bool = False,
 ) -> str:
     """Write the specification for a kernel and a table of all rows, the label in its last column.
+
+    Rows are exchanged ``rate`` times per second and link; with None sums are computed.
 
     The ranges are those of the data; where peers belong to different people, they would agree on
     ranges without looking.
@@ -145,7 +146,7 @@ def kernel_spec(
         "target": target,
         "members": len(table),
         "ranges": ranges,
-        "algorithm": {"name": SUMS} if is_sums else {"name": EXCHANGE, "rate": rate},
+        "algorithm": {"name": SUMS} if rate is None else {"name": EXCHANGE, "rate": rate},
     }
     return format_toml({name: one for name, one in entries.items() if one is not None})
 
@@ -173,8 +174,8 @@ def create_peers(
             data.touch(mode=0o600)
             data.write_text(rows_text(rows, plan.spec), encoding="utf-8")
             # Equal rows of two peers are two people's, so each peer has a ledger of its own.
-            is_private = plan.spec.privacy is not None or plan.spec.noise is not None
-            ledger = folder / f"{name}.ledger" if is_private else None
+            keeps_ledger = accounting_of(plan.spec, data).keeps_ledger
+            ledger = folder / f"{name}.ledger" if keeps_ledger else None
             homes.append(
                 create_home(
                     folder / name,

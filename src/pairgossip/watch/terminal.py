@@ -170,20 +170,20 @@ class PeersPicture:
         peers = self._reading.peers
         # Those that are not up are shown first of all.
         order = sorted(range(len(peers)), key=lambda k: peers[k].state == UP)
-        is_sums = bool(self._reading.rounds())
+        columns, texts, shows_curve = _SUMS if self._reading.rounds() else _EXCHANGE
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
         table.add_column("peer", no_wrap=True)
         table.add_column("state", no_wrap=True)
-        for column in _SUMS_COLUMNS if is_sums else _PEER_COLUMNS:
+        for column in columns:
             table.add_column(column, justify="right", no_wrap=True)
         for k in sorted(order[: max(height - _LINES_AROUND_TABLE, 1)]):
-            table.add_row(*_cells(peers[k], _sums_texts if is_sums else _exchange_texts))
+            table.add_row(*_cells(peers[k], texts))
         more = len(peers) - table.row_count
         curve = draw_curve(self._console, name, self._errors, width, _number(last, 3))
         return Group(
             heading,
             cut_line(self._reading.summary() + self._note, width),
-            *([] if is_sums else [curve]),
+            *([curve] if shows_curve else []),
             table,
             *([cut_line(f"and {more:,} more that are up", width, "dim")] if more else []),
         )
@@ -280,3 +280,8 @@ def _sums_texts(peer: PeerReading) -> list[str]:
     waits = ", ".join(rounds.awaited[:_MOST_AWAITED])
     more = ", ..." if len(rounds.awaited) > _MOST_AWAITED else ""
     return [*found, certain, str(rounds.round), has, f"{waits}{more}" or "-"]
+
+
+_EXCHANGE = (_PEER_COLUMNS, _exchange_texts, True)
+_SUMS = (_SUMS_COLUMNS, _sums_texts, False)
+"""The columns of a table, what fills them, and whether a curve is below."""

@@ -103,7 +103,7 @@ class ReadingOptions(TableReading):
         from pairgossip.peer.sums.statistics import summary_of
 
         spec = decode_spec(signed.result.specification)
-        if spec.noise is not None:
+        if spec.has_noise:
             raise InputError(
                 "Counts with noise are read by the agreed statistic only: leave it out."
             )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import App, Parameter
 
@@ -131,14 +131,27 @@ class _SwarmOutputs:
 
 _DEFAULT_SECONDS = 30.0
 """Length of a run unless the command says it."""
-_DEFAULT_RATE = 10.0
-"""Exchanges per second and link unless the command says it."""
+_RATES = {"exchange": 10.0, "sums": None}
+"""Exchanges per second and link unless the command says it; sums take none."""
 _PART_IN_CHAOS = 0.75
 """Part of the seconds of a run in which faults happen; peers recover in the rest."""
 _SECONDS_PER_FAULT = 0.5
 """Where exchanges, not seconds, say when a run ends."""
-_LONGEST_SUMS = 120.0
-"""Seconds after which a run on sums ends unless the command says it."""
+
+
+class _Pace(NamedTuple):
+    """How long peers take."""
+
+    seconds: float
+    """After which a run ends unless the command says it."""
+    has_exchanges: bool
+    """Whether they exchange all the time, until they are stopped."""
+
+
+_PACES = {
+    "exchange": _Pace(_DEFAULT_SECONDS, has_exchanges=True),
+    "sums": _Pace(120.0, has_exchanges=False),
+}
 
 
 swarm_app = App(
@@ -185,7 +198,7 @@ def run_command(
     from pairgossip.swarm.running import run_swarm
 
     plan = _plan(peers, what, network, parameters, how)
-    options = _run_options(how, chaos, is_sums=plan.spec.is_sums)
+    options = _run_options(how, chaos, plan.spec.algorithm.name)
     if outputs.within is not None and plan.spec.kernel is None:
         raise InputError("A model has no exact value: leave out --within.")
     if outputs.within is not None and not outputs.within > 0:
@@ -257,8 +270,8 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
             "Say what to average over pairs, such as --kernel gini, or give --spec; "
             "'pairgossip kernels' lists the kernels."
         )
-    algorithm = choice("algorithm", what.algorithm or "exchange", ("exchange", "sums"))
-    if algorithm == "sums" and how.rate is not None:
+    rate = _RATES[choice("algorithm", what.algorithm or "exchange", _RATES)]
+    if rate is None and how.rate is not None:
         raise InputError(
             "--rate is how often rows are exchanged, and with sums none are: leave it out."
         )
@@ -277,43 +290,42 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         what.label,
         table,
         target="v" if what.target is None else canonical(what.target),
-        rate=_DEFAULT_RATE if how.rate is None else how.rate,
-        is_sums=algorithm == "sums",
+        rate=rate if how.rate is None else how.rate,
         classes=observations.class_names,
     )
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
 
 
-def _run_options(how: _DurationOptions, chaos: _ChaosOptions, *, is_sums: bool) -> SwarmOptions:
+def _run_options(how: _DurationOptions, chaos: _ChaosOptions, algorithm: str) -> SwarmOptions:
     from pairgossip.swarm.running import SwarmOptions
 
-    if is_sums and how.exchanges is not None:
+    pace, seconds = _PACES[algorithm], how.seconds
+    if not pace.has_exchanges and how.exchanges is not None:
         raise InputError("Peers that compute sums make no exchanges: leave --exchanges out.")
-    seconds = how.seconds
     if seconds is None and how.exchanges is None:
-        seconds = _LONGEST_SUMS if is_sums else _DEFAULT_SECONDS
+        seconds = pace.seconds
     return SwarmOptions(
         seconds=seconds,
         exchanges=how.exchanges,
-        faults=_faults(chaos, seconds, is_sums=is_sums),
+        faults=_faults(chaos, seconds, pace),
         seed=how.seed,
         power_safe=not how.fast,
         first_port=how.first_port,
     )
 
 
-def _faults(chaos: _ChaosOptions, seconds: float | None, *, is_sums: bool) -> Faults | None:
+def _faults(chaos: _ChaosOptions, seconds: float | None, pace: _Pace) -> Faults | None:
     from pairgossip.swarm.chaos import Faults, usual_faults
 
     asked = {name: number for name, number in given_options(chaos).items() if name != "chaos"}
     if not chaos.chaos and not asked:
         return None
-    length = _DEFAULT_SECONDS if seconds is None or is_sums else seconds
+    length = seconds if pace.has_exchanges and seconds is not None else _DEFAULT_SECONDS
     usual = usual_faults(_PART_IN_CHAOS * length)
     kinds = ("kills", "freezes", "partitions")
     counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in kinds} | asked
     window = _SECONDS_PER_FAULT * sum(counts.values())
-    if is_sums:
+    if not pace.has_exchanges:
         window = 0.0  # sums take moments: faults come as fast as they can from the beginning
     elif seconds is not None:
         window = _PART_IN_CHAOS * seconds
@@ -347,7 +359,7 @@ def _show_swarm(plan: Plan) -> Iterator[OnReading]:
 
 def _write_report(report: Report, plan: Plan, outputs: _SwarmOutputs) -> None:
     """Write figures and the verdict."""
-    says = sums_report if plan.spec.is_sums else exchange_report
+    says: Any = {"exchange": exchange_report, "sums": sums_report}[plan.spec.algorithm.name]
     sentence = says.verdict(report, outputs.within)
     if outputs.json:
         sound = report.is_well(outputs.within)

@@ -78,6 +78,8 @@ _REPEATS_UNTIL_AWAY = 3
 class Exchange(Nodes):
     """One peer's side of all its exchanges."""
 
+    backup_evidence = "has seen later offers of this peer than its own state knows"
+
     greeted: set[str] = field(default_factory=set)
     """Neighbors to be asked once they say hello, since the clock has rung for them."""
     _waiting: dict[str, Offer] = field(default_factory=dict)

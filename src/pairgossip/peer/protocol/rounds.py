@@ -79,6 +79,8 @@ _MOST_PARTINGS = 8
 class Rounds(Summation):
     """One peer's side of all rounds."""
 
+    backup_evidence = "holds a contribution signed by this peer that is not the one this peer makes"
+
     other_lists: dict[str, dict[str, int]] = field(default_factory=dict)
     """Members and rows as neighbors have them whose lists differ; empty until they tell."""
     _theirs: dict[str, Have] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
@@ -18,6 +18,9 @@ from pairgossip.peer.protocol.messages import (
     Proof,
     Record,
 )
+
+if TYPE_CHECKING:
+    from pairgossip.peer.protocol.context import Context
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -63,6 +66,20 @@ class Standing(msgspec.Struct, frozen=True):
         return self.evicted
 
     @property
+    def rows(self) -> int:
+        """How many rows of its own the peer has."""
+        return 0
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """The rows as nodes of the network, where rows travel."""
+        return ()
+
+    def fits(self, context: Context) -> bool:
+        """Return whether this can be the state of a peer in a context."""
+        return True
+
+    @property
     def summed_in(self) -> str:
         """The last generation in which this peer has contributed to a sum; empty if none."""
         return ""
@@ -101,6 +118,11 @@ class State(Standing, frozen=True, kw_only=True):
     def rows(self) -> int:
         """How many rows of its own the peer has."""
         return len(self.nodes)
+
+    def fits(self, context: Context) -> bool:
+        """Return whether every node has as many numbers as the run keeps of a row."""
+        sizes = tuple(context.rule.sizes)
+        return all((len(one.mass), len(one.private)) == sizes for one in self.nodes)
 
     @property
     def frozen(self) -> list[int]:

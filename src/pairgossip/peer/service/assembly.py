@@ -11,7 +11,6 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -19,8 +18,6 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
-from pairgossip.peer.protocol.held import Held, Own
-from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
@@ -29,10 +26,10 @@ from pairgossip.peer.specification.checks import check_link_names
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home, OperatorSettings, check_least_cell
-from pairgossip.peer.storage.growth import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.kept_ledgers import noise_ledger
+from pairgossip.peer.storage.row_keeping import keeping_of, other_part
 
 _MOST_EARLY = 5
 """Members whose certificates are not valid yet that are named; more are only counted."""
@@ -121,7 +118,7 @@ def assemble(home: Home) -> Assembly:
             raise InputError(
                 f"{home.state} is incomplete: run peer init again; a backup of it cannot go on."
             )
-        own, changed = _read_own(home, about, spec, identity, state)
+        own, changed = keeping_of(home).read_to_run(about, identity, state)
         context = make_context(identity, spec, own, members, int(seed), state.changes)
         context = replace(
             context,
@@ -171,42 +168,11 @@ def _check_unchanged(home: Home, about: Mapping[str, str], identity: Identity, s
         ("spec", home.spec, spec.hash),
     ):
         if about.get(part) != now:
-            raise _other_part(home, file)
-
-
-def _other_part(home: Home, file: Path) -> InputError:
-    return InputError(
-        f"{file} is not the one that {home.state.name} was made with: put the old one back, or run "
-        "peer init in a new folder."
-    )
-
-
-def _read_own(
-    home: Home,
-    about: Mapping[str, str],
-    spec: Spec,
-    identity: Identity,
-    state: State | SumsState,
-) -> tuple[Own, str]:
-    """Return a peer's own rows, and what is wrong with their source, if it can go on so."""
-    if isinstance(state, SumsState) and spec.is_sums:
-        from pairgossip.peer.storage.sources import read_held
-
-        return read_held(home, spec, identity, state)
-    rows = home.read_rows()
-    if about.get("data") != digest_rows(rows):
-        raise _other_part(home, home.data)
-    return rows, ""
+            raise other_part(home, file)
 
 
 def _check_state(home: Home, context: PeerContext, state: State | SumsState) -> None:
-    fits = state.rows == len(context.own)
-    if isinstance(state, State):
-        mass, private = context.rule.sizes
-        fits = fits and all(
-            (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
-        )
-    if not fits:
+    if state.rows != len(context.own) or not state.fits(context):
         raise InputError(
             f"{home.state} is not of this run: put the right one back, or run peer init again."
         )
@@ -289,7 +255,10 @@ def _now() -> datetime.datetime:
 def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
     identity, state = load_identity(home.folder), read_saved_state(home.state)[0]
-    own = Held(state.batches) if isinstance(state, SumsState) else rows_in_force(home, state.rows)
-    spec, members = home.read_spec(), home.read_members()
+    spec, members, own = (
+        home.read_spec(),
+        home.read_members(),
+        keeping_of(home).read_in_force(state),
+    )
     context = make_context(identity, spec, own, members, changes=state.changes)
     return PeerSnapshot(home, context, state)

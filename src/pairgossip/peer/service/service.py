@@ -25,7 +25,7 @@ from pairgossip.peer.protocol.membership import (
     RestoredBackup,
 )
 from pairgossip.peer.protocol.messages import generation_ordinal
-from pairgossip.peer.protocol.state import Standing, SumsState
+from pairgossip.peer.protocol.state import Standing
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
@@ -34,6 +34,7 @@ from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
 from pairgossip.peer.service.stopping import stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
+from pairgossip.peer.specification.keys import EXCHANGE, SUMS
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
@@ -126,29 +127,12 @@ class PeerService:
         self._reporter: Reporter
         self._runtime: Runtime[Any]
         try:
-            self._make_protocol()
+            start = _STARTS[parts.spec.algorithm.name]
+            self._protocol, self._reporter, self._runtime = start(parts, self._network, self._log)
             self._reporter.serve(parts.settings.metrics)
         except BaseException:
             self._network.close()
             raise
-
-    def _make_protocol(self) -> None:
-        """Make what the specification's protocol needs: its state machine, reporter and clock."""
-        parts, chance = self._parts, random.SystemRandom()
-        if isinstance(parts.saved, SumsState):
-            # Only here, so that a device whose rows travel loads nothing of sums.
-            from pairgossip.peer.protocol.rounds import Rounds
-            from pairgossip.peer.service.sums_service import RoundsRuntime, SumsReporter
-
-            rounds = self._protocol = Rounds(parts.context, parts.saved)
-            self._reporter = SumsReporter(parts, rounds, self._log)
-            self._runtime = RoundsRuntime(rounds, self._reporter, self._network, chance)
-        else:
-            exchange = self._protocol = Exchange(parts.context, parts.state)
-            self._reporter = ExchangeReporter(parts, exchange, self._log)
-            self._runtime = ExchangeRuntime(
-                exchange, self._reporter, self._network, chance, parts.spec.algorithm.rate
-            )
 
     def __enter__(self) -> PeerService:
         return self
@@ -294,18 +278,34 @@ class PeerService:
 
     def _restored_backup(self, problem: RestoredBackup) -> str:
         name = self._parts.context.name_member(str(problem))
-        evidence = f"Neighbor '{name}' has seen later offers of this peer than its own state knows:"
+        evidence = self._protocol.backup_evidence
         if isinstance(problem, ForgottenRows):
-            evidence = (
-                f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
-                "knows of:"
-            )
-        elif self._parts.spec.is_sums:
-            evidence = (
-                f"Neighbor '{name}' holds a contribution signed by this peer that is not the one "
-                "this peer makes:"
-            )
+            evidence = "holds a claim signed by this peer of more rows than this peer knows of"
         return (
-            f"{evidence} the state is a restored backup or a copy. Have the others run peer evict "
-            f"{self._parts.settings.name}, and join again from a new folder."
+            f"Neighbor '{name}' {evidence}: the state is a restored backup or a copy. Have the "
+            f"others run peer evict {self._parts.settings.name}, and join again from a new folder."
         )
+
+
+_Started = tuple[Membership[Any], Reporter, Runtime[Any]]
+
+
+def _start_exchange(parts: Assembly, network: _Network, log: Log) -> _Started:
+    exchange, chance = Exchange(parts.context, parts.state), random.SystemRandom()
+    reporter = ExchangeReporter(parts, exchange, log)
+    rate = parts.spec.algorithm.rate
+    return exchange, reporter, ExchangeRuntime(exchange, reporter, network, chance, rate)
+
+
+def _start_sums(parts: Assembly, network: _Network, log: Log) -> _Started:
+    # Only here, so that a device whose rows travel loads nothing of sums.
+    from pairgossip.peer.protocol.rounds import Rounds
+    from pairgossip.peer.service.sums_service import RoundsRuntime, SumsReporter
+
+    rounds, chance = Rounds(parts.context, parts.sums), random.SystemRandom()
+    reporter = SumsReporter(parts, rounds, log)
+    return rounds, reporter, RoundsRuntime(rounds, reporter, network, chance)
+
+
+_STARTS = {EXCHANGE: _start_exchange, SUMS: _start_sums}
+"""What makes the state machine, reporter and clock of a peer, by the algorithm."""

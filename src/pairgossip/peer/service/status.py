@@ -273,11 +273,14 @@ def _make_status(context: PeerContext, state: Standing, facts: Mapping[str, Any]
 
 def describe(context: PeerContext, state: State | SumsState) -> Status:
     """Describe a peer by its disk alone."""
-    if isinstance(state, SumsState):
-        from pairgossip.peer.protocol.rounds import Rounds
+    make: Any = {State: status_of, SumsState: _describe_sums}[type(state)]
+    return make(context, state)
 
-        return sums_status(context, Rounds(context, state))
-    return status_of(context, state)
+
+def _describe_sums(context: PeerContext, state: SumsState) -> Status:
+    from pairgossip.peer.protocol.rounds import Rounds
+
+    return sums_status(context, Rounds(context, state))
 
 
 def ended_generation(status: Status) -> Ended | None:

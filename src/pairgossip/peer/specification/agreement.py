@@ -32,6 +32,7 @@ from pairgossip.peer.specification.keys import (
 from pairgossip.peer.specification.tables import Algorithm, Learning, Privacy, Stop, SumsNoise
 
 if TYPE_CHECKING:
+    from pairgossip.counts.layouts import OrderQuestion
     from pairgossip.privacy import RandomizedResponse
 
 _MOST_ROWS = 2**40
@@ -246,6 +247,16 @@ class Spec(Strict, frozen=True):
     def mechanism(self) -> RandomizedResponse | None:
         """How every row is reported; None where rows are used as they are."""
         return None
+
+    @property
+    def question(self) -> OrderQuestion | None:
+        """The statistic of order that sums are asked for; None for a kernel or a loss."""
+        return None
+
+    @property
+    def least_members(self) -> int:
+        """Among how many members at least anybody contributes, whatever operators allow."""
+        return 2
 
     @property
     def reported_classes(self) -> tuple[float, ...] | None:

@@ -79,7 +79,7 @@ def find_positive_class(text: str) -> str | float | None:
 def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
     """Return the entries that a file may hold, the measure first and tables last."""
     noise, ranges = table.pop(NOISE, None), table.get("ranges")
-    if noise is not None:
+    if noise:
         table["privacy"] = noise
     if table.get("classes") is not None:  # they tell the range of the label, and its classes
         for part in (ranges, table.get("privacy")):

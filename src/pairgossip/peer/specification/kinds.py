@@ -15,7 +15,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.peer.protocol.messages import MOST_ROWS, MOST_TRAVELING
-from pairgossip.peer.protocol.program import LEAST_SITES, round_size
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, round_size
 from pairgossip.peer.specification.agreement import Spec
 from pairgossip.peer.specification.checks import (
     check_exchange,
@@ -37,13 +37,12 @@ _LEAST_CELL = 3
 
 
 def kind_of(table: Mapping[str, Any], algorithm: str | None) -> type[Spec]:
-    """Return the kind of run that a table asks for, read from a file or from a canonical text."""
+    """Return the kind of run that the keys of a specification ask for."""
     if algorithm != SUMS:
         return RowsSpec if table.get("privacy") is None else ReportsSpec
     if table.get("kernel") is None:
         return ModelSpec
-    is_noisy = any(table.get(name) is not None for name in ("privacy", "noise"))
-    return NoisySpec if is_noisy else CountsSpec
+    return CountsSpec if table.get("noise") is None else NoisySpec
 
 
 class RowsSpec(Spec, frozen=True):
@@ -144,6 +143,11 @@ class _SumsSpec(Spec, frozen=True):
 
         check_measure(self)
         check_sums(self)
+
+    @property
+    def least_members(self) -> int:
+        """Among how many members at least anybody contributes, unless operators allow fewer."""
+        return max(LEAST_MEMBERS, self.least_sites)
 
     def check_rows(self, rows: FloatArray) -> None:
         """Raise `InputError` for rows, as measured, that cannot be contributed."""

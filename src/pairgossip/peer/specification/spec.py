@@ -18,6 +18,7 @@ from pairgossip.peer.reports.catalog import name_kernel
 from pairgossip.peer.specification.agreement import Spec as Spec
 from pairgossip.peer.specification.agreement import hash_of as hash_of
 from pairgossip.peer.specification.algorithm import (
+    PRIVACY,
     TABLES,
     check_keys,
     check_measure_name,
@@ -27,8 +28,9 @@ from pairgossip.peer.specification.algorithm import (
 from pairgossip.peer.specification.checks import check_table, wrong_kind
 from pairgossip.peer.specification.differences import NOISE
 from pairgossip.peer.specification.differences import differences as differences
-from pairgossip.peer.specification.keys import SUMS, keys_of, make_canonical
+from pairgossip.peer.specification.keys import keys_of, make_canonical
 from pairgossip.peer.specification.kinds import kind_of
+from pairgossip.peer.specification.tables import Privacy
 
 LARGEST_TEXT = 60_000
 """Characters of a canonical text, which travels in every hello; a longer one is refused."""
@@ -50,18 +52,17 @@ def parse_unchecked(text: str) -> Spec:
     """Make a canonical specification of TOML text, whether or not this version would run it."""
     table = name_kernel(parse_toml(text))
     chosen = choose_algorithm(table)
-    is_sums = chosen == SUMS
-    types = {name: kinds[is_sums and len(kinds) > 1] for name, kinds in TABLES.items()}
+    privacy, its_type = PRIVACY.get(chosen, ("privacy", Privacy))
+    types = {**{name: kinds[0] for name, kinds in TABLES.items()}, "privacy": its_type}
     check_measure_name(table)
     check_keys(table, chosen)
     check_table(table, {name: keys_of(kind).keys() - {NOISE} for name, kind in types.items()})
     if isinstance(algorithm := table.get("algorithm", {}), Mapping):
         table = {**table, "algorithm": {"name": chosen, **algorithm}}
-    kind = kind_of(table, chosen)
-    if is_sums and "privacy" in table:
-        table = {**table, NOISE: table["privacy"], "privacy": None}
+    if "privacy" in table:
+        table = {**table, "privacy": None, privacy: table["privacy"]}
     try:
-        spec = msgspec.convert(table, kind)
+        spec = msgspec.convert(table, kind_of(table, chosen))
     except msgspec.ValidationError as problem:
         raise wrong_kind(problem, table, find_key) from None
     return make_canonical(spec).complete()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Accounting(Generic[_Spec]):
     ledger: str | PathLike[str] | None = None
     """In place of the one beside the data."""
     budget: float | None = None
+
+    keeps_ledger: ClassVar[bool] = False
 
     def open(self) -> None:
         """Raise `InputError` where there can be no account, or none is asked for."""
@@ -69,6 +71,8 @@ class Accounting(Generic[_Spec]):
 
 class _Ledgered(Accounting[_Spec]):
     """Rows of which a ledger keeps account."""
+
+    keeps_ledger: ClassVar[bool] = True
 
     @property
     def _place(self) -> Path:

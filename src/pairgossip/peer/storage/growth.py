@@ -31,14 +31,13 @@ from pairgossip.errors import InputError
 from pairgossip.files import sync
 from pairgossip.peer.identity.identity import write_new
 from pairgossip.peer.protocol.held import Own
-from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.kept_ledgers import (
     noted_ledgers,
 )
 from pairgossip.peer.storage.row_keeping import Keeping, keeping_of, rename
-from pairgossip.peer.storage.rows import SiteRows, check_contribution, contributed_rows, read_copy
+from pairgossip.peer.storage.rows import SiteRows, check_contribution, contributed_rows
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.kept_releases import ReleaseOptions
@@ -70,7 +69,7 @@ def request_growth(
     planned = PlannedRelease(spec, data, settings, release or ReleaseOptions())
     with _locked(home):
         _finish_growth(home)
-        keeping: Keeping[Any] = keeping_of(home)
+        keeping = keeping_of(home)
         before = len(keeping.read_latest())
         accounting = accounting_of(spec, data, ledger, budget)
         accounting.begin_adding(home)
@@ -126,7 +125,7 @@ def take_up_rows(home: Home, own: Own) -> Iterator[Own | None]:
         if not is_locked:  # rows are being added at this moment: the next look finds them
             yield None
             return
-        keeping: Keeping[Any] = keeping_of(home)
+        keeping = keeping_of(home)
         rows = keeping.read(keeping.file)
         if len(rows) <= len(own) or not keeping.continues(rows, own):
             raise InputError(
@@ -151,7 +150,7 @@ def finish_interrupted_growth(home: Home) -> None:
 
 def _finish_growth(home: Home) -> None:
     """Put the new rows in place if the state has them; other requests wait for the peer."""
-    keeping: Keeping[Any] = keeping_of(home)
+    keeping = keeping_of(home)
     base = home.state
     if keeping.file.exists() and keeping.is_taken_up(keeping.read(keeping.file)):
         # A process killed between the commit and its sync leaves what a power failure can undo.
@@ -164,22 +163,10 @@ def _finish_growth(home: Home) -> None:
 def rows_waiting(home: Home, count: int) -> int:
     """Return how many added rows a peer has not taken up, whose state has ``count`` rows."""
     with contextlib.suppress(InputError):  # it may be taken up between the two looks
-        keeping: Keeping[Any] = keeping_of(home)
+        keeping = keeping_of(home)
         if keeping.file.exists():
             return max(0, len(keeping.read(keeping.file)) - count)
     return 0
-
-
-def rows_in_force(home: Home, count: int) -> Rows:
-    """Return a peer's copied rows, of which its state has ``count``; the peer may be running."""
-    file = home.next_data
-    for _ in range(2):  # between two reads the peer may have put one file in the other's place
-        with contextlib.suppress(InputError):
-            if len(rows := home.read_rows()) == count:
-                return rows
-            if file.exists() and len(rows := read_copy(file, home.read_spec())) == count:
-                return rows
-    return home.read_rows()
 
 
 @contextlib.contextmanager

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
@@ -33,6 +32,7 @@ from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
+from pairgossip.peer.specification.keys import EXCHANGE, SUMS
 from pairgossip.peer.specification.spec import Spec, read_spec
 from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import (
@@ -45,13 +45,14 @@ from pairgossip.peer.storage.folder import (
 )
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
+from pairgossip.peer.storage.row_keeping import KEEPINGS
 from pairgossip.peer.storage.rows import (
     SiteRows,
     check_contribution,
     contributed_rows,
     copy_text,
 )
-from pairgossip.peer.storage.sources import absolute_source, make_batch
+from pairgossip.peer.storage.sources import make_batch
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.old_folder import OldFolder
@@ -117,8 +118,7 @@ def make_folder(
     in_force = change_by_environment(settings, os.environ)
     check_least_cell(spec, in_force)
 
-    if spec.is_sums:
-        settings = replace(settings, source=absolute_source(Path(data_path)))
+    settings = KEEPINGS[spec.algorithm.name].name_source(settings, Path(data_path))
     planned = PlannedRelease(spec, Path(data_path), in_force, release or ReleaseOptions())
 
     def approve(given: SiteRows) -> None:
@@ -138,10 +138,7 @@ def make_folder(
             identity = create_identity(draft, settings.name, years)
         else:
             identity = old.copy_to(home)
-        if spec.is_sums:
-            _begin_sums(home, identity, given)
-        else:
-            _begin_exchange(home, identity, given)
+        _BEGINNINGS[spec.algorithm.name](home, identity, given)
         planned.prepare(home, target)
     return Home(folder)
 
@@ -198,6 +195,10 @@ def _begin_exchange(home: Home, identity: Identity, given: SiteRows) -> None:
         journal.save(Save(state, sync=True, everything=True))
     if home.read_rows() != rows:
         raise InputError("The rows read differently from their copy: give the columns plain names.")
+
+
+_BEGINNINGS = {EXCHANGE: _begin_exchange, SUMS: _begin_sums}
+"""What writes the first state of a peer, by the algorithm."""
 
 
 @contextlib.contextmanager

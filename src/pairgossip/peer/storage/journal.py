@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -153,16 +154,9 @@ class SqliteJournal:
         if change.everything:
             for table in ("nodes", "outcomes", "rounds"):
                 self._base.execute(f"DELETE FROM {table}")
-            sums.begin(len(change.state.nodes) if isinstance(change, Save) else 0)
-        if isinstance(change, Save) and change.own is not None:
-            entry = ("data", digest_rows(change.own))
-            columns = (*entry, sums.put("about", *entry))
-            self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
-        if isinstance(change, Save):
-            numbers = self._write_exchange(change, sums)
-        else:
-            numbers = self._write_rounds(change, sums)
-        state, (seq, pending, exchanges, left_out) = change.state, numbers
+            sums.begin(len(change.state.nodes))
+        write: Any = {Save: self._write_exchange, SaveSums: self._write_rounds}[type(change)]
+        state, (seq, pending, exchanges, left_out) = change.state, write(change, sums)
         peer = (
             1,
             state.generation,
@@ -182,6 +176,10 @@ class SqliteJournal:
     def _write_exchange(self, change: Save, sums: _Fingerprints) -> tuple[int, bytes, int, int]:
         """Write nodes and outcomes, and return the numbers that stand in the row of the peer."""
         state = change.state
+        if change.own is not None:
+            entry = ("data", digest_rows(change.own))
+            columns = (*entry, sums.put("about", *entry))
+            self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
         rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
         if rows:
             self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))

@@ -295,11 +295,17 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
         "evicted": list(state.evicted),
         "grown": {one.member: one.rows for one in state.grown},
     }
-    if isinstance(state, SumsState):
-        places = sorted(state.contributions)
-        return shown | {"contributions": [{"round": k, "member": one} for k, one in places]}
+    export: Any = {State: _export_exchange, SumsState: _export_sums}[type(state)]
+    return {**shown, **export(state, private)}
+
+
+def _export_sums(state: SumsState, private: bool) -> dict[str, Any]:
+    places = sorted(state.contributions)
+    return {"contributions": [{"round": k, "member": one} for k, one in places]}
+
+
+def _export_exchange(state: State, private: bool) -> dict[str, Any]:
     return {
-        **shown,
         "seq": state.seq,
         "exchanges": state.exchanges,
         "left_out": state.left_out,

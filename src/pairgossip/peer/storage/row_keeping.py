@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,18 +20,21 @@ from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, quote_toml, read_bytes, sync
-from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.protocol.held import Batch, Held
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows, digest_rows
 from pairgossip.peer.protocol.program import SIZE_STEP
+from pairgossip.peer.protocol.state import Standing
+from pairgossip.peer.specification.keys import EXCHANGE, SUMS
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.journal_file import read_about, read_saved_state
 from pairgossip.peer.storage.rows import SiteRows, copy_text, read_copy
 from pairgossip.text import format_count
 
 _LARGEST_REQUEST = 1 << 30
 """Bytes of a request that names sources; a longer one is refused."""
+About = Mapping[str, str]
 _Own = TypeVar("_Own", Rows, Held)
 
 
@@ -53,6 +56,19 @@ class Keeping(ABC, Generic[_Own]):
     def read_latest(self) -> _Own:
         """Return the rows that the peer is to have, or else those that it has."""
         return self.read(self.file) if self.file.exists() else self.read_own()
+
+    @abstractmethod
+    def read_in_force(self, state: Standing) -> _Own:
+        """Return the rows of a peer with this state, which may be running."""
+
+    @abstractmethod
+    def read_to_run(self, about: About, identity: Identity, state: Standing) -> tuple[_Own, str]:
+        """Return what a peer that runs needs, and what is wrong, if it can go on so."""
+
+    @staticmethod
+    def name_source(settings: OperatorSettings, data: Path) -> OperatorSettings:
+        """Return the settings of a peer whose rows are those of a source."""
+        return settings
 
     @abstractmethod
     def read_rows(self) -> FloatArray:
@@ -86,12 +102,6 @@ class Keeping(ABC, Generic[_Own]):
         """Let the folder have the rows that the state has by now, and end the request."""
 
 
-def keeping_of(home: Home) -> Keeping[Rows] | Keeping[Held]:
-    """Return how a folder keeps its rows."""
-    spec = home.read_spec()
-    return SourcesKept(home, spec) if spec.is_sums else CopyKept(home, spec)
-
-
 class CopyKept(Keeping[Rows]):
     """A copy of the rows that travel, or of the reports of them."""
 
@@ -105,6 +115,23 @@ class CopyKept(Keeping[Rows]):
     def read_own(self) -> Rows:
         """Return the rows that the peer has."""
         return self._home.read_rows()
+
+    def read_in_force(self, state: Standing) -> Rows:
+        """Return the rows that a state has, from either file; the peer may be running."""
+        for _ in range(2):  # between two reads the peer may have put one file in the other's place
+            with contextlib.suppress(InputError):
+                if len(rows := self.read_own()) == state.rows:
+                    return rows
+                if self.file.exists() and len(rows := self.read(self.file)) == state.rows:
+                    return rows
+        return self.read_own()
+
+    def read_to_run(self, about: About, identity: Identity, state: Standing) -> tuple[Rows, str]:
+        """Return the rows, which must be those of the state."""
+        home, rows = self._home, self.read_own()
+        if about.get("data") != digest_rows(rows):
+            raise other_part(home, home.data)
+        return rows, ""
 
     def read_rows(self) -> FloatArray:
         """Read the latest rows."""
@@ -158,6 +185,23 @@ class SourcesKept(Keeping[Held]):
         """Return the rows that the peer has."""
         state, _ = read_saved_state(self._home.state)
         return Held(state.batches)
+
+    def read_in_force(self, state: Standing) -> Held:
+        """Return the rows of a state, as far as it knows them without their sources."""
+        return Held(state.batches)
+
+    def read_to_run(self, about: About, identity: Identity, state: Standing) -> tuple[Held, str]:
+        """Read the sources again, which must be as they were."""
+        from pairgossip.peer.storage.sources import read_held
+
+        return read_held(self._home, self._spec, identity, state)
+
+    @staticmethod
+    def name_source(settings: OperatorSettings, data: Path) -> OperatorSettings:
+        """Return settings that name the source, which is never copied."""
+        from pairgossip.peer.storage.sources import absolute_source
+
+        return msgspec.structs.replace(settings, source=absolute_source(data))
 
     @property
     def _latest(self) -> tuple[str, ...]:
@@ -267,6 +311,24 @@ class SourcesKept(Keeping[Held]):
                     return more.encode()
         named = " ".join(f"batch.{number} = {quote_toml(source)}" for number, source in added)
         raise InputError(f"{home.peer} does not let sources be added: name them there, as {named}.")
+
+
+KEEPINGS: dict[str, type[CopyKept] | type[SourcesKept]] = {EXCHANGE: CopyKept, SUMS: SourcesKept}
+"""How rows are kept, by the algorithm."""
+
+
+def keeping_of(home: Home) -> Keeping[Any]:
+    """Return how a folder keeps its rows."""
+    spec = home.read_spec()
+    return KEEPINGS[spec.algorithm.name](home, spec)
+
+
+def other_part(home: Home, file: Path) -> InputError:
+    """Build the sentence for a file that does not belong to the state."""
+    return InputError(
+        f"{file} is not the one that {home.state.name} was made with: put the old one back, or run "
+        "peer init in a new folder."
+    )
 
 
 def _read_sources(file: Path) -> _Sources:

@@ -18,7 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import sealing_key_of
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.held import Batch, Held
-from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.protocol.state import Standing
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.rows import SiteRows, read_site_rows
@@ -61,7 +61,7 @@ def make_batch(given: SiteRows, identity: Identity) -> Batch:
     return Batch(len(given), _digest(given.matrix, identity), counts)
 
 
-def read_held(home: Home, spec: Spec, identity: Identity, state: SumsState) -> tuple[Held, str]:
+def read_held(home: Home, spec: Spec, identity: Identity, state: Standing) -> tuple[Held, str]:
     """Read a peer's sources again; return what it holds, and what is wrong, if it can go on so."""
     sources = home.read_settings().sources
     if len(sources) != len(state.batches):

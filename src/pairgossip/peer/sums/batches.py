@@ -143,7 +143,7 @@ class StatisticsProgram(SumsProgram):
         *,
         shows: bool = False,
     ) -> None:
-        if spec.noise is not None and noise is None:
+        if spec.has_noise and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
         if spec.label is not None and not isinstance(rows, Held):
             check_labels(spec, rows[:, len(spec.columns)])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.counts.layouts import find_order_question
 from pairgossip.counts.readings import find_fullest_cells
 from pairgossip.errors import InputError
 from pairgossip.peer.sums.labels import label_values
@@ -47,7 +46,7 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
     allowed
         Losses that the operator allows by name though their sums can locate a row.
     """
-    if not spec.is_sums or spec.loss is None:
+    if spec.loss is None:
         return
     from pairgossip.peer.sums.learning import count_told, margin_of
 
@@ -151,7 +150,7 @@ def describe_small_site(spec: Spec, cells: IntArray, site: str = "This site") ->
 
 def describe_small_cells(spec: Spec, counts: IntArray) -> str | None:
     """Say how many of this site's cells hold few rows; None if none do, or there are no cells."""
-    if not spec.is_sums or spec.algorithm.least_cell != 1:
+    if spec.algorithm.least_cell != 1:
         return None
     few, filled = int(((counts > 0) & (counts < _FEW)).sum()), int((counts > 0).sum())
     if not few:
@@ -168,7 +167,7 @@ def describe_crowded_cells(spec: Spec, cells: IntArray) -> str | None:
 
     Only this site's operator hears of it; a result is judged by the counts of all members.
     """
-    asked = find_order_question(str(spec.kernel)) if spec.is_sums else None
+    asked = spec.question
     if asked is None or not asked.is_test or not cells.any():
         return None
     layout = cells_of(spec)

@@ -37,7 +37,7 @@ def start_programs(
                 kept[asked] = noise_law(spec, len(members)).draw(asked[-1])
             return kept[asked]
 
-        drawn = None if spec.noise is None else noise
+        drawn = noise if spec.has_noise else None
         return program_for(spec, own, members, noise=drawn, me=name, shows=name in shown)
 
     return [start(*one) for one in rows.items()]

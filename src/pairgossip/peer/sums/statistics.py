@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pairgossip.arrays import IntArray
 from pairgossip.counts.cells import choose_cells
@@ -17,6 +17,7 @@ from pairgossip.summaries.summary_reading import EVENT
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
+    from pairgossip.peer.specification.kinds import NoisySpec
     from pairgossip.peer.specification.spec import Spec
 
 _CELLS, _NOISY_CELLS = (256, 32), (32, 8)
@@ -47,7 +48,7 @@ def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
     """Return the summary of a specification's cells, with these counts or none."""
     is_table = len(spec.columns) > 1 and spec.label is None
     # The kernel and the label alone decide on cells: counts of fine cells are the rows, rounded.
-    bins = spec.algorithm.bins or (_CELLS if spec.noise is None else _NOISY_CELLS)[is_table]
+    bins = spec.algorithm.bins or (_NOISY_CELLS if spec.has_noise else _CELLS)[is_table]
     takes = spec.measure.columns or ()
     has_events = takes[-1:] == (EVENT,) and len(spec.columns) == len(takes)
     values = (0.0, 1.0) if has_events else None
@@ -98,8 +99,8 @@ def count_combinations(spec: Spec, cells: IntArray) -> dict[str, int]:
 
 def noise_law(spec: Spec, members: int) -> NoiseLaw:
     """Return the law of the noise that each member adds to a count."""
-    assert spec.noise is not None
+    noise = cast("NoisySpec", spec).noise
     # A member knows its own part of the noise, so the others' must be enough to hide rows from it.
     others = max(members - 1, 1)
-    honest = min(spec.noise.honest or others, others)
-    return NoiseLaw(spec.noise.epsilon, len(cells_of(spec).tables), honest, members)
+    honest = min(noise.honest or others, others)
+    return NoiseLaw(noise.epsilon, len(cells_of(spec).tables), honest, members)
