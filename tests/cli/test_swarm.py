@@ -188,7 +188,7 @@ UNFIT = [
     ((*FOUR, "--kills", -1), "The number of kills is -1: give 0 or more."),
     ((*FOUR, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),
     ((*FOUR, "--spec", "auc.toml"), "--spec says everything about it: leave out --kernel."),
-    ((*FOUR, "--rate", 0), "algorithm.rate is 0.0: give a finite number > 0."),
+    ((*FOUR, "--rate", 0), "algorithm.rate is 0: give a finite number > 0."),
     ((*FOUR, "--first-port", 65_534), "4 ports from 65534 on do not exist: give a first port of"),
     ((*FOUR, "--algorithm", "sum"), "Unknown algorithm 'sum': did you mean 'sums'?"),
     ((*SUMS, 4, "--exchanges", 5), "Peers that compute sums make no exchanges: leave --exchanges"),

@@ -90,7 +90,7 @@ def made_of(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "step",
-    ["write_new", "create_identity", "_begin_exchange", "make_context", "sync"],
+    ["write_new", "create_identity", "_first_journal", "make_context", "sync"],
 )
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_leaves_nothing_behind(
@@ -117,7 +117,7 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(
         (tmp_path / "ann").mkdir()
         (tmp_path / "ann" / "mine").write_text("x")
 
-    monkeypatch.setattr(founding, "_begin_exchange", appear)
+    monkeypatch.setitem(founding._BEGINNINGS, "exchange", appear)
     with pytest.raises(InputError, match="exists already"):
         make_home(tmp_path, "ann", [1.0])
     assert made_of(tmp_path) == ["ann"]

@@ -78,8 +78,6 @@ _REPEATS_UNTIL_AWAY = 3
 class Exchange(Nodes):
     """One peer's side of all its exchanges."""
 
-    backup_evidence = "has seen later offers of this peer than its own state knows"
-
     greeted: set[str] = field(default_factory=set)
     """Neighbors to be asked once they say hello, since the clock has rung for them."""
     _waiting: dict[str, Offer] = field(default_factory=dict)
@@ -87,6 +85,10 @@ class Exchange(Nodes):
     """The numbers of offers that had to be repeated."""
     _unheard: Counter[str] = field(default_factory=Counter)
     """How often offers were repeated since a neighbor was last heard."""
+
+    def describe_backup(self, neighbor: str) -> str:
+        """Say what a neighbor knows that shows that this state is a restored backup."""
+        return f"Neighbor '{neighbor}' has seen later offers of this peer than its own state knows:"
 
     # Events
 

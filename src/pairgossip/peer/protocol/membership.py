@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.events import Event
@@ -61,9 +61,6 @@ class Membership(ABC, Generic[_S]):
     """Neighbors that run the same specification."""
     disagreeing: dict[str, str] = field(default_factory=dict)
     """The texts of other specifications, by the neighbors that run them."""
-    backup_evidence: ClassVar[str] = ""
-    """What a neighbor knows of this peer that shows that its state is a restored backup."""
-
     evicted_by: str | None = None
     """The member that has announced a generation without this peer."""
     unlisted: dict[str, str] = field(default_factory=dict)
@@ -80,6 +77,10 @@ class Membership(ABC, Generic[_S]):
         """The neighbors that are not evicted."""
         evicted = self.state.evicted
         return [who for who in self.context.neighbors if who not in evicted]
+
+    @abstractmethod
+    def describe_backup(self, neighbor: str) -> str:
+        """Say what a neighbor knows that shows that this state is a restored backup."""
 
     @abstractmethod
     def start(self) -> list[Any]:

@@ -102,6 +102,13 @@ class Rounds(Summation):
     _bits_cache: tuple[Mapping[Place, Contribution], int, tuple[str, ...], int] = ({}, -1, (), 0)
     """Contributions, round and members, and which of the members' are there, a bit each."""
 
+    def describe_backup(self, neighbor: str) -> str:
+        """Say what a neighbor knows that shows that this state is a restored backup."""
+        return (
+            f"Neighbor '{neighbor}' holds a contribution signed by this peer that is not the one "
+            "this peer makes:"
+        )
+
     def _begin(self) -> None:
         self._theirs.clear()
         self._sent.clear()

@@ -278,12 +278,15 @@ class PeerService:
 
     def _restored_backup(self, problem: RestoredBackup) -> str:
         name = self._parts.context.name_member(str(problem))
-        evidence = self._protocol.backup_evidence
+        evidence = self._protocol.describe_backup(name)
         if isinstance(problem, ForgottenRows):
-            evidence = "holds a claim signed by this peer of more rows than this peer knows of"
+            evidence = (
+                f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
+                "knows of:"
+            )
         return (
-            f"Neighbor '{name}' {evidence}: the state is a restored backup or a copy. Have the "
-            f"others run peer evict {self._parts.settings.name}, and join again from a new folder."
+            f"{evidence} the state is a restored backup or a copy. Have the others run peer evict "
+            f"{self._parts.settings.name}, and join again from a new folder."
         )
 
 
