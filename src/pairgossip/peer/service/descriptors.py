@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import resource
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -66,6 +65,8 @@ class Crowd:
 
 def raise_descriptor_limit() -> None:
     """Let this process open as many descriptors as the system permits."""
+    import resource  # only Unix has it
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -75,6 +76,8 @@ def raise_descriptor_limit() -> None:
 
 def descriptor_limit() -> int:
     """Return how many descriptors this process may have."""
+    import resource  # only Unix has it
+
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
 
