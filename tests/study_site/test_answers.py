@@ -117,7 +117,7 @@ def test_the_table_is_that_of_all_rows_and_the_answer_holds_what_is_exact(
         assert recompute(signed, "here") is not None
         bracket = signed.result.bracket
         if bracket is not None and within is None:
-            exact = pg.exact(values.squeeze(), spec.kernel, labels=labels)
+            exact = pg.exact(values.squeeze(), str(spec.kernel), labels=labels)
             assert bracket[0] - 1e-12 <= exact <= bracket[1] + 1e-12
     told = {
         one: len(part["risk"]) // 10 * 10 for one, part in zip(five.ids, five.rows, strict=True)

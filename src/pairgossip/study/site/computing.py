@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -42,7 +41,7 @@ class Computing:
     read_rows
         Gives the rows that an entry adds, where counts are not enough.
     least_members
-        Fewer members than this are not answered.
+        Of how many members rows must be added together, by the question's list.
     shows
         Whether this site shows its own line where sites are compared.
     """
@@ -60,12 +59,7 @@ class Computing:
         """Return the computation of a question; ``members`` are those of its list."""
         if not question.adds:
             return self._make_reading(name, question, members)
-        if len(yeses) < self.least_members:
-            raise InputError(
-                f"The question has {len(yeses)} members, and this site answers lists of "
-                f"{self.least_members} or more."
-            )
-        spec, entry = read_text(question.text), self.find(name)
+        spec, entry = read_text(question.text), self._take_yes(name, yeses[self.me])
         covered = self._cover(question, yeses)
         keeper = _Keeper(self, name, question, tuple(yeses), covered)
         sizes = {one: [piece.rows for piece in yes.pieces] for one, yes in sorted(yeses.items())}
@@ -85,6 +79,12 @@ class Computing:
             noise=None if spec.noise is None else _noise(spec, len(yeses)),
             least_members=self.least_members,
         )
+
+    def _take_yes(self, name: bytes, yes: Yes) -> Entry:
+        """Return what this site has accepted, with the pieces that its yes names."""
+        if self.find(name).pieces != yes.pieces:  # some wait for other members' rows
+            self.offers.change(name, pieces=yes.pieces)
+        return self.find(name)
 
     def _cover(self, question: Question, yeses: Mapping[str, Yes]) -> Covered:
         """Return all pieces that the answer is of."""
@@ -113,8 +113,10 @@ class Computing:
         return entry
 
     def _own(self, entry: Entry, spec: Spec) -> Own:
-        kept = self.offers.vectors(entry.repeats or entry.question)["counts"]
-        counts: IntArray = np.frombuffer(kept, "<i8").astype(np.int64)
+        counts: IntArray = np.zeros(cells_of(spec).words, dtype=np.int64)
+        for batch, kept in self.offers.counts(entry.repeats or entry.question).items():
+            if batch in entry.batches:
+                counts = counts + np.frombuffer(kept, "<i8")
         shown_as = self.me if self.shows else None
         return Own(counts, entry.salt, entry.card[0] if entry.card else 0, shown_as)
 
@@ -122,7 +124,7 @@ class Computing:
         """Note in the registers that the rows are released, before anything of them is shown."""
         own = self.offers.keys
         for key, places in entry.releases:
-            tell_release(tuple(map(Path, places)), key, own=own)
+            tell_release(places, key, own=own)
 
 
 @dataclass(frozen=True)

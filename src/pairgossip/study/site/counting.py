@@ -25,6 +25,7 @@ from pairgossip.peer.sums.disclosure import check_own_rows
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.site.layouts import rename_columns
+from pairgossip.study.site.offers import Prepared
 from pairgossip.study.site.settings import StudySettings
 from pairgossip.study.site.snapshots import Batch, find_source, read_again
 
@@ -75,14 +76,15 @@ class Counting:
 
     def __post_init__(self) -> None:
         self.spec: Spec = rename_columns(self.text, self.settings)
-        self.counted = [self._read(one) for one in self.batches]
-        if self.spec.kernel is None:
-            self._check_model()
-        else:
-            self._check_filled()
-            for one in self.counted:
-                if not one.because:
-                    self._check_released(one)
+        check = self._check_model if self.spec.kernel is None else self._check_counts
+        for batch in self.batches:
+            one = self._read(batch)
+            if one.rows is not None:
+                try:
+                    check(one, one.rows)
+                except InputError as problem:
+                    one.because = str(problem)
+            self.counted.append(one)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -94,44 +96,41 @@ class Counting:
         """The batches that add rows."""
         return [one for one in self.counted if not one.because]
 
-    def count(self) -> IntArray:
-        """Return how many rows there are, and in which blocks or cells; zeros if none add any."""
-        cells = cells_of(self.spec)
-        total = np.zeros(cells.words, dtype=np.int64)
-        for unit in self._units:
-            total += cells.report(_add_cells(unit))
-        return total
+    def count(self, one: Counted) -> IntArray:
+        """Return how many rows a batch has, and in which blocks or cells."""
+        return cells_of(self.spec).report(self.count_cells([one]))
 
-    def count_cells(self) -> IntArray:
-        """Return how many rows lie in each cell of those that add any."""
-        zeros = np.zeros(len(cells_of(self.spec).count_cells(_no_rows(self.spec))), dtype=np.int64)
-        return zeros + sum(map(_add_cells, self._units), zeros)
+    def count_cells(self, some: Sequence[Counted]) -> IntArray:
+        """Return how many rows of some batches lie in each cell."""
+        parts = [one.rows.cells for one in some if one.rows is not None]
+        empty = cells_of(self.spec).count_cells(np.zeros((0, len(self.spec.observed))))
+        return np.sum([empty, *parts], axis=0)
 
     def matrix(self) -> FloatArray:
-        """Return the rows that are added, in an order of their own."""
-        parts = [one.rows.matrix for one in self.adding if one.rows is not None]
-        rows = np.concatenate([_no_rows(self.spec), *parts])
+        """Return all rows that could be read, in an order of their own."""
+        parts = [one.rows.matrix for one in self.counted if one.rows is not None]
+        rows = np.concatenate([np.zeros((0, len(self.spec.observed))), *parts])
         return rows[np.lexsort(rows.T)]
 
-    def prepare(self, study: str, tables: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Note in the registers what will be released; return the keys, and where."""
+    def prepare(self, study: str, tables: Path) -> tuple[Prepared, ...]:
+        """Note in the registers what will be released."""
         if self.spec.kernel is None:
             return ()
-        prepared = []
-        for one in self.adding:
-            places = self._places(one.batch)
-            key = prepare_release(
-                places,
-                self._snapshot(one),
-                study,
-                table=tables,
-                has_noise=self.spec.noise is not None,
-                is_visible=self.is_visible,
-                peer=self.identity.id,
-                own=self.own,
-            )
-            prepared.append((key, tuple(map(str, places))))
-        return tuple(prepared)
+        return tuple(self._prepare(one, study, tables) for one in self.adding)
+
+    def _prepare(self, one: Counted, study: str, tables: Path) -> Prepared:
+        places = self._places(one.batch)
+        key = prepare_release(
+            places,
+            self._snapshot(one),
+            study,
+            table=tables,
+            has_noise=self.spec.noise is not None,
+            is_visible=self.is_visible,
+            peer=self.identity.id,
+            own=self.own,
+        )
+        return Prepared(one.batch.number, key, tuple(map(str, places)))
 
     def _read(self, batch: Batch) -> Counted:
         table = read_again(batch, self.settings, self.identity)
@@ -141,45 +140,25 @@ class Counting:
         except InputError as problem:
             return Counted(batch, None, str(problem))
 
-    def _check_model(self) -> None:
-        """Let no rows add anything if their totals would say too much of single ones."""
+    def _check_model(self, one: Counted, rows: SiteRows) -> None:
+        """Refuse rows whose totals would say too much of single ones."""
         policy = self.settings.policy
-        if not (adding := self.adding):
-            return
-        try:
-            check_own_rows(self.spec, self.matrix(), policy.least_rows, policy.allow)
-        except InputError as problem:
-            for one in adding:
-                one.because = str(problem)
+        check_own_rows(self.spec, rows.matrix, policy.least_rows, policy.allow)
 
-    def _check_filled(self) -> None:
-        """Put batches together until they fill every class; the last may be too few, and wait."""
-        cells, waiting = cells_of(self.spec), list[Counted]()
-        self._units: list[list[Counted]] = []
-        for one in self.adding:
-            waiting.append(one)
-            if cells.is_filled(_add_cells(waiting)):
-                self._units.append(waiting)
-                waiting = []
-        least = self.spec.algorithm.least_cell or 1
-        for one in waiting:
-            one.because = f"Its rows do not fill every class, group and stratum with {least} each."
-
-    def _check_released(self, one: Counted) -> None:
-        """Let a batch add nothing if members of another study could subtract."""
-        try:
-            self.accepted += check_release(
-                self._places(one.batch),
-                self._snapshot(one),
-                has_noise=self.spec.noise is not None,
-                is_visible=self.is_visible,
-                own=self.own,
+    def _check_counts(self, one: Counted, rows: SiteRows) -> None:
+        """Refuse rows that fill not every class, or that members of another study know."""
+        if not cells_of(self.spec).is_filled(rows.cells):
+            least = self.spec.algorithm.least_cell or 1
+            raise InputError(
+                f"Its rows do not fill every class, group and stratum with {least} each."
             )
-        except InputError as problem:
-            for unit in [unit for unit in self._units if one in unit]:
-                self._units.remove(unit)
-                for other in unit:
-                    other.because = str(problem)
+        self.accepted += check_release(
+            self._places(one.batch),
+            self._snapshot(one),
+            has_noise=self.spec.noise is not None,
+            is_visible=self.is_visible,
+            own=self.own,
+        )
 
     def _places(self, batch: Batch) -> tuple[Path, ...]:
         register = None if self.settings.register is None else Path(self.settings.register)
@@ -199,12 +178,3 @@ class Counting:
             least_cell=self.spec.algorithm.least_cell or 1,
         )
         return read_beside(known, self.settings.row_id, table=one.rows.table)
-
-
-def _add_cells(unit: Sequence[Counted]) -> IntArray:
-    parts = [one.rows.cells for one in unit if one.rows is not None]
-    return np.sum(parts, axis=0)
-
-
-def _no_rows(spec: Spec) -> FloatArray:
-    return np.zeros((0, len(spec.observed)))

@@ -14,6 +14,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.specification.canonical_text import decode_spec, restore_spec
+from pairgossip.study.protocol.records import MemberList
 from pairgossip.study.site.settings import StudySettings
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def layout_of(text: str) -> bytes:
         None if spec.noise is None else msgspec.to_builtins(spec.noise),
     )
     return hashlib.sha256(msgspec.msgpack.encode(parts)).digest()
+
+
+def rule_of(members: MemberList) -> int:
+    """Return the least number of rows that the members of a list count; 0 where none asks."""
+    return max((card.least_cell for card in members.members), default=0)
 
 
 def rename_columns(text: str, settings: StudySettings) -> Spec:

@@ -16,7 +16,7 @@ from pairgossip.peer.bookkeeping.releases import retract_release, tell_release
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.sites import flag_site
-from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
+from pairgossip.study.protocol.records import MemberList, Question, Yes
 from pairgossip.study.protocol.site import Offer, Verdict
 from pairgossip.study.site.computing import AnyProgram, Computing
 from pairgossip.study.site.counting import Counting
@@ -40,6 +40,8 @@ from pairgossip.study.site.tables import Answers
 from pairgossip.study.site.tryout import try_counting
 from pairgossip.study.site.words import describe_question, digest_words
 
+_COMPUTATION = "1"
+"""Version of what is summed for a question; members must have it in common."""
 _VISIBLE = "visible"
 """The room of notes on questions of which the operator accepts that others can subtract."""
 
@@ -89,7 +91,8 @@ class MemberSite:
         entry = self.offers.get(name)
         if entry is None or entry.state == "ended":
             entry = self._accept(name, question)
-        return Offer(entry.disclosure, entry.commitment, entry.pieces, entry.card)
+        parts = entry.disclosure, entry.commitment, entry.pieces, entry.card
+        return Offer(*parts, _COMPUTATION, entry.scores)
 
     def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> AnyProgram:
         """Return the computation that all members go through."""
@@ -99,7 +102,7 @@ class MemberSite:
             self.offers,
             self.answers,
             self._read_rows,
-            settings.policy.least_members,
+            settings.policy.least_members if members is None else members.least_members,
             settings.show,
         )
         ids = () if members is None else members.ids
@@ -170,9 +173,8 @@ class MemberSite:
         tables = self.answers.find_tables(layout_of(text), members)
         return tuple(one.question for one in tables), is_fresh or not tables
 
-    def describe(self, question: Question) -> list[str]:
+    def describe(self, name: bytes, question: Question) -> list[str]:
         """Say in sentences what would leave this site, whatever its rows are."""
-        name = digest_of(question)
         entry = self.offers.get(name)
         if entry is not None and entry.state != "ended":
             batches = [one for one in self.batches if one.number in entry.named]
@@ -187,7 +189,7 @@ class MemberSite:
     def try_out(self, name: bytes, question: Question) -> list[str]:
         """Read the source, note nothing, and say in sentences what a yes would come to."""
         if not question.adds:
-            return self.describe(question)
+            return self.describe(name, question)
         left = []
         counting = self._count(name, question, self._choose_batches(name, question))
         asked = {one.number for one in counting.batches}
@@ -221,16 +223,16 @@ class MemberSite:
         """Read the rows again that an entry adds."""
         batches = [one for one in self.batches if one.number in entry.batches]
         settings = self.home.read_settings()
-        return Counting(entry.text, settings, self.identity, batches, is_visible=True).matrix()
+        return Counting(entry.text, settings, self.identity, batches).matrix()
 
     def _settle(self, name: bytes, *, is_shown: bool) -> None:
         """Note in the registers what came of a question's releases."""
         entry = self.offers.get(name)
         for key, places in () if entry is None else entry.releases:
             if is_shown:
-                tell_release(tuple(map(Path, places)), key, "table")
+                tell_release(places, key, "table")
             else:
-                retract_release(tuple(map(Path, places)), key)
+                retract_release(places, key)
 
     def _choose_batches(self, name: bytes, question: Question) -> list[Batch]:
         """Return the batches that a question is about: those whose columns are free."""
@@ -260,13 +262,15 @@ class MemberSite:
         if question.repeats is not None:
             return self._repeat(name, question, question.repeats)
         settings, spec = self.home.read_settings(), read_text(question.text)
-        words = self.describe(question)
+        words = self.describe(name, question)
         counting = self._count(name, question, self._choose_batches(name, question))
         card = b""
         if spec.kernel is not None:
-            self.offers.put_vector(name, "counts", counting.count().astype("<i8").tobytes())
+            for one in counting.adding:
+                counts = counting.count(one).astype("<i8").tobytes()
+                self.offers.put_counts(name, one.batch.number, counts)
             if spec.heterogeneity and not question.reads:
-                cells = counting.count_cells()
+                cells = counting.count_cells(counting.adding)
                 card = bytes([flag_site(spec, cells, is_shown=settings.show)])
         entry = Entry(
             question=name,
@@ -279,7 +283,7 @@ class MemberSite:
             commitment=self._commit(counting.batches),
             salt=secrets.token_bytes(32),
             card=card,
-            releases=counting.prepare(name.hex(), self.home.tables.absolute()),
+            prepared=counting.prepare(name.hex(), self.home.tables.absolute()),
         )
         self._note_acceptance(entry, question, words)
         return entry
@@ -291,7 +295,7 @@ class MemberSite:
             raise InputError(
                 f"Question {repeats.hex()[:12]} is not one that this site has left unfinished."
             )
-        words = self.describe(question)
+        words = self.describe(name, question)
         entry = msgspec.structs.replace(
             before,
             question=name,

@@ -7,7 +7,8 @@ for good once own words are shown, and free again if the question ends before th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -18,6 +19,14 @@ _OFFERS, _VECTORS = "offers", "vectors"
 
 State = Literal["accepted", "shown", "answered", "unfinished", "ended"]
 """How far a question is here. All but the last keep the columns of its pieces."""
+
+
+class Prepared(NamedTuple):
+    """A release of a batch, as registers know it."""
+
+    batch: int
+    key: str
+    registers: tuple[str, ...]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +49,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The last round of which own words were shown."""
     repeats: bytes | None = None
     """The question whose numbers these are."""
-    releases: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Keys of releases, and the registers in which they are noted."""
+    prepared: tuple[Prepared, ...] = ()
+
+    @property
+    def releases(self) -> list[tuple[str, tuple[Path, ...]]]:
+        """The keys of the releases of the batches that it adds, and their registers."""
+        kept = (one for one in self.prepared if one.batch in self.batches)
+        return [(one.key, tuple(map(Path, one.registers))) for one in kept]
 
     @property
     def is_open(self) -> bool:
@@ -97,6 +111,15 @@ class Offers:
     def vectors(self, question: bytes) -> Mapping[str, bytes]:
         """Return the numbers that are kept of a question, by their names."""
         return self._journal.notes(f"{_VECTORS} {question.hex()}")
+
+    def put_counts(self, question: bytes, batch: int, counts: bytes) -> None:
+        """Keep the counts of a batch, with the next save."""
+        self.put_vector(question, f"batch {batch}", counts)
+
+    def counts(self, question: bytes) -> Mapping[int, bytes]:
+        """Return the counts that are kept for a question, by batch."""
+        kept = self.vectors(question).items()
+        return {int(name[6:]): it for name, it in kept if name.startswith("batch ")}
 
     @property
     def keys(self) -> list[str]:

@@ -17,6 +17,7 @@ from pairgossip.study.site.layouts import (
     layout_of,
     read_text,
     refuse_undeclared,
+    rule_of,
 )
 from pairgossip.study.site.offers import Entry
 from pairgossip.study.site.settings import StudySettings
@@ -76,6 +77,11 @@ def _check_list(question: Question, settings: StudySettings, members: MemberList
         raise InputError(
             f"The list has {len(members.members)} members, and this site answers lists of "
             f"{policy.least_members} or more."
+        )
+    least, rule = read_text(question.text).algorithm.least_cell, rule_of(members)
+    if least is not None and rule and least != rule:
+        raise InputError(
+            f"algorithm.least_cell is {least}, and the list's members count {rule} rows or more."
         )
     asker = next((one for one in members.members if one.id == question.member), None)
     names = {question.member} | (set() if asker is None else {asker.name})

@@ -72,7 +72,11 @@ class _Stating:
 
     keeper: Keeper
     result: Result | None
-    table: bytes | None
+
+    @property
+    def table(self) -> bytes | None:
+        """The table that the result is read from, as it is kept; None if there is none."""
+        return None
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""
@@ -226,9 +230,12 @@ class ModelProgram(_Stating, LearningProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return this site's numbers; the same whenever it is asked the same."""
-        zeros = partial(np.zeros, ask.words, np.uint64)
-        compute = partial(super().contribute, ask) if self._has_rows else zeros
-        return self.keeper.keep_words(ask.public, compute)
+        return self.keeper.keep_words(ask.public, partial(self._sum_own, ask))
+
+    def _sum_own(self, ask: Ask) -> Words:
+        if not self._has_rows:
+            return np.zeros(ask.words, dtype=np.uint64)
+        return super().contribute(ask)
 
     def _check(self, total: Words) -> None:
         if self._name != "moments":

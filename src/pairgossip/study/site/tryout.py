@@ -46,10 +46,10 @@ def _describe_batch(one: Counted) -> str:
 
 def _describe_counts(counting: Counting) -> list[str]:
     """Say which counts would leave, and what the rule about few rows does to them."""
-    spec, counts = counting.spec, counting.count()
-    cells = counting.count_cells()
-    if not counts[0]:
+    if not (adding := counting.adding):
         return []
+    spec, cells = counting.spec, counting.count_cells(adding)
+    counts = np.sum([counting.count(one) for one in adding], axis=0)
     combined = [f"{name}: {count:,}" for name, count in count_combinations(spec, cells).items()]
     filled, told = int((cells > 0).sum()), int((counts[1:] > 0).sum())
     said = [f"The rows of each class: {join_names(combined)}."] if combined else []
