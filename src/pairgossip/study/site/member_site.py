@@ -16,7 +16,7 @@ from pairgossip.peer.bookkeeping.releases import retract_release, tell_release
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.sites import flag_site
-from pairgossip.study.protocol.records import MemberList, Question, Yes
+from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
 from pairgossip.study.protocol.site import Offer, Verdict
 from pairgossip.study.site.computing import AnyProgram, Computing
 from pairgossip.study.site.counting import Counting
@@ -173,8 +173,9 @@ class MemberSite:
         tables = self.answers.find_tables(layout_of(text), members)
         return tuple(one.question for one in tables), is_fresh or not tables
 
-    def describe(self, name: bytes, question: Question) -> list[str]:
+    def describe(self, question: Question) -> list[str]:
         """Say in sentences what would leave this site, whatever its rows are."""
+        name = digest_of(question)
         entry = self.offers.get(name)
         if entry is not None and entry.state != "ended":
             batches = [one for one in self.batches if one.number in entry.named]
@@ -189,7 +190,7 @@ class MemberSite:
     def try_out(self, name: bytes, question: Question) -> list[str]:
         """Read the source, note nothing, and say in sentences what a yes would come to."""
         if not question.adds:
-            return self.describe(name, question)
+            return self.describe(question)
         left = []
         counting = self._count(name, question, self._choose_batches(name, question))
         asked = {one.number for one in counting.batches}
@@ -262,7 +263,7 @@ class MemberSite:
         if question.repeats is not None:
             return self._repeat(name, question, question.repeats)
         settings, spec = self.home.read_settings(), read_text(question.text)
-        words = self.describe(name, question)
+        words = self.describe(question)
         counting = self._count(name, question, self._choose_batches(name, question))
         card = b""
         if spec.kernel is not None:
@@ -295,7 +296,7 @@ class MemberSite:
             raise InputError(
                 f"Question {repeats.hex()[:12]} is not one that this site has left unfinished."
             )
-        words = self.describe(name, question)
+        words = self.describe(question)
         entry = msgspec.structs.replace(
             before,
             question=name,
