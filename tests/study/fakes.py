@@ -271,13 +271,19 @@ def exchange(nodes: Sequence[Node], seed: int = 0, contacts: int = 3, loss: floa
             to.outbox.clear()
 
 
-def found(count: int) -> list[Node]:
-    """Return members of a study whose first list all have signed."""
-    nodes = [Node(number) for number in range(count)]
+def accept_each_other(nodes: Sequence[Node]) -> None:
+    """Let all operators accept all others by hand."""
     for one in nodes:
         for other in nodes:
             if one is not other:
                 one.do(one.study.accept_card(other.card))
+
+
+def found(count: int) -> list[Node]:
+    """Return members of a study whose first list all have signed."""
+    nodes = [Node(number) for number in range(count)]
+    accept_each_other(nodes)
+    for one in nodes:
         one.do(one.study.propose())
     exchange(nodes)
     return nodes

@@ -12,12 +12,6 @@ def ask(node: Node, **facts: object) -> bytes:
     return name
 
 
-def test_members_who_accept_each_other_come_to_one_list() -> None:
-    nodes = found(5)
-    assert {node.study.name for node in nodes} == {nodes[0].study.members.digest}
-    assert nodes[0].study.members.ids == tuple(node.id for node in nodes)
-
-
 def test_a_question_is_answered_at_all() -> None:
     nodes = found(5)
     name = ask(nodes[1])
@@ -91,42 +85,6 @@ def test_a_sum_that_would_tell_the_newcomers_rows_is_not_made() -> None:
     assert [node.study.archived[name].kind for node in nodes] == ["cannot"] * 4
     assert "site-3 alone" in nodes[0].study.archived[name].because
     assert all(one[0] != name for node in nodes for one in node.site.disclosed)
-
-
-def test_one_leaves_and_one_is_evicted() -> None:
-    nodes = found(5)
-    nodes[0].do(nodes[0].study.leave())
-    exchange(nodes)
-    assert nodes[1].study.members.ids == ("m01", "m02", "m03", "m04")
-    for node in nodes[1:4]:
-        node.do(node.study.evict("m04"))
-    exchange(nodes[:4])
-    assert nodes[2].study.members.ids == ("m01", "m02", "m03")
-    assert nodes[4].study.members.ids == ("m01", "m02", "m03", "m04")
-
-
-def test_two_newcomers_proposed_at_once_both_join() -> None:
-    nodes = found(4)
-    new = [Node(4), Node(5)]
-    everybody = [*nodes, *new]
-    for node in everybody:
-        for other in everybody:
-            if node is not other and not (node in new and other in new):
-                node.accepted = getattr(node, "accepted", []) + [other.card]
-    for node, first in ((nodes[0], new[0]), (nodes[1], new[1])):
-        node.do(node.study.accept_card(first.card))
-        node.do(node.study.propose())
-    exchange(nodes)
-    for node in everybody:
-        for other in everybody:
-            if node is not other:
-                node.do(node.study.accept_card(other.card))
-    for _ in range(3):
-        exchange(everybody, contacts=2)
-        for node in nodes:
-            node.do(node.study.propose())
-    exchange(everybody, contacts=2)
-    assert {node.study.members.ids for node in everybody} == {tuple(one.id for one in everybody)}
 
 
 @pytest.mark.parametrize("who", [0, 3])

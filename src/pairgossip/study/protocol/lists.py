@@ -67,6 +67,8 @@ class Lists:
     accepted: dict[str, Card] = field(default_factory=dict)
     """Members that the operator has accepted by hand."""
     evicted: set[str] = field(default_factory=set)
+    _left: set[str] = field(default_factory=set)
+    """Who is not on the list any more: its operator's acceptance has served."""
     known: dict[bytes, MemberList] = field(default_factory=dict)
     """Lists that somebody has signed whom this member knows."""
 
@@ -78,6 +80,7 @@ class Lists:
         for held in self.desk.store.all_of(NO_DIGEST):
             self._note(held.record)
         self._advance()
+        self._left.clear()
 
     # What others say
 
@@ -184,6 +187,8 @@ class Lists:
         """Go on to the lists that this member has signed and that exist, one after the other."""
         while (new := next(self._later(), None)) is not None:
             self.current = new
+            before = self.known.get(new.parent)
+            self._left |= set(before.ids if before else ()) - set(new.ids)
 
     def _later(self) -> Iterator[MemberList]:
         """Yield lists that are signed here, exist, and follow the present one; or any, at first."""
@@ -245,6 +250,13 @@ class Lists:
         here = self.current
         return frozenset(one for one in here.ids if self._said("leave", here.digest, one))
 
+    @property
+    def former(self) -> frozenset[str]:
+        """Members of the list before the present one that are not on it any more."""
+        here = self.current
+        before = None if here is None else self.known.get(here.parent)
+        return frozenset(() if before is None or here is None else set(before.ids) - set(here.ids))
+
     def evicted_by(self) -> MemberList | None:
         """Return the list that follows the present one without this member, if there is one."""
         if self.current is None:
@@ -262,8 +274,10 @@ class Lists:
         return [self._save(), *self.sign_what_is_decided()]
 
     def evict(self, member: str) -> list[Action]:
-        """Decide to go on without a member, and sign a list without it."""
-        if self.current is None or member not in self.current.ids or member == self.card.id:
+        """Decide to go on without a member, or a newcomer that does not sign, and sign that."""
+        waiting = self.known.get(self.head)
+        listed = {*(self.current.ids if self.current else ()), *(waiting.ids if waiting else ())}
+        if self.current is None or member not in listed or member == self.card.id:
             raise InputError("That is no other member of the present list: see who is on it.")
         self.evicted.add(member)
         self.accepted.pop(member, None)
@@ -328,7 +342,7 @@ class Lists:
 
     def sign_what_is_decided(self) -> list[Action]:
         """Sign a list that waits and is what the operator has decided; give up on others."""
-        actions: list[Action] = []
+        actions = self._forget_left()
         for new in self.proposals if self.may_sign else ():
             if self._may_sign(new):
                 actions += self._sign(new)
@@ -336,6 +350,14 @@ class Lists:
                 never = Never(member=self.card.id, parent=new.parent, list=new.digest)
                 actions += self.desk.say(never)
         return actions + self._let_go()
+
+    def _forget_left(self) -> list[Action]:
+        """Let who has left come back only if the operator accepts it anew."""
+        left = self._left.intersection(self.accepted)
+        self._left.clear()
+        for one in left:
+            del self.accepted[one]
+        return [self._save()] if left else []
 
     def _let_go(self) -> list[Action]:
         """Sign a list without those who are evicted here, or who leave.

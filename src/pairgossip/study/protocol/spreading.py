@@ -36,6 +36,7 @@ _MOST_BYTES = 1 << 22
 """What a member is sent in answer between two contacts, but for the record that exceeds it."""
 _MOST_REPEATS = 3
 """How often it is sent the same record, or a record is asked of others, between two contacts."""
+_SESSION = 8
 _MOST_STRANGE = 256
 """Topics unknown here that a member is asked for at once."""
 ARCHIVE = b"\xff" * 32
@@ -54,6 +55,11 @@ class Have(_Frame, frozen=True, tag="have"):
     version: int
     topics: Annotated[dict[Digest, _Print], msgspec.Meta(max_length=_MOST_TOPICS)]
     archive: _Print
+    session: _Print
+    """Drawn at each start of the sender."""
+    heard: _Print
+    """The receiver's, as the sender has heard it: so no frame from before a start is taken for an
+    answer after it."""
 
 
 class Ids(_Frame, frozen=True, tag="ids"):
@@ -61,8 +67,9 @@ class Ids(_Frame, frozen=True, tag="ids"):
 
     topic: Digest
     digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
-    is_over: bool = False
+    is_over: bool
     """Whether the topic is archived there, so that it wants nothing more of it."""
+    heard: _Print
 
 
 class Want(_Frame, frozen=True, tag="want"):
@@ -70,6 +77,7 @@ class Want(_Frame, frozen=True, tag="want"):
 
     topic: Digest
     digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
+    heard: _Print
 
 
 class Give(_Frame, frozen=True, tag="give"):
@@ -104,11 +112,14 @@ class Spreading:
     def __init__(
         self,
         store: Store,
+        session: bytes,
         visible: Callable[[str], Iterable[bytes]],
         recall: Callable[[str, bytes], Sequence[bytes] | None],
         names: Callable[[str], Sequence[bytes]],
     ) -> None:
         self._store, self._visible, self._recall, self._names = store, visible, recall, names
+        self._session = session[:_SESSION]
+        self._sessions: dict[str, bytes] = {}
         self._spent: Counter[str] = Counter()
         self._given: Counter[tuple[str, bytes]] = Counter()
         self._asked: Counter[bytes] = Counter()
@@ -125,7 +136,8 @@ class Spreading:
     def _have(self, other: str) -> Have:
         topics = list(self._visible(other))[:_MOST_TOPICS]
         prints = {topic: self._store.fingerprint(topic) for topic in topics}
-        return Have(VERSION, prints, self._print_archive(other))
+        heard = self._sessions.get(other, b"")
+        return Have(VERSION, prints, self._print_archive(other), self._session, heard)
 
     def _print_archive(self, other: str) -> bytes:
         return hashlib.sha256(b"".join(sorted(self._names(other)))).digest()[:16]
@@ -139,22 +151,33 @@ class Spreading:
 
     def answer_have(self, sender: str, have: Have) -> list[Action]:
         """Send the digests of topics that differ."""
+        self._sessions[sender] = have.session
         answers, mine = list[Action](), dict.fromkeys(self._visible(sender))
         for topic in mine:
             if have.topics.get(topic) != self._store.fingerprint(topic):
-                answers += self._send(sender, Ids(topic, self._store.shown(topic)))
+                answers += self._send(sender, self._ids(sender, topic, self._store.shown(topic)))
         strange = [topic for topic in have.topics if topic not in mine]
         for topic in strange[:_MOST_STRANGE]:
             answers += self._tell_over(sender, topic)
         if have.archive != self._print_archive(sender):
-            answers += self._send(sender, Ids(ARCHIVE, tuple(self._names(sender))[:_MOST_DIGESTS]))
+            answers += self._send(sender, self._ids(sender, ARCHIVE, self._names(sender)))
         return answers
+
+    def _ids(
+        self, sender: str, topic: bytes, digests: Sequence[bytes], *, is_over: bool = False
+    ) -> Ids:
+        heard = self._sessions.get(sender, b"")
+        return Ids(topic, tuple(digests)[:_MOST_DIGESTS], is_over, heard)
+
+    def is_fresh(self, message: Have | Ids | Want) -> bool:
+        """Whether a frame was sent after this member had been heard of since its start."""
+        return message.heard == self._session
 
     def _tell_over(self, sender: str, topic: bytes) -> list[Action]:
         """Say that a topic is over, or that nothing of it is here."""
         left = self._recall(sender, topic)
         digests = () if left is None else tuple(map(_digest, left))
-        return self._send(sender, Ids(topic, digests, is_over=left is not None))
+        return self._send(sender, self._ids(sender, topic, digests, is_over=left is not None))
 
     def answer_ids(self, sender: str, ids: Ids) -> list[Action]:
         """Give what is missing there, and want what is missing here."""
@@ -193,7 +216,7 @@ class Spreading:
         if not asked:
             return []
         self._asked.update(asked)
-        return self._send(sender, Want(topic, tuple(asked)))
+        return self._send(sender, Want(topic, tuple(asked), self._sessions.get(sender, b"")))
 
     def _give(self, sender: str, contents: Sequence[bytes]) -> list[Action]:
         answers, together, size = list[Action](), list[bytes](), 0

@@ -95,7 +95,7 @@ class Study:
         self._runs, self._archive = self._questions.runs, self._questions.archive
         self._connected: tuple[Card, ...] = ()
         self._spreading = Spreading(
-            self._desk.store, self._visible, self._recall, self._archived_for
+            self._desk.store, keys.draw_key(), self._visible, self._recall, self._archived_for
         )
         self._admission = Admission(self._desk, self._lists, self._runs, self._archive)
         self._load(state)
@@ -168,8 +168,10 @@ class Study:
     def receive(self, sender: str, frame: bytes, now: int) -> Sequence[Action]:
         """Handle a frame of a member; a bad one changes nothing."""
         message = decode_frame(frame)
-        if self.halted is not None or message is None or sender not in self._others():
+        if self.halted is not None or message is None:
             return []
+        if sender not in self._others():
+            return self._tell_former(sender) if isinstance(message, Have) else []
         match message:
             case Give():
                 return self._take_all(message.records, now)
@@ -187,7 +189,18 @@ class Study:
                 answers = self._spreading.answer_want(sender, message)
                 # Who asks for the question itself has nothing that is about it.
                 sure = [message.topic] if message.topic in message.digests else []
+        if not self._spreading.is_fresh(message):
+            return answers
         return [*answers, *self._make_sure(sure, now)]
+
+    def _tell_former(self, sender: str) -> list[Action]:
+        """Show a member that has left, or is evicted, the list without it."""
+        here = self._lists.current
+        if here is None or sender not in self._lists.former:
+            return []
+        signed = self._desk.store.all_of(NO_DIGEST)
+        listed = [one for one in signed if one.slot[:2] == (here.digest, "assent")]
+        return [send for one in listed for send in self._spreading.publish(one, [sender])]
 
     def contact(self, now: int) -> Sequence[Action]:
         """Tell all others what is known here: every few seconds, and after `ContactSoon`."""
@@ -365,6 +378,8 @@ class Study:
         if isinstance(record, Yes):
             self._questions.releases.note_seen(record)
         if about in self._runs and record.member == self._desk.me:
+            # It was forgotten here: so may be more.
+            self._questions.unsure.add(about)
             self._runs[about].note_shown()
         return Save((Kept(encode(record)),))
 

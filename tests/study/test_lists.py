@@ -1,0 +1,125 @@
+"""Tests of the versions of the list of members."""
+
+import pytest
+
+from pairgossip.errors import InputError
+from tests.study.fakes import Node, accept_each_other, exchange, found
+
+
+def ids_of(nodes: list[Node]) -> set[tuple[str, ...]]:
+    return {node.study.members.ids if node.study.members else () for node in nodes}
+
+
+def join(nodes: list[Node], count: int = 1) -> list[Node]:
+    """Let all accept newcomers, and one propose the list with them."""
+    everybody = [*nodes, *(Node(len(nodes) + k) for k in range(count))]
+    accept_each_other(everybody)
+    nodes[1].do(nodes[1].study.propose())
+    return everybody
+
+
+def test_members_who_accept_each_other_come_to_one_list() -> None:
+    nodes = found(5)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+    assert {node.study.name for node in nodes} == {nodes[0].study.members.digest}  # type: ignore[union-attr]
+
+
+def test_a_list_that_one_has_not_signed_does_not_exist() -> None:
+    nodes = [Node(number) for number in range(4)]
+    accept_each_other(nodes)
+    for node in nodes[:3]:
+        node.do(node.study.propose())
+    exchange(nodes[:3])
+    assert ids_of(nodes) == {()}
+    assert len(nodes[0].study.proposals) == 1
+    exchange(nodes)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+
+
+def test_nobody_is_on_a_list_whom_an_operator_has_not_accepted() -> None:
+    nodes = found(4)
+    new = Node(4)
+    for node in nodes[:3]:
+        node.do(node.study.accept_card(new.card))
+    for node in nodes:
+        new.do(new.study.accept_card(node.card))
+    nodes[0].do(nodes[0].study.propose())
+    exchange([*nodes, new])
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+    nodes[3].do(nodes[3].study.accept_card(new.card))
+    exchange([*nodes, new])
+    assert ids_of([*nodes, new]) == {tuple(node.id for node in [*nodes, new])}
+
+
+def test_a_newcomer_that_never_signs_blocks_nobody() -> None:
+    nodes = found(4)
+    silent = join(nodes)[-1]
+    exchange(nodes)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+    for node in nodes:
+        node.do(node.study.evict(silent.id))
+    exchange(nodes)
+    other = Node(7)
+    accept_each_other([*nodes, other])
+    nodes[2].do(nodes[2].study.propose())
+    exchange([*nodes, other])
+    assert ids_of([*nodes, other]) == {("m00", "m01", "m02", "m03", "m07")}
+
+
+def test_two_that_are_proposed_at_once_both_join() -> None:
+    nodes = found(4)
+    new = [Node(4), Node(5)]
+    for node, one in ((nodes[0], new[0]), (nodes[1], new[1])):
+        node.do(node.study.accept_card(one.card))
+        node.do(node.study.propose())
+    exchange(nodes)
+    everybody = [*nodes, *new]
+    accept_each_other(everybody)
+    for _ in range(3):
+        exchange(everybody, contacts=2)
+        nodes[2].do(nodes[2].study.propose())
+    exchange(everybody)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}
+    assert not any(node.study.lists.lies for node in everybody)
+
+
+def test_one_leaves_and_comes_back_only_if_it_is_accepted_anew() -> None:
+    nodes = found(5)
+    nodes[0].do(nodes[0].study.leave())
+    exchange(nodes)
+    assert ids_of(nodes[1:]) == {("m01", "m02", "m03", "m04")}
+    nodes[2].do(nodes[2].study.propose())
+    exchange(nodes)
+    assert ids_of(nodes[1:]) == {("m01", "m02", "m03", "m04")}
+
+
+def test_an_eviction_needs_all_others() -> None:
+    nodes = found(5)
+    for node in nodes[:3]:
+        node.do(node.study.evict("m04"))
+    exchange(nodes[:4])
+    assert ids_of(nodes[:4]) == {tuple(node.id for node in nodes)}
+    nodes[3].do(nodes[3].study.evict("m04"))
+    exchange(nodes[:4])
+    assert ids_of(nodes[:4]) == {("m00", "m01", "m02", "m03")}
+    exchange(nodes)
+    with pytest.raises(InputError, match="go on without this peer"):
+        nodes[4].study.ask("auc", 1, 100)
+
+
+def test_an_eviction_goes_before_a_newcomer_that_waits() -> None:
+    nodes = found(5)
+    everybody = join(nodes)
+    exchange(everybody[:2])  # two have signed the list with the newcomer, and nobody else
+    for node in nodes[:4]:
+        node.do(node.study.evict("m04"))
+    exchange(everybody[:4], contacts=5)
+    nodes[0].do(nodes[0].study.propose())
+    exchange([*everybody[:4], everybody[5]], contacts=5)
+    assert ids_of([*everybody[:4], everybody[5]]) == {("m00", "m01", "m02", "m03", "m05")}
+
+
+def test_least_members() -> None:
+    nodes = found(3)
+    with pytest.raises(InputError, match="list of 2"):
+        nodes[0].study.evict("m02")
