@@ -14,6 +14,7 @@ import httpx
 
 from pairgossip.watch.server.requests import View
 from pairgossip.watch.server.server import ServerAddress, Service
+from pairgossip.watch.simulation.view import Simulations
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Of plain HTTP no certificate is asked; the usual ones take 30 ms to load for every client."""
@@ -30,7 +31,7 @@ class Served:
     """A running server, asked as its own page asks."""
 
     def __init__(self, place: ServerAddress, views: Sequence[View] = ()) -> None:
-        self._service = Service(place, views)
+        self._service = Service(place, [*views, Simulations()])
         started = threading.Event()
         self._thread = threading.Thread(target=self._service.run, args=(started.set,))
         self._thread.start()

@@ -196,14 +196,14 @@ def test_it_listens_on_this_machine_only(served: Served) -> None:
 )
 def test_places_that_are_refused(place: ServerAddress, sentence: str) -> None:
     with pytest.raises(InputError) as problem:
-        Service(place)
+        Service(place, [])
     assert sentence in str(problem.value)
 
 
 @pytest.mark.parametrize("host", ["0", "0x0", "00.0.0.0", "::ffff:0.0.0.0"])
 def test_other_spellings_of_every_address(tmp_path: Path, host: str) -> None:
     with pytest.raises(InputError, match="which is every address at once"):
-        Service(ServerAddress(host, 0, *self_signed(tmp_path)))
+        Service(ServerAddress(host, 0, *self_signed(tmp_path)), [])
 
 
 @pytest.mark.parametrize("target", ["http://evil.example/", "http://evil.example/api/views", "*"])
@@ -226,7 +226,7 @@ def test_there_are_no_web_sockets(served: Served) -> None:
 
 def test_a_port_in_use_is_named(served: Served) -> None:
     with pytest.raises(InputError, match=f"Cannot open port {served.port} on 127.0.0.1"):
-        Service(ServerAddress(port=served.port))
+        Service(ServerAddress(port=served.port), [])
 
 
 def test_another_host_takes_tls_and_the_token(tmp_path: Path) -> None:

@@ -284,13 +284,15 @@ def _show_in_terminal(fields: Fields) -> None:
 
 
 def _views(swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path]) -> list[View]:
-    """Make the views that were asked for besides the simulation."""
-    views: list[View] = []
+    """Make the views that were asked for, and then that of the simulation."""
+    from pairgossip.watch.simulation.view import Simulations
+
+    views: list[View] = [Simulations()]
     if files or folders:
         from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
         results = find_results(files, folders)
-        views.append(ResultsView(results, find_chapters(results.reproductions)))
+        views.insert(0, ResultsView(results, find_chapters(results.reproductions)))
     if swarm is not None:  # last, for it starts to look at once
         from pairgossip.watch.peers_view import SwarmView
 

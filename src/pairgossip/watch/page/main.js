@@ -1,43 +1,16 @@
-// The frame around the views: which one is shown, light or dark.
+// The frame around the views: which one is shown.
 
 import { ask } from "./common/api.js";
 import { alertUser } from "./common/elements.js";
+import { beginTheme } from "./common/theme.js";
 import { PeersView } from "./peers/view.js";
 import { ResultsView } from "./results/view.js";
 import { SimulationView } from "./simulation/view.js";
 
 const VIEWS = { simulation: SimulationView, swarm: PeersView, results: ResultsView };
-const REMEMBERED = "pairgossip-theme";
-
-function preferredTheme() {
-  try {
-    const kept = localStorage.getItem(REMEMBERED);
-    if (kept === "light" || kept === "dark") return kept;
-  } catch {
-    // Storage may be forbidden; then nothing is remembered.
-  }
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-}
-
-function showTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  document.dispatchEvent(new Event("themechange"));
-}
 
 function begin() {
-  showTheme(preferredTheme());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-    showTheme(preferredTheme()),
-  );
-  document.getElementById("theme").addEventListener("click", () => {
-    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try {
-      localStorage.setItem(REMEMBERED, next);
-    } catch {
-      // As above.
-    }
-    showTheme(next);
-  });
+  beginTheme(document.getElementById("theme"));
   showView().catch((problem) => alertUser(problem.message));
 }
 

@@ -26,7 +26,6 @@ from pairgossip.errors import InputError
 from pairgossip.text import LARGEST_PORT
 from pairgossip.watch.server.guard import MOST_CONNECTIONS, Guard, PromptProtocol
 from pairgossip.watch.server.requests import View, encode_json
-from pairgossip.watch.simulation.view import Simulations
 
 _LOCAL = "127.0.0.1"
 _LOCAL_NAMES = (_LOCAL, "localhost")
@@ -103,15 +102,16 @@ class ServerAddress:
 class Service:
     """A server that is bound to its port and not yet running."""
 
-    def __init__(self, place: ServerAddress, views: Sequence[View] = ()) -> None:
+    def __init__(
+        self, place: ServerAddress, views: Sequence[View], page: str = "index.html"
+    ) -> None:
         place.check()
         self._place = place
         self._socket = _bind(place)
         self.port = int(self._socket.getsockname()[1])
         self._token = None if place.is_local else secrets.token_urlsafe(24)
-        every_view = [*views, Simulations()]
         config = uvicorn.Config(
-            _build_app(every_view, self._hosts(), self._token),
+            _build_app(views, page, self._hosts(), self._token),
             http=PromptProtocol,
             ws="none",
             proxy_headers=False,
@@ -124,7 +124,7 @@ class Service:
             ssl_certfile=place.certificate,
             ssl_keyfile=place.key,
         )
-        self._server = _Server(config, every_view)
+        self._server = _Server(config, views)
 
     @property
     def address(self) -> str:
@@ -178,25 +178,25 @@ class _Server(uvicorn.Server):
             log.setLevel(level)
 
 
-def _build_app(views: Sequence[View], hosts: list[str], token: str | None) -> ASGIApp:
+def _build_app(views: Sequence[View], page: str, hosts: list[str], token: str | None) -> ASGIApp:
     """Put the page and its views behind the guard; the first view is the one to begin with."""
     names = encode_json({"views": [(view.name, view.title) for view in views]})
-    fixed = {"/api/views": Response(names, media_type="application/json"), **_page()}
+    fixed = {"/api/views": Response(names, media_type="application/json"), **_read_page(page)}
     routes = [route for view in views for route in view.routes()]
     app = Starlette(routes=routes, exception_handlers={404: _not_found})
     app.router.redirect_slashes = False
     return Guard(_Fixed(fixed, app), hosts, secure=token is not None, token=token)
 
 
-def _page() -> dict[str, Response]:
-    """Return the answers with the files of the page, by path.
+def _read_page(page: str) -> dict[str, Response]:
+    """Return the answers with the files of a page, by path; the page itself is at /.
 
     The page itself asks for its files in a folder named after what is in all of them: a browser
     may keep these for good, and asks for others as soon as one of them has changed.
     """
     contents = {path: FOLDER.joinpath(name).read_bytes() for path, (name, _) in FILES.items()}
     folder = "/" + hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
-    contents["/"] = contents["/"].replace(b'="/', f'="{folder}/'.encode())
+    contents["/"] = FOLDER.joinpath(page).read_bytes().replace(b'="/', f'="{folder}/'.encode())
     kept = {"Cache-Control": "private, max-age=31536000, immutable"}
     answers = {}
     for path, content in contents.items():
