@@ -13,6 +13,7 @@ import httpx
 
 from benchmarks.timing import only_help, row
 from pairgossip.watch.server.server import ServerAddress, Service
+from pairgossip.watch.simulation.view import Simulations
 
 SECONDS = 5.0
 CASES = ((100, "1000"), (1_000, "1000"), (1_000, "max"), (10_000, "10000"), (10_000, "max"))
@@ -49,7 +50,7 @@ def watched(client: httpx.Client, nodes: int, speed: str) -> tuple[int, int, int
 def main() -> None:
     """Print one line per case."""
     only_help(__doc__)
-    service = Service(ServerAddress())
+    service = Service(ServerAddress(), [Simulations()])
     started = threading.Event()
     thread = threading.Thread(target=service.run, args=(started.set,))
     thread.start()

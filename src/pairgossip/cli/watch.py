@@ -267,7 +267,7 @@ def watch_command(
     def announce() -> None:
         write_line(address)
         tell("Ctrl-C ends it.")
-        if not server.no_browser and _has_screen():
+        if not server.no_browser and has_screen():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     service.run(announce)
@@ -300,7 +300,7 @@ def _views(swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path]) 
     return views
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Whether a browser would open a window rather than take the terminal over."""
     if sys.platform in ("win32", "darwin"):
         return True

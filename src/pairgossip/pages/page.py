@@ -122,9 +122,13 @@ class Page:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
             f"<title>{title}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
-            f'<body class="pairgossip">\n<main>\n<h1>{title}</h1>\n{_join(self.parts)}</main>\n'
+            f'<body class="pairgossip">\n<main>\n<h1>{title}</h1>\n{self.to_markup()}</main>\n'
             "</body>\n</html>\n"
         )
+
+    def to_markup(self) -> str:
+        """Return what stands under the title as HTML, for a page that has looks of its own."""
+        return _join(self.parts)
 
     def write(self, path: Path) -> None:
         """Write the page so that a failure leaves what was there before."""

@@ -34,10 +34,15 @@ _OLD_SUMS = (
 
 def write_page(signed: SignedResult, path: Path) -> None:
     """Write the page of a signed result."""
+    make_page(signed).write(path)
+
+
+def make_page(signed: SignedResult) -> Page:
+    """Return the page of a signed result, once all signatures are checked."""
     checked = check_signatures(signed, "This result")
     checked.require_all()
     report = read_signed_report(signed)
-    Page(_title(checked.result), tuple(_parts(checked, report))).write(path)
+    return Page(_title(checked.result), tuple(_parts(checked, report)))
 
 
 def write_rehearsal(result: Result, report: ReportReading | None, path: Path) -> None:

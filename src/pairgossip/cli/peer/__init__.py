@@ -12,6 +12,7 @@ from pairgossip.cli.peer.operate import (
     export_command,
     run_command,
 )
+from pairgossip.cli.peer.page import page_command
 from pairgossip.cli.peer.questions import (
     accept_command,
     ask_command,
@@ -74,6 +75,7 @@ for command in (
     withdraw_command,
     result_command,
     disclosed_command,
+    page_command,
     add_command,
     leave_command,
     evict_command,

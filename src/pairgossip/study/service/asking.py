@@ -14,19 +14,24 @@ from pairgossip.peer.specification.spec import parse_spec
 
 
 def read_question_text(path: str | PathLike[str]) -> str:
-    """Return the canonical text of a specification, or say what is wrong with it.
-
-    How few rows may be counted is left open unless the file says so: members' rules decide.
-    """
+    """Return the canonical text of a specification in a file, or say what is wrong with it."""
     file = Path(path)
     try:
         toml = read_bytes(file, LARGEST_TOML).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{file} is not UTF-8 text: save it as TOML in UTF-8.") from None
     try:
-        spec = parse_spec(toml)
+        return parse_question(toml)
     except InputError as problem:
         raise problem.at(file) from None
+
+
+def parse_question(toml: str) -> str:
+    """Return the canonical text of a specification, or say what is wrong with it.
+
+    How few rows may be counted is left open unless it says so: members' rules decide.
+    """
+    spec = parse_spec(toml)
     if spec.kernel is not None and "least_cell" not in parse_toml(toml).get("algorithm", {}):
         spec = replace(spec, algorithm=replace(spec.algorithm, least_cell=None))
     return spec.text

@@ -1,0 +1,149 @@
+// Ask a question: what would leave this machine is shown before it is asked.
+
+import { ask } from "../common/api.js";
+import { make } from "../common/elements.js";
+import { confirm, tell } from "./confirm.js";
+import { makeLeaves } from "./entries.js";
+import { Section } from "./section.js";
+
+const LONGEST = 60_000; // characters
+const USUAL_DAYS = 7;
+const MOST_DAYS = 365;
+const EXAMPLE = `kernel = "auc"
+columns = ["risk"]
+label = "died"
+classes = ["no", "yes"]
+
+[ranges]
+risk = [0.0, 1.0]`;
+
+export class AskForm extends Section {
+  constructor(look) {
+    super("ask", "Ask a question");
+    this.look = look;
+    this.isFirst = true;
+    this.text = make("textarea", {
+      id: "ask-text",
+      rows: 9,
+      spellcheck: false,
+      maxLength: LONGEST,
+      placeholder: EXAMPLE,
+      oninput: () => this.forget(),
+    });
+    this.file = make("input", {
+      id: "ask-file",
+      type: "file",
+      accept: ".toml,text/plain",
+      onchange: () => this.readFile(),
+    });
+    this.days = make("input", {
+      id: "ask-days",
+      type: "number",
+      min: 1,
+      max: MOST_DAYS,
+      step: 1,
+      value: USUAL_DAYS,
+    });
+    this.preview = make("div", { class: "preview", role: "status" });
+    this.body.append(this.makeForm());
+  }
+
+  makeForm() {
+    const form = make(
+      "form",
+      {},
+      field("ask-text", "The question, as a specification in TOML", this.text),
+      make(
+        "div",
+        { class: "pair" },
+        field("ask-file", "or from a file", this.file),
+        field("ask-days", "open for how many days", this.days),
+      ),
+      make(
+        "div",
+        { class: "buttons" },
+        make("button", { type: "submit", text: "Show what would leave" }),
+      ),
+      this.preview,
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.showPreview();
+    });
+    return form;
+  }
+
+  update({ status }) {
+    this.members = status.members.filter((one) => one.is_listed).length;
+  }
+
+  async readFile() {
+    const [file] = this.file.files;
+    if (!file) return;
+    this.text.value = (await file.text()).slice(0, LONGEST);
+    this.forget();
+  }
+
+  // What was shown is of another text.
+  forget() {
+    this.preview.replaceChildren();
+    this.text.removeAttribute("aria-invalid");
+  }
+
+  async showPreview() {
+    const text = this.text.value;
+    this.forget();
+    let found;
+    try {
+      found = await ask("/api/study/preview", { json: { text } });
+    } catch (problem) {
+      this.text.setAttribute("aria-invalid", "true");
+      this.preview.replaceChildren(make("p", { class: "problem", text: problem.message }));
+      return;
+    }
+    if (text !== this.text.value) return;
+    const { title, leaves, note } = found;
+    this.preview.replaceChildren(
+      make("h3", { text: title }),
+      makeLeaves(leaves),
+      note ? make("p", { class: "doubt", text: note }) : "",
+      make(
+        "div",
+        { class: "buttons" },
+        make("button", {
+          type: "button",
+          class: "primary",
+          text: "Ask all members…",
+          onclick: () => this.confirm(text, found),
+        }),
+      ),
+    );
+  }
+
+  confirm(text, { title, leaves }) {
+    const others = Math.max(this.members - 1, 0);
+    const said =
+      `All ${others} other members are asked. With the question goes this site's yes, ` +
+      "which is final; the numbers leave only once all have said yes.";
+    confirm({
+      title: "Ask this question?",
+      about: [make("p", { text: title }), makeLeaves(leaves), make("p", { text: said })],
+      action: "Ask",
+      act: () => this.send(text, leaves),
+    });
+  }
+
+  async send(text, leaves) {
+    const days = Number(this.days.value);
+    const request = { request: "ask", text, days, leaves };
+    tell((await ask("/api/study/requests", { json: request })).sentence);
+    this.text.value = "";
+    this.file.value = "";
+    this.forget();
+    await this.look();
+  }
+}
+
+function field(id, label, input) {
+  return make("div", { class: "field" }, make("label", { htmlFor: id, text: label }), input);
+}

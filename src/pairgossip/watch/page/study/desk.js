@@ -1,0 +1,85 @@
+// What an operator sees first: what waits, runs, was answered and has left, and who is there.
+
+import { make } from "../common/elements.js";
+import { AskForm } from "./ask.js";
+import { makeEntry, makeWaiting } from "./entries.js";
+import { makeMembers, makeProposals } from "./members.js";
+import { Record } from "./record.js";
+import { nothing, Section } from "./section.js";
+
+const isOpen = ({ phase }) => phase !== "done" && phase !== "ended";
+
+export class Desk {
+  constructor(look) {
+    this.look = look;
+    this.problems = make("div", { class: "problems" });
+    this.waiting = new Section("waiting", "Waits for you");
+    this.running = new Section("running", "Running");
+    this.results = new Section("results", "Answered");
+    this.ended = new Section("ended", "Ended without an answer");
+    this.members = new Section("members", "Members");
+    this.ask = new AskForm(look);
+    this.record = new Record();
+    const parts = [this.waiting, this.running, this.results, this.ask, this.ended];
+    const beside = [this.members, this.record];
+    this.element = make(
+      "div",
+      { class: "desk" },
+      this.problems,
+      make("div", { class: "main" }, ...parts.map((one) => one.element)),
+      make("aside", { class: "beside" }, ...beside.map((one) => one.element)),
+    );
+  }
+
+  update(seen) {
+    const { status, questions } = seen;
+    this.showProblems(seen);
+    this.showWaiting(seen);
+    const running = questions.filter((one) => isOpen(one) && !one.needs_operator);
+    this.running.show(running, (all) => list(all, "No question runs."), running.length);
+    const done = questions.filter(({ phase }) => phase === "done");
+    this.results.show(done, (all) => list(all, "No question was answered yet."), done.length);
+    const ended = questions.filter(({ phase }) => phase === "ended");
+    this.ended.element.hidden = !ended.length;
+    this.ended.show(ended, (all) => list(all, ""), ended.length);
+    const { members, neighbors } = status;
+    const listed = members.filter((one) => one.is_listed).length;
+    const shown = { id: status.id, members, neighbors, running: seen.running };
+    this.members.show(shown, (all) => makeMembers(all), listed);
+    this.ask.update(seen);
+    this.record.update(seen.record);
+  }
+
+  showWaiting(seen) {
+    const { status, questions, pending } = seen;
+    const waiting = questions.filter((one) => one.needs_operator);
+    const shown = { status, waiting, pending, running: seen.running };
+    const key = { ...shown, status: { proposals: status.proposals, members: status.members } };
+    const build = () => [
+      ...makeProposals(status, pending, this.look),
+      ...waiting.map((one) => makeWaiting(one, pending, this.look)),
+    ];
+    const make = () => {
+      const all = build();
+      return all.length ? all : [nothing("Nothing waits for you.")];
+    };
+    this.waiting.show(key, make, waiting.length || null);
+  }
+
+  showProblems({ status, running, pending }) {
+    const sentences = [...status.problems];
+    if (!running) {
+      const kept = pending.length ? ` ${pending.length} of your decisions wait for it.` : "";
+      sentences.push(`The peer is stopped: start it with pairgossip peer run.${kept}`);
+    }
+    const key = JSON.stringify(sentences);
+    if (key === this.shownProblems) return;
+    this.shownProblems = key;
+    this.problems.replaceChildren(...sentences.map((text) => make("p", { class: "alert", text })));
+  }
+}
+
+function list(questions, empty) {
+  if (!questions.length) return [nothing(empty)];
+  return [make("ul", { class: "entries" }, ...questions.map(makeEntry))];
+}

@@ -1,0 +1,88 @@
+// The operator's page of a study: what waits, what runs, what was answered, and what has left.
+
+import { ask, useToken } from "../common/api.js";
+import { alertUser, showConnection } from "../common/elements.js";
+import { beginTheme } from "../common/theme.js";
+import { Desk } from "./desk.js";
+import { QuestionPage } from "./question.js";
+
+const PATIENCE = 1000; // milliseconds between two looks
+const REMEMBERED = "pairgossip-token";
+
+// The token is in the part of the address that is sent to nobody, and leaves it at once.
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem(REMEMBERED, given);
+    history.replaceState(null, "", "/");
+  }
+  useToken(sessionStorage.getItem(REMEMBERED));
+}
+
+class Page {
+  constructor() {
+    this.place = document.getElementById("main");
+    this.desk = new Desk(() => this.look());
+    this.seen = null;
+    this.looks = 0;
+  }
+
+  begin() {
+    addEventListener("hashchange", () => this.turn(true));
+    this.turn(false);
+    this.watch();
+  }
+
+  // The address says what is shown: the desk, or one question.
+  turn(isMove) {
+    const number = Number(location.hash.match(/^#question-(\d+)$/)?.[1]);
+    if (location.hash && !number) return; // a link within the page
+    this.shown = number ? new QuestionPage(number, () => this.look()) : this.desk;
+    this.place.replaceChildren(this.shown.element);
+    if (this.seen) this.shown.update(this.seen);
+    if (isMove) {
+      scrollTo(0, 0);
+      this.place.focus();
+    }
+  }
+
+  async watch() {
+    for (;;) {
+      if (!document.hidden || !this.seen) await this.look();
+      await new Promise((done) => setTimeout(done, PATIENCE));
+    }
+  }
+
+  async look() {
+    try {
+      this.seen = await ask("/api/study");
+    } catch (problem) {
+      showConnection(problem.status ? "refused" : "disconnected", problem.status ? "refused" : "");
+      alertUser(problem.message);
+      return;
+    }
+    alertUser("");
+    this.showTop(this.seen);
+    this.shown.update(this.seen);
+    this.looks += 1;
+    document.body.dataset.looks = String(this.looks);
+  }
+
+  showTop({ status, running }) {
+    const waiting = status.waiting.length;
+    document.title = `${waiting ? `(${waiting}) ` : ""}${status.name}: a study`;
+    document.getElementById("who").textContent = status.name;
+    const count = status.members.filter((one) => one.is_listed).length;
+    document.getElementById("study").textContent = status.study
+      ? `study ${status.study.slice(0, 12)}, ${count} members`
+      : "on no list of members yet";
+    showConnection(
+      running ? "connected" : "ended",
+      running ? "peer is running" : "peer is stopped",
+    );
+  }
+}
+
+beginTheme(document.getElementById("theme"));
+takeToken();
+new Page().begin();

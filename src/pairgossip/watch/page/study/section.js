@@ -1,0 +1,42 @@
+// A part of the page that is made anew only where what it shows has changed, and keeps the focus.
+
+import { make } from "../common/elements.js";
+
+export class Section {
+  constructor(id, title, about = "") {
+    this.count = make("span", { class: "count" });
+    this.body = make("div", { class: "body" });
+    this.element = make(
+      "section",
+      { class: "card part", id, "aria-labelledby": `${id}-title` },
+      make("h2", { id: `${id}-title` }, title, " ", this.count),
+      about ? make("p", { class: "hint", text: about }) : null,
+      this.body,
+    );
+  }
+
+  // Show what `build` makes of a value, unless it is shown already.
+  show(value, build, count = null) {
+    this.count.textContent = count === null ? "" : String(count);
+    const key = JSON.stringify(value);
+    if (key === this.shown) return;
+    this.shown = key;
+    const focus = this.body.contains(document.activeElement) && document.activeElement.dataset.key;
+    const opened = [...this.body.querySelectorAll("details[open]")].map((one) => one.dataset.key);
+    this.body.replaceChildren(...build(value));
+    for (const one of opened) {
+      const details = one && this.body.querySelector(`details[data-key="${CSS.escape(one)}"]`);
+      if (details) details.open = true;
+    }
+    if (focus) this.body.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus();
+  }
+}
+
+export function key(element, name) {
+  element.dataset.key = name;
+  return element;
+}
+
+export function nothing(text) {
+  return make("p", { class: "empty", text });
+}

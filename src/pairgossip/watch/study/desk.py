@@ -1,0 +1,283 @@
+"""What a member's folder shows its operator, and the operator's decisions as requests in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.result_page import make_page
+from pairgossip.peer.specification.canonical_text import decode_spec, write_toml
+from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.study.protocol.records import Card
+from pairgossip.study.service import requests
+from pairgossip.study.service.asking import fill_in, parse_question
+from pairgossip.study.service.invitations import check_card
+from pairgossip.study.service.reading import StudyReading
+from pairgossip.study.service.reporter import title_of
+from pairgossip.study.service.requests import AnyRequest, Reply
+from pairgossip.study.service.status import QuestionStatus, StudyStatus
+from pairgossip.text import clean_text
+
+_MOST_OVER = 50
+"""Questions that have come to their end, of which the last ones are listed."""
+_MOST_LINES = 20
+"""Lines of the record of disclosures that are listed."""
+_PATIENCE = 20.0
+"""Seconds for which an answer of the peer is waited for, which may have to read all rows."""
+_DAY = 86_400
+_MOMENT = 2_000_000_000
+"""Nanoseconds after a change in which a place is read anew whenever it is looked at."""
+_EVENTS = {
+    "accepted": "Accepted",
+    "shown": "Masked numbers shown",
+    "answered": "Answered",
+    "not answered": "Not answered",
+    "read": "Tables read",
+}
+"""What the events in the record of disclosures are called."""
+T = TypeVar("T")
+_CHANGED = (
+    "What would leave this machine is described in other words now than those that you were "
+    "shown: read them again."
+)
+_WRITTEN = "Written down: the peer does it once it runs."
+_LATE = "Written down: the peer has not answered yet."
+
+
+class _Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="request"):
+    """The base of what an operator decides on the page."""
+
+
+class Accept(_Decision, frozen=True, tag="accept"):
+    """Say yes to a question, having read these words."""
+
+    question: str
+    leaves: tuple[str, ...]
+
+
+class Refuse(_Decision, frozen=True, tag="refuse"):
+    """Say no to a question."""
+
+    question: str
+    because: requests.Reason
+
+
+class Withdraw(_Decision, frozen=True, tag="withdraw"):
+    """End a question that was asked here."""
+
+    question: str
+    because: requests.Reason
+
+
+class TryOut(_Decision, frozen=True, tag="try"):
+    """Read the rows, and say what a yes would come to."""
+
+    question: str
+
+
+class Join(_Decision, frozen=True, tag="join"):
+    """Accept a proposed member by its id."""
+
+    member: str
+
+
+class Ask(_Decision, frozen=True, tag="ask"):
+    """Ask all members, having read these words."""
+
+    text: requests.Text
+    leaves: tuple[str, ...]
+    days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 7
+
+
+Decision = Accept | Refuse | Withdraw | TryOut | Join | Ask
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """A question before it is asked."""
+
+    title: str
+    text: str
+    """Canonical."""
+    leaves: tuple[str, ...]
+    note: str = ""
+
+
+class Desk:
+    """One member's folder, for its operator."""
+
+    def __init__(self, reading: StudyReading) -> None:
+        self._reading = reading
+        self._questions = _Kept(lambda: list(reading.questions()))
+        self._entries = _Kept(reading.disclosures)
+
+    def look(self) -> dict[str, Any]:
+        """Return what is listed: the membership, questions, decisions that wait, the record."""
+        status = self._reading.status()
+        if status is None:
+            raise InputError("This peer has never run: start it with pairgossip peer run.")
+        everything = self._questions.read(self._reading.home.folder / "questions")
+        return {
+            "running": self._reading.is_running,
+            "status": _describe_status(status),
+            "questions": [msgspec.to_builtins(one) for one in self._list_questions(everything)],
+            "pending": [_describe(one) for one in self._pending()],
+            "record": self._describe_record(everything),
+        }
+
+    def question(self, number: int) -> dict[str, Any]:
+        """Return a question, and its text as a file has it."""
+        question = self._find(number)
+        return {"question": msgspec.to_builtins(question), "toml": write_toml(question.text)}
+
+    def result(self, number: int) -> dict[str, Any]:
+        """Return a signed result as HTML, and the kinds of files that there are of it."""
+        page = make_page(self._reading.result(number))
+        return {"html": page.to_markup(), "files": ["html", "json"]}
+
+    def result_file(self, number: int, kind: str) -> bytes:
+        """Return a signed result as a file to hand on."""
+        signed = self._reading.result(number)
+        if kind == "html":
+            return make_page(signed).to_html().encode()
+        return msgspec.json.format(msgspec.json.encode(signed))
+
+    def check_record(self) -> str:
+        """Check the record of disclosures; raise `InputError` for the first line changed."""
+        lines = self._reading.verify_disclosures()
+        return f"All {lines:,} lines are as they were written: each holds the digest of the last."
+
+    def preview(self, text: str) -> Preview:
+        """Say what would leave this machine for a question, before it is asked."""
+        asked = parse_question(text)
+        known = self._reading.signed_list()
+        least = 0 if known is None else max(one.least_cell for one in known.list.members)
+        spec = decode_spec(fill_in(asked, least)) if least else parse_spec(text)
+        return Preview(title_of(asked), asked, tuple(spec.leaves()))
+
+    def decide(self, decision: Decision) -> Reply:
+        """Write a decision down as a request, and return what the peer has answered."""
+        if not self._reading.is_running and isinstance(decision, TryOut):
+            raise InputError("The peer is stopped: start it with pairgossip peer run, then try.")
+        key = self._reading.requests.write(self._make_request(decision))
+        if not self._reading.is_running:
+            return Reply(_WRITTEN)
+        reply = self._reading.requests.wait(key, _PATIENCE) or Reply(_LATE)
+        if not reply.is_done:
+            raise InputError(reply.sentence)
+        return reply
+
+    def _make_request(self, decision: Decision) -> AnyRequest:
+        match decision:
+            case Accept(question, leaves):
+                self._check_words(self._named(question).leaves, leaves)
+                return requests.Accept(question)
+            case Refuse(question, because):
+                return requests.Refuse(self._named(question).name, because)
+            case Withdraw(question, because):
+                return requests.Withdraw(self._named(question).name, because)
+            case TryOut(question):
+                return requests.TryOut(self._named(question).name)
+            case Join(member):
+                return requests.Join((self._find_card(member),))
+            case Ask(text, leaves, days):
+                preview = self.preview(text)
+                self._check_words(preview.leaves, leaves)
+                return requests.Ask(preview.text, int(time.time()) + days * _DAY)
+
+    @staticmethod
+    def _check_words(now: tuple[str, ...], read: tuple[str, ...]) -> None:
+        if now != read:
+            raise InputError(_CHANGED)
+
+    def _find(self, number: int) -> QuestionStatus:
+        return self._reading.question(number)
+
+    def _named(self, name: str) -> QuestionStatus:
+        """Return the question that has exactly this name."""
+        question = self._reading.question(name)
+        if question.name != name:
+            raise InputError(f"There is no question {clean_text(name, 64)} here.")
+        return question
+
+    def _find_card(self, member: str) -> Card:
+        """Return the card of somebody who is to be a member, if its parts belong together."""
+        status = self._reading.status()
+        for one in () if status is None else status.members:
+            if one.card.id == member:
+                check_card(one.card)
+                return one.card
+        raise InputError(f"Nobody with the id {clean_text(member, 64)} is to be a member.")
+
+    def _list_questions(self, everything: Sequence[QuestionStatus]) -> Iterator[QuestionStatus]:
+        """Yield all questions that go on, and the last that do not; the newest first."""
+        newest = sorted(everything, key=lambda one: -one.number)
+        over = {one.number for one in [one for one in newest if one.is_over][:_MOST_OVER]}
+        return (one for one in newest if not one.is_over or one.number in over)
+
+    def _pending(self) -> Iterator[AnyRequest]:
+        for request in self._reading.waiting():
+            if not isinstance(request, InputError):
+                yield request
+
+    def _describe_record(self, everything: Sequence[QuestionStatus]) -> dict[str, Any]:
+        """Return how many lines there are, and what the last ones say."""
+        entries = self._entries.read(self._reading.home.disclosures)
+        numbers = {one.name: one.number for one in everything}
+        last = [
+            {
+                "when": one.when,
+                "number": numbers.get(one.question),
+                "sentence": _EVENTS.get(one.event, clean_text(one.event)),
+            }
+            for one in reversed(entries[-_MOST_LINES:])
+        ]
+        return {"lines": len(entries), "last": last}
+
+
+class _Kept(Generic[T]):
+    """What was read from a place, until the place changes."""
+
+    def __init__(self, read: Callable[[], Sequence[T]]) -> None:
+        self._read = read
+        self._content: Sequence[T] = ()
+        self._stamp: tuple[int, int] | None = None
+
+    def read(self, place: Path) -> Sequence[T]:
+        """Return the content; it is read anew where it may have changed."""
+        try:
+            found = place.stat()
+        except OSError:
+            return ()
+        stamp = (found.st_mtime_ns, found.st_size)
+        # Of two changes in one moment the second leaves no other stamp than the first.
+        if stamp != self._stamp or time.time_ns() - found.st_mtime_ns < _MOMENT:
+            self._content, self._stamp = self._read(), stamp
+        return self._content
+
+
+def _describe(request: AnyRequest) -> dict[str, Any]:
+    """Say what a request that waits is about."""
+    match request:
+        case requests.Join(cards):
+            return {"request": "join", "members": [card.id for card in cards]}
+        case requests.Accept() | requests.Refuse() | requests.Withdraw():
+            return {"request": type(request).__name__.lower(), "question": request.question}
+    return {"request": type(request).__name__.lower()}
+
+
+def _describe_status(status: StudyStatus) -> dict[str, Any]:
+    """Return the status without what no page needs, such as certificates."""
+    members = [
+        {
+            "card": {"id": one.card.id, "name": one.card.name},
+            "is_listed": one.is_listed,
+            "is_accepted": one.is_accepted,
+        }
+        for one in status.members
+    ]
+    return {**msgspec.to_builtins(status), "members": members}
