@@ -21,7 +21,7 @@ from pairgossip.study.service.status import StudyStatus
 from tests.cli.running import main
 from tests.peer.zenoh_people import free_address
 
-PATIENCE = 200.0
+PATIENCE = 100.0
 """Seconds until something must have happened, on however busy a machine."""
 SPEC = """\
 kernel = "auc"

@@ -96,7 +96,8 @@ class StudyReporter:
         is_last: bool,
     ) -> None:
         """Write what is new of questions; of the membership if that is due, or has changed."""
-        has_changed = self.follow()
+        # After a failure memory is ahead of the disk, which knows no numbers of what is new.
+        has_changed = self._fatal is None and self.follow()
         if has_changed or is_due or is_last:
             self.status = self._describe(counts, neighbors, connected, is_last)
             files.write_status(self._home, self.status)

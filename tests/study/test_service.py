@@ -1,0 +1,293 @@
+"""Members of a study in one process, without a network between them: the loop, and requests."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.field import Peer
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import Member
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.service.metrics import MetricsPages
+from pairgossip.peer.service.service import EXIT_FAILED
+from pairgossip.peer.service.zenoh_link import OnFrame
+from pairgossip.study.service.asking import fill_in, read_question_text
+from pairgossip.study.service.assembly import StudyParts
+from pairgossip.study.service.membership import find_card
+from pairgossip.study.service.reading import StudyReading
+from pairgossip.study.service.requests import Accept, Ask, Join, Requests
+from pairgossip.study.service.service import StudyService
+from pairgossip.study.site.folder import StudyHome, create_study
+from pairgossip.study.site.journal import StudyJournal
+from tests.peer.zenoh_people import free_address
+
+from .real import PATIENCE, SPEC, until, write_rows
+
+RANGES = {"risk": (0, 1), "age": (0, 100), "died": (0, 1)}
+
+
+class Wires:
+    """Brings frames from member to member."""
+
+    def __init__(self) -> None:
+        self.receivers: dict[str, OnFrame] = {}
+
+    def connect(self, parts: StudyParts, on_frame: OnFrame) -> Wire:
+        self.receivers[parts.identity.id] = on_frame
+        return Wire(self, parts.identity.id)
+
+
+class Wire:
+    def __init__(self, wires: Wires, me: str) -> None:
+        self._wires, self._me = wires, me
+        self._neighbors: set[str] = set()
+        self.reopened = 0
+
+    def send(self, to: str, frame: bytes) -> None:
+        if to in self._neighbors and to in self._wires.receivers:
+            self._wires.receivers[to](self._me, frame)
+
+    def counts(self) -> Counter[Event]:
+        return Counter({Event.FRAME_NOT_SIGNED: 2})
+
+    def connected(self) -> set[str]:
+        return self._neighbors & self._wires.receivers.keys()
+
+    def other_versions(self) -> Mapping[str, int]:
+        return {}
+
+    def reopen(self, neighbors: Sequence[Member]) -> None:
+        self._neighbors = {one.id for one in neighbors}
+        self.reopened += 1
+
+    def close(self) -> None:
+        self._wires.receivers.pop(self._me, None)
+
+
+class Running:
+    """One member in a thread of its own, which opens its folder too."""
+
+    service: StudyService
+
+    def __init__(self, home: StudyHome, wires: Wires) -> None:
+        self._home, self._wires = home, wires
+        self.code: int | None = None
+        self.raised: BaseException | None = None
+        self._is_open = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        assert self._is_open.wait(PATIENCE)
+
+    def _run(self) -> None:
+        parts = StudyParts(self._home)
+        try:
+            with StudyService(parts, self._wires.connect) as self.service:
+                self._is_open.set()
+                self.code = self.service.run()
+        except BaseException as raised:
+            self.raised = raised
+        finally:
+            self._is_open.set()
+            parts.close()
+
+    def stop(self) -> None:
+        self.service.stop()
+        self._thread.join(PATIENCE)
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> list[StudyHome]:
+    """Three members, who accept one another as soon as they run."""
+    made = [
+        create_study(
+            tmp_path / name,
+            name,
+            write_rows(tmp_path / f"{name}.csv", k),
+            free_address(),
+            rehearsal=True,
+            ranges=RANGES,
+            policy={"accept": "ask" if name == "cleo" else "by-policy", "least_cell": 1},
+        )
+        for k, name in enumerate(("ann", "bob", "cleo"))
+    ]
+    cards = [find_card(home, load_identity(home.folder)) for home in made]
+    for home, own in zip(made, cards, strict=True):
+        Requests(home.folder).write(Join(tuple(one for one in cards if one != own)))
+    (tmp_path / "auc.toml").write_text(SPEC)
+    return made
+
+
+@contextmanager
+def running(*homes: StudyHome) -> Iterator[list[Running]]:
+    wires = Wires()
+    started = [Running(home, wires) for home in homes]
+    try:
+        yield started
+    finally:
+        for one in started:
+            one.service.stop()
+        for one in started:
+            one.stop()
+
+
+def are_members(homes: Sequence[StudyHome]) -> Callable[[], bool]:
+    def are() -> bool:
+        return all(StudyReading(home).signed_list() is not None for home in homes)
+
+    return are
+
+
+def ask(home: StudyHome) -> str:
+    text = read_question_text(home.folder.parent / "auc.toml")
+    return Requests(home.folder).write(Ask(text, int(time.time()) + 3600))
+
+
+def accept_all(home: StudyHome) -> None:
+    """Let the operator accept what waits."""
+    for one in StudyReading(home).questions():
+        if one.needs_operator:
+            Requests(home.folder).write(Accept(one.name))
+
+
+def is_answered(home: StudyHome, number: int = 1) -> Callable[[], bool]:
+    return lambda: any(
+        one.number == number and one.is_done for one in StudyReading(home).questions()
+    )
+
+
+def test_a_question_is_answered_once_the_operator_has_said_yes(homes: list[StudyHome]) -> None:
+    ann, _, cleo = homes
+    with running(*homes):
+        until(are_members(homes), "a list")
+        reply = Requests(ann.folder).wait(ask(ann), PATIENCE)
+        assert reply is not None and reply.number == 1 and reply.is_done
+        until(lambda: any(one.needs_operator for one in StudyReading(cleo).questions()))
+        (question,) = StudyReading(cleo).questions()
+        assert question.asked_by == "ann" and question.title == "auc of risk by died"
+        assert "No row leaves this machine" in question.leaves[0]
+        until(lambda: StudyReading(ann).question(1).awaited == ("cleo",), "cleo is awaited")
+        status = StudyReading(cleo).status()
+        assert status is not None and [one.card.name for one in status.members] == [
+            "ann", "bob", "cleo",
+        ]  # fmt: skip
+        accept_all(cleo)
+        until(is_answered(ann), "the answer")
+        until(is_answered(cleo), "the answer")
+    result = StudyReading(ann).result(1)
+    assert result.result.rows == 600 and len(result.signatures) == 3
+    assert Peer(cleo.folder).question(1).roc().auc == pytest.approx(result.result.value, abs=0.05)
+    assert [one.event for one in StudyReading(cleo).disclosures()] == [
+        "accepted", "shown", "answered",
+    ]  # fmt: skip
+
+
+def test_what_is_asked_for_while_no_peer_runs_is_done_when_they_do(homes: list[StudyHome]) -> None:
+    with running(*homes):
+        until(are_members(homes), "a list")
+    ask(homes[0])
+    assert not list(StudyReading(homes[0]).questions())
+    with running(*homes):
+        until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
+        accept_all(homes[2])
+        until(is_answered(homes[0]), "the answer")
+
+
+def test_a_peer_killed_before_its_answer_asks_once(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request is still there after the restart, and so is the question that it has become."""
+    ann, answers = homes[0], Requests.answer
+
+    def die(self: Requests, key: str, reply: object) -> None:
+        raise MemoryError
+
+    with running(*homes) as (first, *_):
+        until(are_members(homes), "a list")
+        monkeypatch.setattr(Requests, "answer", die)
+        key = ask(ann)
+        until(lambda: first.raised is not None, "it is killed")
+        monkeypatch.setattr(Requests, "answer", answers)
+    assert isinstance(first.raised, MemoryError) and Requests(ann.folder).count() == 1
+    with running(*homes):
+        reply = Requests(ann.folder).wait(key, PATIENCE)
+        assert reply is not None and reply.number == 1
+        until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
+        accept_all(homes[2])
+        until(is_answered(homes[2]), "the answer")
+    assert [len(list(StudyReading(home).questions())) for home in homes] == [1, 1, 1]
+    assert len(StudyJournal(ann.database, ann.secrets).numbers) == 1
+
+
+def test_nothing_is_told_after_a_save_has_failed(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: StudyJournal, save: object) -> None:
+        raise InputError("The disk is full.")
+
+    with running(*homes) as (first, *_):
+        until(are_members(homes), "a list")
+        monkeypatch.setattr(StudyJournal, "save", fail)
+        key = ask(homes[0])
+        until(lambda: first.code is not None, "it ends")
+        assert first.code == EXIT_FAILED
+        status = StudyReading(homes[0]).status()
+        assert status is not None and status.problems == ("The disk is full.",)
+        assert Requests(homes[0].folder).wait(key, 0.0) is None  # it waits for the next start
+        monkeypatch.undo()
+
+
+def test_refused_requests_are_answered_with_the_reason(homes: list[StudyHome]) -> None:
+    requests = Requests(homes[0].folder)
+    with running(*homes[:1]):
+        reply = requests.wait(ask(homes[0]), PATIENCE)
+        assert reply is not None and not reply.is_done
+        assert reply.sentence == "No list of members is signed by all yet: nobody can be asked."
+        reply = requests.wait(requests.write(Accept("ab" * 32)), PATIENCE)
+        assert reply is not None and not reply.is_done
+
+
+def test_sessions_are_opened_anew_for_new_members_alone(homes: list[StudyHome]) -> None:
+    with running(*homes) as all_running:
+        until(are_members(homes), "a list")
+        ask(homes[0])
+        until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
+        assert [one.service._network.reopened for one in all_running] == [1, 1, 1]  # type: ignore[attr-defined]
+
+
+def test_metrics_say_what_the_status_says(homes: list[StudyHome]) -> None:
+    with running(*homes):
+        until(are_members(homes), "a list")
+        ask(homes[0])
+        until(lambda: any(one.needs_operator for one in StudyReading(homes[2]).questions()))
+        reading = StudyReading(homes[2])
+        until(lambda: (reading.status() or 0) and reading.status().waiting == (1,))  # type: ignore[union-attr]
+        pages = MetricsPages(reading.status)
+        text = pages.get("/metrics")[2].decode()
+        assert pages.get("/healthz")[0] == pages.get("/readyz")[0] == 200
+    for line in (
+        "pairgossip_members 3.0",
+        "pairgossip_questions_waiting 1.0",
+        'pairgossip_questions{phase="asked"} 1.0',
+        "pairgossip_rows 200.0",
+        'pairgossip_neighbor_connected{neighbor="ann"} 1.0',
+        'pairgossip_refused_total{event="frames refused: not signed by their sender"} 2.0',
+    ):
+        assert line in text
+
+
+def test_members_rules_decide_on_the_least_cell(tmp_path: Path) -> None:
+    spec = tmp_path / "auc.toml"
+    spec.write_text(SPEC)
+    text = read_question_text(spec)
+    assert "least_cell" not in text and '"least_cell":5' in fill_in(text, 5)
+    spec.write_text(f"{SPEC}[algorithm]\nleast_cell = 4\n")
+    with pytest.raises(InputError, match=r"algorithm\.least_cell is 4, and the members of this"):
+        fill_in(read_question_text(spec), 5)
