@@ -29,6 +29,7 @@ from pairgossip.cli.options import Flag
 from pairgossip.cli.paper import errata_command, reproduce_command
 from pairgossip.cli.peer import peer_app, verify_command
 from pairgossip.cli.plan import plan_command
+from pairgossip.cli.relay import relay_app
 from pairgossip.cli.saved import plot_command, score_command
 from pairgossip.cli.summaries.answer import answer_command
 from pairgossip.cli.summaries.summarize import summarize_command
@@ -39,7 +40,7 @@ from pairgossip.cli.watch import watch_command
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
 _SHELLS = ("bash", "fish", "zsh")
-_ON_UNIX = (["peer"], ["swarm"])
+_ON_UNIX = (["peer"], ["relay"], ["swarm"])
 """Commands that need locks, signals and permissions as Unix has them; help is for everybody."""
 
 
@@ -135,6 +136,7 @@ for command in (
 ):
     app.command(command, name=command.__name__.removesuffix("_command"), help_format="markdown")
 app.command(peer_app)
+app.command(relay_app)
 app.command(swarm_app)
 
 __all__ = ["app", "main"]

@@ -93,6 +93,7 @@ def init_command(
     data: Annotated[Path, Parameter(name=("--data", "--source"))],
     spec: Path | None = None,
     listen: str | None = None,
+    relay: Path | None = None,
     yes: Flag = False,
     home: Path | None = None,
     metrics: str | None = None,
@@ -135,6 +136,9 @@ def init_command(
         for a member of a study.
     listen
         Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
+    relay
+        The file of the relay at which members meet that cannot call each other; then nobody calls
+        this peer. See pairgossip relay.
     yes
         Do not ask whether what leaves this machine may do so.
     home
@@ -148,6 +152,9 @@ def init_command(
         The folder of a peer of pairgossip 0.2, which is left as it is: the new one takes its key,
         certificate, name, settings of peer.toml and signed result; nothing else.
     """
+    from pairgossip.peer.identity.relays import read_relay
+
+    meets = None if relay is None else read_relay(relay)
     if spec is None:
         _make_member(
             name,
@@ -161,6 +168,7 @@ def init_command(
             same=_read_same(rows) or None,
             register=None if register.register is None else str(register.register.resolve()),
             policy=_policy(sums),
+            relay=meets,
         )
         return
     from pairgossip.peer.storage.home import make_folder
@@ -189,6 +197,7 @@ def init_command(
         budget=privacy.budget,
         release=register.release,
         old=old,
+        relay=meets,
         confirm=leaves.extend if yes else _confirm_disclosure,
     )
     _tell_made(made, leaves, old)

@@ -95,12 +95,14 @@ def invite_command(
     Parameters
     ----------
     address
-        Where neighbors reach this peer, as tls/HOST:PORT; by default where it listens.
+        Where neighbors reach this peer, as tls/HOST:PORT; by default where it listens, and
+        nowhere if it meets them at a relay.
     unreachable
         Neighbors cannot reach this peer: it connects to them, which is enough for a link.
     """
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.identity.invitations import invitation
+    from pairgossip.peer.identity.relays import refuse_address
     from pairgossip.peer.service.assembly import read_snapshot
 
     if address is not None and unreachable:
@@ -111,7 +113,10 @@ def invite_command(
         print_invitation(study, address, unreachable)
         return
     place = find_home(home)
-    reached = None if unreachable else address or place.read_settings().listen
+    settings = place.read_settings()
+    refuse_address(address, settings.relay)
+    is_called = not unreachable and settings.relay is None
+    reached = (address or settings.listen) if is_called else None
     host, port = parse_address(reached or "", TLS) or ("", 0)
     if not address and host in ("0.0.0.0", "::"):
         raise InputError(

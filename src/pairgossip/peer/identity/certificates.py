@@ -97,6 +97,17 @@ def id_of_certificate(pem: str) -> str:
     return id_of_its_key
 
 
+def check_relay_certificate(pem: str) -> str:
+    """Return a relay's certificate, which names no peer; raise InputError if it cannot be one."""
+    contents = _read(pem)
+    if contents.is_authority or not contents.is_own:
+        raise InputError(
+            "The certificate is one of an authority, or signed by one: make one for the relay "
+            "alone, with CA:FALSE and signed by its own key."
+        )
+    return pem
+
+
 def sealing_key_of(pem: str) -> bytes:
     """Return the public X25519 key to which frames for the holder of a certificate are sealed."""
     key = _read(pem).sealing_key

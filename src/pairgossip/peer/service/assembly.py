@@ -25,7 +25,7 @@ from pairgossip.peer.specification.agreement import link_name
 from pairgossip.peer.specification.checks import check_link_names
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.accounting import accounting_of
-from pairgossip.peer.storage.folder import Home, OperatorSettings, check_least_cell
+from pairgossip.peer.storage.folder import Home, OperatorSettings, check_agreed
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.kept_ledgers import noise_ledger
@@ -107,7 +107,7 @@ def assemble(home: Home) -> Assembly:
             "right, join again from a new folder."
         )
     spec, members = home.read_spec(), home.read_members()
-    check_least_cell(spec, settings)
+    check_agreed(spec, settings)
     _check_members(home, identity, members)
     journal = SqliteJournal(home.state, settings.power_safe, create=False)
     try:

@@ -264,11 +264,14 @@ class Reporter(ABC):
         last = max(self._heard_at.values(), default=self._started_at)
         is_alone = now - last > LONELY and not self._is_quiet and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
-            other = "other " if versions else ""
+            other, relay = "other " if versions else "", self._parts.settings.relay
+            ways = "the addresses in members.json"
+            if relay is not None:
+                ways = f"the relay at {relay}, its list of members"
             lonely = (
                 f"No {other}neighbor was heard of for {now - last:.0f} seconds: see that they run, "
-                "that they have joined this peer and not evicted it, and that the addresses in "
-                "members.json and the clocks of all machines are right."
+                f"that they have joined this peer and not evicted it, and that {ways} and the "
+                "clocks of all machines are right."
             )
             problems.append(Problem(lonely, ("alone", other)))
         ends = (self._unwritten, self._fatal)
@@ -277,15 +280,23 @@ class Reporter(ABC):
     def _find_unresolved(self) -> dict[str, str]:
         """Find the neighbors that are not connected and have a name that does not resolve."""
         exempt = {*self._connected, *self._protocol.state.evicted}
+        relay = self._parts.settings.relay
         names = {
             one.id: name
             for one in self._parts.members.neighbors()
-            if one.id not in exempt and (name := host_name(one.address)) is not None
+            if one.id not in exempt and (name := host_name(relay or one.address)) is not None
         }
         unresolved = self._lookup.find_unresolved(set(names.values()))
         return {one: name for one, name in names.items() if name in unresolved}
 
     def _unresolved_names(self) -> list[Problem]:
+        if self._unresolved and self._parts.settings.relay is not None:
+            name = next(iter(self._unresolved.values()))
+            sentence = (
+                f"The name {name} of the relay does not resolve on this machine: check relay in "
+                "peer.toml, or this machine's name service."
+            )
+            return [Problem(sentence, ("relay", name))]
         problems = [
             Problem(
                 f"The name {name} in the address of '{self._name(one)}' does not resolve "

@@ -30,6 +30,7 @@ from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.relay_link import open_link
 from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
 from pairgossip.peer.service.stopping import stop_on_signals
@@ -99,7 +100,7 @@ def connect(parts: Assembly, on_frame: OnFrame) -> ZenohLink:
     home, limit = parts.home, parts.context.frame_limit
     neighbors = _admitted(parts, parts.saved)
     site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
-    return ZenohLink(site, parts.identity, on_frame)
+    return open_link(site, parts.identity, on_frame, parts.settings.relay, home.relay)
 
 
 def _admitted(parts: Assembly, state: Standing) -> tuple[Member, ...]:

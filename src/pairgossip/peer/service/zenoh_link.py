@@ -243,7 +243,7 @@ class ZenohLink:
         signature = self._sign(signed_part(me, to, VERSION, sealed))
         whole = b"".join((bytes([VERSION]), signature, sealed))
         self._session.put(key_between(me, to), whole, **self._options)  # type: ignore[arg-type]
-        self._count(Event.FRAME_SENT, len(frame))
+        self._count(Event.FRAME_SENT, len(whole))
 
     def counts(self) -> Counter[Event]:
         """Return what has happened."""
@@ -331,7 +331,7 @@ class ZenohLink:
         if frame is None:
             self._count(Event.FRAME_NOT_SEALED)
             return
-        self._count(Event.FRAME_RECEIVED, len(frame))
+        self._count(Event.FRAME_RECEIVED, len(content))
         self._on_frame(sender, frame)
 
     def _count(self, event: Event, size: int = 0) -> None:
@@ -339,7 +339,7 @@ class ZenohLink:
         with self._counting:
             self._counts[event] += 1
             if (in_bytes := _BYTES.get(event)) is not None:
-                self._counts[in_bytes] += size + OVERHEAD
+                self._counts[in_bytes] += size
 
 
 def _end(session: Session) -> None:

@@ -75,6 +75,9 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where sums are computed: the file or folder that the rows are read from, never copied."""
     batch: Mapping[str, str] = {}
     """Where sums are computed: the sources of rows that were added, by "2", "3", ..."""
+    relay: str | None = None
+    """Where a site that cannot be called meets the others, such as tls/relay.example:443; it then
+    listens nowhere. The relay's certificate is in relay.pem."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -95,6 +98,7 @@ class Home:
         self.next_sources = self.folder / "sources.next"
         self.key = self.folder / "key.pem"
         self.cert = self.folder / "cert.pem"
+        self.relay = self.folder / "relay.pem"
         self.members = self.folder / "members.json"
         self.state = self.folder / "state.sqlite"
         self.status = self.folder / "status.json"
@@ -212,6 +216,8 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
                 "anywhere."
             )
     check_address(settings.listen)
+    if settings.relay is not None:
+        check_address(settings.relay)
     if settings.metrics is not None:
         parsed = parse_address(settings.metrics)
         if parsed is None or parsed[1] == 0:
@@ -231,8 +237,13 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
     return settings
 
 
-def check_least_cell(spec: Spec, settings: OperatorSettings) -> None:
-    """Refuse an agreed text that counts fewer rows than this operator allows."""
+def check_agreed(spec: Spec, settings: OperatorSettings) -> None:
+    """Refuse an agreed text that this operator does not allow: fewer rows, or rows by a relay."""
+    if settings.relay is not None and not spec.is_sums:
+        raise InputError(
+            'Rows do not travel by a relay: agree on algorithm.name = "sums", or let members reach '
+            "each other, and give no relay."
+        )
     agreed = spec.algorithm.least_cell
     if agreed is not None and agreed < settings.least_cell:
         raise InputError(

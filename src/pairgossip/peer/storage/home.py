@@ -29,6 +29,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, quote_toml, read_bytes, sync
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
+from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, SaveSums
@@ -40,7 +41,7 @@ from pairgossip.peer.storage.folder import (
     Home,
     OperatorSettings,
     change_by_environment,
-    check_least_cell,
+    check_agreed,
     check_settings,
 )
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -68,6 +69,7 @@ def create_home(
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
     release: ReleaseOptions | None = None,
+    relay: Relay | None = None,
     **settings: Any,
 ) -> Home:
     """Make the folder of a new peer: key, certificate, specification, first state.
@@ -76,7 +78,7 @@ def create_home(
     those of `OperatorSettings`.
     """
     given = folder, OperatorSettings(name, listen, **settings), spec_path, data_path
-    return make_folder(*given, ledger=ledger, budget=budget, release=release)
+    return make_folder(*given, ledger=ledger, budget=budget, release=release, relay=relay)
 
 
 def make_folder(
@@ -90,6 +92,7 @@ def make_folder(
     budget: float | None = None,
     release: ReleaseOptions | None = None,
     old: OldFolder | None = None,
+    relay: Relay | None = None,
     confirm: Callable[[list[str]], None] = lambda _: None,
 ) -> Home:
     """Make the folder of a new peer with these settings.
@@ -105,18 +108,22 @@ def make_folder(
         Where tables of counts are released, what the operator says about it.
     old
         A folder of an earlier version, whose key, certificate and signed results are taken.
+    relay
+        Where a site that cannot be called meets the others.
     confirm
         Called before anything is made, with the sentences about what leaves this machine; it
         raises `InputError` if that may not be.
     """
     target = Path(os.path.abspath(folder))
+    if relay is not None:
+        settings = msgspec.structs.replace(settings, relay=relay.address)
     check_settings(settings)
     spec = read_spec(spec_path)
     refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
     in_force = change_by_environment(settings, os.environ)
-    check_least_cell(spec, in_force)
+    check_agreed(spec, in_force)
 
     settings = KEEPINGS[spec.algorithm.name].name_source(settings, Path(data_path))
     planned = PlannedRelease(spec, Path(data_path), in_force, release or ReleaseOptions())
@@ -134,6 +141,8 @@ def make_folder(
         accounting_of(spec, Path(data_path), ledger).note(home)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
         Members().save(home.members)
+        if relay is not None:
+            write_new(home.relay, relay.certificate.encode(), 0o644)
         if old is None:
             identity = create_identity(draft, settings.name, years)
         else:

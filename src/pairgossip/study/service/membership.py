@@ -12,6 +12,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import check_address
+from pairgossip.peer.identity.relays import refuse_address
 from pairgossip.study.protocol.records import Assent, Card, MemberList, decode
 from pairgossip.study.protocol.site import Kept
 from pairgossip.study.site.folder import StudyHome
@@ -39,11 +40,13 @@ def find_address(home: StudyHome) -> str | None:
 
     Raise `InputError` if nobody has said so.
     """
-    kept = _address_file(home)
+    settings, kept = home.read_settings(), _address_file(home)
+    if settings.relay is not None:
+        return None
     if kept.exists():
         description = "where others reach this peer: run peer invite again"
         return files.read_struct(kept, _LARGEST, _Address, description).address
-    listen = home.read_settings().listen
+    listen = settings.listen
     host, port = parse_address(listen, TLS) or ("", 0)
     if host in EVERYWHERE:
         raise InputError(
@@ -57,7 +60,9 @@ def keep_address(home: StudyHome, address: str | None) -> None:
     """Note where others reach this peer; refuse another address than the list has."""
     if address is not None:
         check_address(address)
-    signed, me = read_list(home), home.read_settings().name
+    settings = home.read_settings()
+    refuse_address(address, settings.relay)
+    signed, me = read_list(home), settings.name
     for card in () if signed is None else signed.list.members:
         if card.name == me and card.address != address:
             raise InputError(

@@ -21,6 +21,7 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.metrics import MetricsServer
+from pairgossip.peer.service.relay_link import open_link
 from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT
 from pairgossip.peer.service.stopping import stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
@@ -91,7 +92,7 @@ def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
     """Open the network of a peer, which connects with nobody yet."""
     home, limit = parts.home, LONGEST_WORDS + _FRAME_SLACK
     site = Site(parts.identity.id, (), home.cert, home.key, parts.settings.listen, limit)
-    return ZenohLink(site, parts.identity, on_frame)
+    return open_link(site, parts.identity, on_frame, parts.settings.relay, home.relay)
 
 
 class StudyService:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import create_identity, missing_file, write_new
+from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, check_private
 from pairgossip.peer.storage.home import refuse_existing, scaffold
 from pairgossip.peer.storage.sources import absolute_source
@@ -32,6 +33,7 @@ class StudyHome:
         self.peer = self.folder / "peer.toml"
         self.key = self.folder / "key.pem"
         self.cert = self.folder / "cert.pem"
+        self.relay = self.folder / "relay.pem"
         self.database = self.folder / "study.sqlite"
         self.secrets = self.folder / "secrets"
         """Not backed up: what opens the past."""
@@ -87,24 +89,29 @@ def create_study(
     listen: str = DEFAULT_LISTEN,
     *,
     years: int = 10,
+    relay: Relay | None = None,
     confirm: Callable[[list[str]], None] = lambda _: None,
     **settings: Any,
 ) -> StudyHome:
     """Make the folder of a new member: key, certificate, and a frozen snapshot of its rows.
 
     More settings are those of `StudySettings`; ``policy`` is a mapping of those of `Policy`.
-    ``confirm`` is called before anything is kept, with sentences for the operator; it raises
-    `InputError` if that may not be.
+    With a relay, others meet this site there. ``confirm`` is called before anything is kept, with
+    sentences for the operator; it raises `InputError` if that may not be.
     """
     target = Path(os.path.abspath(folder))
     refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
     place = absolute_source(Path(source))
+    if relay is not None:
+        settings["relay"] = relay.address
     given = make_settings(name=name, source=place, listen=listen, **settings)
     with scaffold(target) as draft:
         home = StudyHome(draft)
         write_new(home.peer, format_settings(given).encode(), 0o600)
+        if relay is not None:
+            write_new(home.relay, relay.certificate.encode(), 0o644)
         identity = create_identity(draft, name, years)
         batch, _, said = freeze(1, Path(place), given.declared, identity)
         refuse_few(batch, given.policy.least_rows)

@@ -72,6 +72,9 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     """The file or folder that the first rows are read from, never copied."""
     listen: str = DEFAULT_LISTEN
+    relay: str | None = None
+    """Where a site that cannot be called meets the others, such as tls/relay.example:443; it then
+    listens nowhere. The relay's certificate is in relay.pem."""
     power_safe: bool = True
     """Whether to wait for the disk where a loss of power could otherwise undo what was said."""
     metrics: str | None = None
@@ -124,6 +127,13 @@ def check_settings(settings: StudySettings) -> StudySettings:
     """Refuse settings with which a site cannot run."""
     check_name(settings.name)
     check_address(settings.listen)
+    if settings.relay is not None:
+        check_address(settings.relay)
+        if settings.policy.exchange:
+            raise InputError(
+                "Rows do not travel by a relay: leave policy.exchange out, or let members reach "
+                "each other, and give no relay."
+            )
     for source in (settings.source, *settings.batch.values()):
         if not os.path.isabs(source):
             raise InputError(

@@ -1,0 +1,139 @@
+"""`pairgossip relay`: where members meet that cannot call each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from pairgossip.cli.console import tell, write_line
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.peer.identity.invitations import Invitation
+    from pairgossip.study.protocol.records import Card
+
+RelayHome = Annotated[Path, Parameter(name="--home")]
+"""The relay's folder."""
+
+_HELP = """Run a relay: members that can only call outward, on port 443, meet at it.
+
+It passes frames on that members have sealed to each other. It learns who talks
+to whom, when and how much, and can keep frames back; it can neither read nor
+change them. Whoever all members reach may run it. Rows never travel by it.
+For example, at relay.example:
+
+    pairgossip relay init --address tls/relay.example:443
+    pairgossip relay allow clinic-a.txt clinic-b.txt clinic-c.txt
+    pairgossip relay run
+
+Each member makes its peer with peer init --relay relay.txt, the file that
+relay init has written, and exchanges invitations with all others as usual.
+"""
+
+
+def init_command(*, address: str, home: RelayHome = Path("relay")) -> None:
+    """Make a relay: its key and certificate, and the file relay.txt that members are given.
+
+    Let that file reach the members unaltered: they let their peers connect to nobody else.
+
+    For example:
+
+        pairgossip relay init --address tls/relay.example:443
+
+    Parameters
+    ----------
+    address
+        Where members reach the relay, as tls/HOST:PORT; most of them reach port 443 only.
+    home
+        The folder to make.
+    """
+    from pairgossip.peer.service.relay import create_relay
+
+    made = create_relay(home, address)
+    tell(f"Made {home}: give the members {made.file}, and their invitations to relay allow.")
+
+
+def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
+    """Let members in by their invitations; the relay knows of it when it is started again.
+
+    To keep a member out, remove its certificate, such as relay/members/clinic-b.pem, and start the
+    relay again.
+
+    For example:
+
+        pairgossip relay allow clinic-a.txt clinic-b.txt clinic-c.txt
+
+    Parameters
+    ----------
+    invitations
+        What `peer invite` printed, or files that hold it; as many as there are.
+    home
+        The relay's folder.
+    """
+    from pairgossip.files import replace
+    from pairgossip.peer.service.relay import open_relay
+
+    relay = open_relay(home)
+    if not invitations:
+        raise InputError("There is nobody to let in: name one or more files with invitations.")
+    members = relay.read_members()
+    for invited in [one for text in invitations for one in _read_invited(text)]:
+        if members.get(invited.name, invited.certificate) != invited.certificate:
+            raise InputError(
+                f"Another member is called '{invited.name}': remove "
+                f"{relay.members / invited.name}.pem if this one takes its place."
+            )
+        replace(relay.members / f"{invited.name}.pem", invited.certificate.encode())
+        write_line(f"{invited.name}, {invited.id}")
+    relay.configure()
+
+
+def _read_invited(text: str) -> Sequence[Invitation | Card]:
+    """Read the invitations to a run, or to a study."""
+    from pairgossip.peer.identity.invitations import read_invitations
+    from pairgossip.study.service import invitations
+
+    file = Path(text)
+    content = text if len(text) > 1000 or not file.is_file() else file.read_text("ascii", "replace")
+    if invitations.PREFIX in content:
+        return [one.card for one in invitations.read_invitations(text)]
+    return read_invitations(text)
+
+
+def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -> None:
+    """Run the relay until it is stopped by a signal.
+
+    The file relay.json5 in its folder is its configuration: any other router of Zenoh's runs it as
+    well, as in zenohd --config relay/relay.json5.
+
+    For example:
+
+        pairgossip relay run --listen tls/0.0.0.0:8443
+
+    Parameters
+    ----------
+    home
+        The relay's folder.
+    listen
+        Where to listen, as tls/HOST:PORT; by default everywhere, at the port of its address.
+    """
+    from pairgossip.peer.service.relay import open_relay, run_relay
+
+    relay = open_relay(home)
+    configuration = relay.configure(listen)
+    tell(f"Passing frames on between {', '.join(relay.read_members())}.")
+    run_relay(configuration)
+
+
+relay_app = App(
+    name="relay",
+    help=_HELP,
+    help_format="plaintext",
+    default_parameter=Parameter(negative=()),
+)
+for command in (init_command, allow_command, run_command):
+    name = command.__name__.removesuffix("_command")
+    relay_app.command(command, name=name, help_format="markdown")

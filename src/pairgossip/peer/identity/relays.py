@@ -1,0 +1,68 @@
+"""A relay, as the members know it that meet there: its address, and the certificate that it shows.
+
+Its file has the address in the first line and the certificate below, as PEM. `pairgossip relay
+init` writes one; for any other router of Zenoh's, it is put together by hand.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
+from pairgossip.peer.identity.certificates import LARGEST_CERTIFICATE, check_relay_certificate
+from pairgossip.peer.identity.members import check_address
+
+_BEGIN = "-----BEGIN CERTIFICATE-----"
+
+
+class Relay(NamedTuple):
+    """Where members meet that cannot call each other."""
+
+    address: str
+    certificate: str
+
+    def spell(self) -> str:
+        """Return the content of the file that members are given."""
+        return f"{self.address}\n{self.certificate.strip()}\n"
+
+
+def read_relay(path: str | PathLike[str]) -> Relay:
+    """Read a relay's file, or say what is wrong with it."""
+    text = _read_text(Path(path))
+    address, begin, rest = text.partition(_BEGIN)
+    try:
+        if not begin:
+            raise InputError(
+                "The file of a relay has its address in the first line, and its certificate below: "
+                "copy it again as a whole."
+            )
+        check_address(address.strip())
+        return Relay(address.strip(), check_relay_certificate(begin + rest))
+    except InputError as problem:
+        raise problem.at(path) from None
+
+
+def refuse_address(address: str | None, relay: str | None) -> None:
+    """Refuse an address at which a peer would be called, if it meets others at a relay."""
+    if address is not None and relay is not None:
+        raise InputError(
+            f"This peer meets others at {relay}, and nobody calls it: leave --address out."
+        )
+
+
+def read_relay_certificate(path: Path) -> str:
+    """Read the certificate of the relay that a peer uses."""
+    try:
+        return check_relay_certificate(_read_text(path))
+    except InputError as problem:
+        raise problem.at(path) from None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return read_bytes(path, 2 * LARGEST_CERTIFICATE).decode("ascii")
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not the file of a relay: copy it again as a whole.") from None

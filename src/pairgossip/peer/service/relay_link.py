@@ -1,0 +1,245 @@
+"""Frames between members that cannot call each other: all connect outward, to a relay.
+
+The relay is a router of Zenoh's, known by its certificate and trusted with nothing else: frames are
+sealed from member to member (`pairgossip.peer.protocol.sealing`). It says who is there, which is
+a hint. Nobody connects to this peer, and this peer connects to nobody else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections import deque
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import needed_for
+from pairgossip.peer.identity.certificates import is_signed
+from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.identity.relays import Relay, read_relay_certificate
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.protocol.sealing import SealedPair, padded_size
+from pairgossip.peer.service.zenoh_link import (
+    _LONGEST_CLOSING,
+    _SLACK,
+    OnFrame,
+    Site,
+    ZenohLink,
+    configuration,
+    inbox_of,
+    key_between,
+)
+
+if TYPE_CHECKING:
+    from zenoh import Config, Sample
+
+ALL_PRESENT = "pairgossip/alive/*"
+"""The keys at which members tell a relay that they are there."""
+_LONGEST_OPENING = 3_000
+"""Milliseconds until an attempt to reach the relay is given up, for the next one."""
+_SECONDS_BETWEEN_HELLOS = 0.5
+"""Of those that this peer begins with; each that it is sent is answered."""
+_MOST_WAITING = 4
+"""Frames that wait for the keys of one neighbor; older ones are lost."""
+
+
+def open_link(
+    site: Site, identity: Identity, on_frame: OnFrame, relay: str | None, certificate: Path
+) -> ZenohLink:
+    """Open the network of a peer: by the relay at an address, or to its neighbors."""
+    if relay is None:
+        return ZenohLink(site, identity, on_frame)
+    return RelayLink(site, identity, on_frame, Relay(relay, read_relay_certificate(certificate)))
+
+
+def presence_of(peer: str) -> str:
+    """Return the key at which a peer tells a relay that it is there."""
+    return f"pairgossip/alive/{peer}"
+
+
+def relayed_configuration(site: Site, relay: Relay) -> dict[str, Any]:
+    """Return Zenoh's configuration of a peer that knows a relay instead of its neighbors."""
+    config = configuration(site)
+    config["mode"] = "client"
+    config["listen"]["endpoints"] = []
+    config["connect"].update(
+        endpoints=[relay.address], exit_on_failure=True, timeout_ms=_LONGEST_OPENING
+    )
+    config["access_control"] = _access_control(site)
+    link = config["transport"]["link"]
+    link["rx"]["max_message_size"] = padded_size(site.longest_frame) + _SLACK
+    link["tls"]["root_ca_certificate_base64"] = base64.b64encode(
+        relay.certificate.encode()
+    ).decode()
+    return config
+
+
+def _access_control(site: Site) -> dict[str, Any]:
+    """Return the rules: everything is denied but frames, and the word of who is there."""
+    others = [one.id for one in site.neighbors]
+    allowed = (
+        ("ingress", ["put"], [key_between(one, site.me) for one in others]),
+        ("egress", ["put"], [key_between(site.me, one) for one in others]),
+        ("egress", ["declare_subscriber"], [inbox_of(site.me)]),
+        ("ingress", ["liveliness_token"], [presence_of(one) for one in others]),
+        ("egress", ["liveliness_token"], [presence_of(site.me)]),
+        ("egress", ["declare_liveliness_subscriber", "liveliness_query"], [ALL_PRESENT]),
+    )
+    rules = [
+        {
+            "id": f"{flow} {messages[0]}",
+            "permission": "allow",
+            "flows": [flow],
+            "messages": messages,
+            "key_exprs": keys,
+        }
+        for flow, messages, keys in allowed
+    ]
+    return {
+        "enabled": True,
+        "default_permission": "deny",
+        "rules": rules,
+        "subjects": [{"id": "the relay", "link_protocols": ["tls"]}],
+        "policies": [{"rules": [one["id"] for one in rules], "subjects": ["the relay"]}],
+    }
+
+
+class RelayLink(ZenohLink):
+    """The way to the neighbors by a relay, which may be off when this begins."""
+
+    def __init__(self, site: Site, identity: Identity, on_frame: OnFrame, relay: Relay) -> None:
+        self._relay = relay
+        self._talking = threading.RLock()
+        self._closing = threading.Event()
+        super().__init__(site, identity, on_frame)
+
+    def send(self, to: str, frame: bytes) -> None:
+        """Seal and send a frame without waiting, or keep it until there are keys to seal it by."""
+        with self._talking:
+            pair = self._pairs.get(to)
+            if pair is None:
+                self._count(Event.FRAME_NOT_SENT)
+            elif (sealed := pair.seal(frame)) is None:
+                self._waiting[to].append(frame)
+                self._begin(to)
+            else:
+                self._put(to, sealed, Event.FRAME_SENT)
+
+    def connected(self) -> set[str]:
+        """Return the neighbors that are there, as the relay says, and have keys; a hint."""
+        return {one for one in self._present if one in self._pairs and self._pairs[one].has_keys}
+
+    def close(self, longest: float = _LONGEST_CLOSING) -> None:
+        """Disconnect, or stop trying to connect."""
+        with self._talking:
+            self._closing.set()
+        super().close(longest)
+
+    def _open(self, site: Site) -> None:
+        """Begin to connect: frames are lost until the relay is reached."""
+        with needed_for("A peer", "pairgossip"):
+            import zenoh
+
+        self._site = site
+        self._certificates = {one.id: one.certificate for one in site.neighbors}
+        self._options = {"congestion_control": zenoh.CongestionControl.DROP, "express": True}
+        self._pairs = {
+            one.id: SealedPair(site.me, one.id, self._sign, partial(is_signed, one.certificate))
+            for one in site.neighbors
+        }
+        self._waiting = {one: deque[bytes](maxlen=_MOST_WAITING) for one in self._pairs}
+        self._begun = dict.fromkeys(self._pairs, 0.0)
+        self._present: set[str] = set()
+        self._closing = threading.Event()
+        if site.neighbors:
+            config = zenoh.Config.from_json5(json.dumps(relayed_configuration(site, self._relay)))
+            # Zenoh returns from there only once the relay is reached.
+            args = config, self._closing
+            threading.Thread(target=self._keep_opening, args=args, daemon=True).start()
+
+    def _keep_opening(self, config: Config, closing: threading.Event) -> None:
+        import zenoh
+
+        while not closing.is_set():
+            try:
+                session = zenoh.open(config)
+            except zenoh.ZError:
+                closing.wait(_SECONDS_BETWEEN_HELLOS)
+                continue
+            with self._talking:
+                if not closing.is_set():
+                    self._session = session
+                    me = self._site.me
+                    alive = session.liveliness()
+                    self._declared = (
+                        session.declare_subscriber(inbox_of(me), self._take),
+                        alive.declare_subscriber(ALL_PRESENT, self._meet, history=True),
+                        alive.declare_token(presence_of(me)),
+                    )
+                    return
+            session.close()  # type: ignore[no-untyped-call]
+
+    def _meet(self, sample: Sample) -> None:
+        """Agree on keys with a neighbor that comes, and forget those of one that goes."""
+        import zenoh
+
+        who = str(sample.key_expr).rpartition("/")[2]
+        with self._talking:
+            if who not in self._pairs:
+                return
+            if sample.kind == zenoh.SampleKind.DELETE:
+                self._present.discard(who)
+                self._pairs[who].forget_keys()
+            else:
+                self._present.add(who)
+                self._begin(who)
+
+    def _begin(self, to: str) -> None:
+        """Say hello, unless that was just done."""
+        now = time.monotonic()
+        if now - self._begun[to] > _SECONDS_BETWEEN_HELLOS:
+            self._begun[to] = now
+            self._put(to, self._pairs[to].hello())
+
+    def _put(self, to: str, content: bytes, event: Event | None = None) -> None:
+        if self._session is not None:
+            key = key_between(self._site.me, to)
+            self._session.put(key, content, **self._options)  # type: ignore[arg-type]
+            if event is not None:
+                self._count(event, len(content))
+
+    def _take(self, sample: Sample) -> None:
+        if len(sample.payload) > padded_size(self._site.longest_frame):  # before it is copied
+            self._count(Event.FRAME_TOO_LONG)
+            return
+        sender = str(sample.key_expr).rpartition("/")[2]
+        content = bytes(sample.payload)
+        with self._talking:
+            frame = self._receive(sender, content)
+        if frame is not None:
+            self._count(Event.FRAME_RECEIVED, len(content))
+            self._on_frame(sender, frame)
+
+    def _receive(self, sender: str, content: bytes) -> bytes | None:
+        """Return the frame in what has come; answer it, and send what waited for that."""
+        pair = self._pairs.get(sender)
+        if pair is None:
+            self._count(Event.FRAME_NOT_SIGNED)
+            return None
+        received = pair.receive(content)
+        if received.refusal is not None:
+            self._count(received.refusal)
+        if received.other_version is not None:
+            self._others[sender] = received.other_version
+        elif received.refusal is None:
+            self._others.pop(sender, None)
+        if received.refusal is not None and received.answer is not None:
+            self._begin(sender)
+        elif received.answer is not None:
+            self._put(sender, received.answer)
+        while pair.has_keys and self._waiting[sender]:
+            self.send(sender, self._waiting[sender].popleft())
+        return received.frame
