@@ -140,7 +140,7 @@ class _Keeper:
     def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
         """Return the words for a question of a round: those that are kept, or new ones."""
         entry, offers, key = self.computing.find(self.name), self.computing.offers, public.hex()
-        kept = offers.vectors(entry.repeats or self.name).get(key)
+        kept = offers.vector(entry.repeats or self.name, key)
         if kept is not None:
             return np.frombuffer(kept, "<u8").astype(np.uint64)
         if entry.repeats is not None:
@@ -154,15 +154,14 @@ class _Keeper:
         """Keep the result that is signed next, and the table that it is read from."""
         answer = Answer(
             question=self.name,
-            text=self.question.text,
             layout=layout_of(self.question.text),
-            result=msgspec.json.encode(result),
+            rounds=result.rounds,
             table=b"" if table is None else digest_table(table),
             covered=() if table is None else self.covered,
             members=self.members,
             adds=self.question.adds,
         )
-        self.computing.answers.state(answer, table)
+        self.computing.answers.state(answer, msgspec.json.encode(result), table)
 
 
 def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:

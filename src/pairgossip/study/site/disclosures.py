@@ -18,6 +18,7 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, sync, sync_descriptor, unwritable
 from pairgossip.study.site.journal import StudyJournal
+from pairgossip.text import format_count
 
 _ROOM = "record"
 _LARGEST = 1 << 30
@@ -71,7 +72,7 @@ class Disclosures:
             self._head = hashlib.sha256(kept[self._count]).hexdigest()
         if written < min(kept, default=1) - 1 or written > self._count:
             raise InputError(
-                f"{self.path} has {written:,} lines, and {self._count:,} were written: put the "
+                f"{self.path} has {format_count(written, 'line')}, and {self._count:,} were written: put the "
                 "latest copy of it back."
             )
         self._waiting = {number: line for number, line in kept.items() if number > written}

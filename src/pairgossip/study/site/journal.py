@@ -22,7 +22,7 @@ from typing import Any
 from pairgossip.errors import InputError
 from pairgossip.files import sync, unwritable
 from pairgossip.peer.identity.identity import write_new
-from pairgossip.peer.storage.journal_file import explain_failures, fingerprint
+from pairgossip.peer.storage.journal_file import as_text, explain_failures, fingerprint
 from pairgossip.study.protocol.records import BadRecord, decode, digest_of, topic_of
 from pairgossip.study.protocol.site import Kept, Save, State
 
@@ -165,24 +165,29 @@ class StudyJournal:
 
     def notes(self, room: str) -> dict[str, bytes]:
         """Return the notes of a room, by their names, with those that are staged."""
-        rows = self._select(
-            "SELECT name, content, crc FROM notes WHERE room = ? ORDER BY name", room
-        )
-        for name, content, crc in rows:
-            if crc != fingerprint("notes", room, name, content):
-                raise self._damaged(f"note {name!r}")
-        notes = {name: content for name, content, _ in rows}
-        notes |= {
-            name: it for (at, name), it in self._staged.items() if at == room and it is not None
-        }
-        for at, name in self._staged:
-            if at == room and self._staged[at, name] is None:
+        query = "SELECT name, content, crc FROM notes WHERE room = ? ORDER BY name"
+        notes = {row[0]: self._check(room, *row) for row in self._select(query, room)}
+        for (at, name), content in self._staged.items():
+            if at == room:
                 notes.pop(name, None)
+                notes |= {} if content is None else {name: content}
         return dict(sorted(notes.items()))
+
+    def note(self, room: str, name: str) -> bytes | None:
+        """Return one note; None if there is none."""
+        if (room, name) in self._staged:
+            return self._staged[room, name]
+        query = "SELECT name, content, crc FROM notes WHERE room = ? AND name = ?"
+        return next((self._check(room, *row) for row in self._select(query, room, name)), None)
 
     def stage(self, room: str, name: str, content: bytes | None) -> None:
         """Let the next save write a note, or erase it."""
         self._staged[room, name] = content
+
+    def _check(self, room: str, name: str, content: bytes, crc: int) -> bytes:
+        if crc != fingerprint("notes", room, name, content):
+            raise self._damaged(f"note {name!r}")
+        return content
 
     def _select(self, query: str, *values: Any) -> list[Any]:
         with explain_failures(self.path):
@@ -217,7 +222,7 @@ class StudyJournal:
         for digest, content, is_shown in self._base.execute(
             "SELECT digest, content, is_shown FROM records WHERE NOT is_archived ORDER BY place"
         ):
-            if _name_record(content)[0] != digest:
+            if not isinstance(content, bytes) or _name_record(content)[0] != digest:
                 raise self._damaged("a record")
             yield Kept(content, bool(is_shown))
 
@@ -294,6 +299,7 @@ def _open(path: Path) -> sqlite3.Connection:
     if not path.exists():
         write_new(path, b"", 0o600)
     base = sqlite3.connect(path, timeout=_WAIT_FOR_OTHERS, isolation_level=None)
+    base.text_factory = as_text
     for setting in ("fullfsync", "checkpoint_fullfsync", "secure_delete"):
         base.execute(f"PRAGMA {setting} = ON")
     (mode,) = base.execute("PRAGMA journal_mode = WAL").fetchone()

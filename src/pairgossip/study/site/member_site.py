@@ -14,7 +14,6 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.releases import retract_release, tell_release
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.sites import flag_site
 from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
 from pairgossip.study.protocol.site import Offer, Verdict
@@ -127,17 +126,19 @@ class MemberSite:
         """Take up the result that all members have signed: keep the table, end the entry."""
         if self.answers.get(name) is not None:
             return
-        answer = self.answers.settle(name)
-        is_shown = question.adds and bool(msgspec.json.decode(answer.result, type=Result).rounds)
+        answer, entry = self.answers.settle(name), self.offers.get(name)
+        is_shown = entry is not None and entry.is_shown
         self._settle(name, is_shown=is_shown)
+        self.offers.drop_vectors(name)
         self.offers.change(name, state="answered" if is_shown else "ended")
         self._unsigned.append(name)
+        result = self.answers.read_result(name)
         self.record.add(
             "answered" if question.adds else "read",
             name,
             transcript=transcript.hex(),
-            table=commit(self.identity, "table", answer.table).hex(),
-            result=hashlib.sha256(answer.result).hexdigest(),
+            table=None if answer is None else commit(self.identity, "table", answer.table).hex(),
+            result=None if result is None else hashlib.sha256(result).hexdigest(),
         )
 
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
@@ -148,6 +149,8 @@ class MemberSite:
             return
         is_shown = is_disclosed or entry.is_shown
         self._settle(name, is_shown=is_shown)
+        if not is_shown:
+            self.offers.drop_vectors(name)
         self.offers.change(name, state="unfinished" if is_shown else "ended")
         self.record.add("not answered", name, because=because, is_disclosed=is_shown)
 
@@ -214,9 +217,16 @@ class MemberSite:
 
     def keep_signed(self) -> None:
         """Write the files of results that all members have signed by now, if they lack."""
-        self._unsigned = [
-            name for name in self._unsigned if not keep_signed(self.home, self.journal, name)
-        ]
+        self._unsigned = [name for name in self._unsigned if not self._sign(name)]
+
+    def _sign(self, name: bytes) -> bool:
+        result = self.answers.read_result(name)
+        if result is None:
+            return True
+        is_kept = keep_signed(self.home, self.journal, name, result)
+        if is_kept:
+            self.answers.forget_result(name)
+        return is_kept
 
     # How it is done
 

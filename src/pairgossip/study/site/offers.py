@@ -108,6 +108,15 @@ class Offers:
         """Keep numbers that were, or will be, contributed, with the next save."""
         self._journal.stage(f"{_VECTORS} {question.hex()}", name, vector)
 
+    def vector(self, question: bytes, name: str) -> bytes | None:
+        """Return numbers that are kept; None if there are none."""
+        return self._journal.note(f"{_VECTORS} {question.hex()}", name)
+
+    def drop_vectors(self, question: bytes) -> None:
+        """Forget the numbers of a question that is never repeated, with the next save."""
+        for name in self.vectors(question):
+            self._journal.stage(f"{_VECTORS} {question.hex()}", name, None)
+
     def vectors(self, question: bytes) -> Mapping[str, bytes]:
         """Return the numbers that are kept of a question, by their names."""
         return self._journal.notes(f"{_VECTORS} {question.hex()}")

@@ -1,7 +1,6 @@
 """The signed results of a study's questions: files that everybody can check offline.
 
-All that such a file holds is in the journal once all members have signed, so that it is written
-from there, and again if it is lost.
+All that such a file holds is in the journal once all members have signed.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.journal import StudyJournal
-from pairgossip.study.site.tables import Answer, Answers
 
 _ENDING = ".json"
 
@@ -53,7 +51,7 @@ def list_of(journal: StudyJournal, digest: bytes) -> MemberList | None:
     return None
 
 
-def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes) -> bool:
+def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes, result: bytes) -> bool:
     """Write the file of a question's result, on the disk before this returns.
 
     Return whether it is there now; it is not before all have signed.
@@ -61,8 +59,7 @@ def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes) -> bool:
     path = path_of(home, name)
     if path.exists():
         return True
-    answer = Answers(journal, home.tables).get(name)
-    signed = None if answer is None else _sign(home, journal, answer)
+    signed = _sign(journal, name, msgspec.json.decode(result, type=Result))
     if signed is None:
         return False
     try:
@@ -98,10 +95,10 @@ def path_of(home: StudyHome, name: bytes) -> Path:
     return home.results / f"{name.hex()}{_ENDING}"
 
 
-def _sign(home: StudyHome, journal: StudyJournal, answer: Answer) -> SignedResult | None:
+def _sign(journal: StudyJournal, name: bytes, result: Result) -> SignedResult | None:
     """Put together what all members have signed; None if some are missing."""
     records = []
-    for content in journal.records_of(answer.question):
+    for content in journal.records_of(name):
         try:
             records.append(decode(content))
         except BadRecord:
@@ -110,7 +107,6 @@ def _sign(home: StudyHome, journal: StudyJournal, answer: Answer) -> SignedResul
     members = None if question is None else list_of(journal, question.list)
     if question is None or members is None:
         return None
-    result = msgspec.json.decode(answer.result, type=Result)
     stated = result.state()
     statements = [one for one in records if isinstance(one, Statement) and one.public == stated]
     for attempt in (0, 1):

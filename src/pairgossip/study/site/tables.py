@@ -18,7 +18,7 @@ from pairgossip.peer.sums.batches import digest_table
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.site.journal import StudyJournal
 
-_ROOM, _STATED = "answers", "stated"
+_ROOM, _STATED, _RESULTS = "answers", "stated", "results"
 _ENDING = ".table"
 _LARGEST = 1 << 26
 """Bytes of a table; a longer one is refused."""
@@ -31,10 +31,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of a question that all members have answered."""
 
     question: bytes
-    text: str
     layout: bytes
-    result: bytes
-    """As JSON."""
+    rounds: int
+    """How many sums became known for it."""
     table: bytes = b""
     """The digest of the table; of none without one."""
     covered: Covered = ()
@@ -66,15 +65,21 @@ class Answers:
         """All answers."""
         return tuple(self._answers.values())
 
-    def state(self, answer: Answer, table: bytes | None) -> None:
+    def state(self, answer: Answer, result: bytes, table: bytes | None) -> None:
         """Keep what this site signs, with the next save, and its table, which is on the disk."""
         if table is not None:
             self._write(answer.question, table)
+        self._journal.stage(_RESULTS, answer.question.hex(), result)
         self._journal.stage(_STATED, answer.question.hex(), msgspec.msgpack.encode(answer))
 
-    def settle(self, question: bytes) -> Answer:
-        """Take up what all members have signed, with the next save."""
-        kept = self._journal.notes(_STATED)[question.hex()]
+    def settle(self, question: bytes) -> Answer | None:
+        """Take up what all members have signed, with the next save.
+
+        None where it is not here any more, as in a restored backup.
+        """
+        kept = self._journal.note(_STATED, question.hex())
+        if kept is None:
+            return None
         self._answers[question] = answer = msgspec.msgpack.decode(kept, type=Answer)
         self._journal.stage(_ROOM, question.hex(), kept)
         self._journal.stage(_STATED, question.hex(), None)
@@ -82,9 +87,18 @@ class Answers:
 
     def drop(self, question: bytes) -> None:
         """Forget what only this site has signed."""
-        if question.hex() in self._journal.notes(_STATED):
-            self._journal.stage(_STATED, question.hex(), None)
+        if self._journal.note(_STATED, question.hex()) is not None:
+            for room in (_STATED, _RESULTS):
+                self._journal.stage(room, question.hex(), None)
             self._path(question).unlink(missing_ok=True)
+
+    def read_result(self, question: bytes) -> bytes | None:
+        """Return a result as JSON, until its file of signatures is there."""
+        return self._journal.note(_RESULTS, question.hex())
+
+    def forget_result(self, question: bytes) -> None:
+        """Forget a result that is in a file with all signatures, with the next save."""
+        self._journal.stage(_RESULTS, question.hex(), None)
 
     def find_tables(self, layout: bytes, members: Sequence[str]) -> tuple[Answer, ...]:
         """Return answers whose tables have a layout and cover pieces once, the most of them.
