@@ -24,7 +24,16 @@ class FakeProgram:
 
     most_rounds = 20
 
-    def __init__(self, seed: bytes, rounds: int, size: int, last_digit: str = "") -> None:
+    def __init__(
+        self,
+        seed: bytes,
+        rounds: int,
+        size: int,
+        last_digit: str = "",
+        *,
+        is_stubborn: bool = False,
+    ) -> None:
+        self._is_stubborn = is_stubborn
         self._seed, self.rounds, self.size, self._last_digit = seed, rounds, size, last_digit
         self.totals: list[Words] = []
         self.is_stated = False
@@ -52,7 +61,7 @@ class FakeProgram:
     def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
         if public[:32] != self._next_public()[:32]:
             raise Disagreement("another sum")
-        self._public = public
+        self._public = None if self._is_stubborn else public
         ask = self.ask()
         assert ask is not None
         return ask
@@ -78,19 +87,23 @@ class FakeSite:
         self.given_up: dict[bytes, tuple[str, bool]] = {}
         self.archive: Callable[[bytes], tuple[bytes, ...]] = lambda name: ()
         self.is_broken = False
+        self.is_stubborn = False
 
     def judge(self, name: bytes, question: Question) -> Verdict:
         return self.verdict
 
     def offer(self, name: bytes, question: Question) -> Offer:
         pieces = tuple(Piece(batch, 10) for batch in range(1, self.batches + 1))
-        return Offer(bytes(32), hashlib.sha256(self.seed).digest(), pieces)
+        commitment = hashlib.sha256(self.seed).digest()
+        return Offer(bytes(32), commitment, pieces, columns=frozenset([question.text]))
 
     def make_program(self, name: bytes, question: Question, yeses: object) -> FakeProgram:
         if self.is_broken:
             raise InputError("The source has changed since: put it back.")
         rounds = self.rounds if question.adds else 0
-        self.programs[name] = FakeProgram(self.seed + name, rounds, self.size, self.last_digit)
+        self.programs[name] = FakeProgram(
+            self.seed + name, rounds, self.size, self.last_digit, is_stubborn=self.is_stubborn
+        )
         return self.programs[name]
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
@@ -287,3 +300,10 @@ def found(count: int) -> list[Node]:
         one.do(one.study.propose())
     exchange(nodes)
     return nodes
+
+
+def ask(node: Node, **facts: Any) -> bytes:
+    """Let a member ask all others."""
+    name, actions = node.study.ask(facts.pop("text", "auc"), 1, 100, **facts)
+    node.do(actions)
+    return name

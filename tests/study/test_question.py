@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from pairgossip.peer.protocol.program import Words
+from pairgossip.study.protocol.records import Echo, Ending, decode, encode
 from tests.study.fakes import FakeSite, Peer, ask_all, deliver
 
 MEMBERS = ("a", "b", "c", "d", "e")
@@ -42,3 +44,118 @@ def test_sums_are_the_plain_sums_bit_for_bit(rounds: int, seed: int) -> None:
     for totals in found:
         assert len(totals) == rounds
         assert all(np.array_equal(one, two) for one, two in zip(totals, expected, strict=True))
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_members_that_round_otherwise_follow_the_lowest_id(rounds: int) -> None:
+    peers = make_peers(rounds=rounds)
+    peers[2].site.last_digit = "2"
+    name = ask_all(peers)
+    deliver(peers, np.random.default_rng(1))
+    assert [peer.run.phase for peer in peers] == ["done"] * 5
+    assert peers[0].run.round == 2 * rounds + 1
+    totals = [peer.site.programs[name].totals[-1] for peer in peers]
+    assert all(np.array_equal(one, totals[0]) for one in totals)
+    # Words of rounds that were only repeated were shown to nobody.
+    assert {number for _, number, _ in peers[0].site.disclosed} == {
+        2 * k for k in range(1, rounds + 1)
+    }
+
+
+def test_members_that_ask_for_something_else_again_and_again_end_it() -> None:
+    peers = make_peers()
+    peers[2].site.last_digit, peers[2].site.is_stubborn = "2", True
+    ask_all(peers)
+    deliver(peers, np.random.default_rng(1))
+    kinds = {peer.run.ending.kind for peer in peers if peer.run.ending}
+    assert kinds == {"cannot"}
+    assert not any(peer.site.disclosed for peer in peers)
+
+
+def test_words_are_saved_and_what_masks_them_is_erased_before_the_digest_is_shown() -> None:
+    peers = make_peers(rounds=2)
+    ask_all(peers)
+    deliver(peers, np.random.default_rng(3))
+    for peer in peers:
+        secrets: set[str] = set()
+        for save in peer.saved:
+            kinds = [type(decode(kept.content)).__name__ for kept in save.records]
+            secrets |= {one for one, content in save.secrets.items() if content is not None}
+            secrets -= {one for one, content in save.secrets.items() if content is None}
+            if "Digests" in kinds:
+                record = decode(save.records[-1].content)
+                assert kinds == ["Words", "Digests"]
+                assert not save.records[0].is_shown
+                assert {one.partition("-")[2] for one in secrets} == {f"chains-{record.round + 1}"}  # type: ignore[union-attr]
+
+
+def make_equivocator(peers: list[Peer]) -> tuple[Peer, list[bytes]]:
+    """Let a member make another digest beside its own."""
+    liar = peers[4]
+    own = liar.run.said("digests", liar.me, 1)[0].record
+    other = replace(own, words=bytes(32), signature=b"")
+    return liar, [encode(liar.desk.sign(own)), encode(liar.desk.sign(other))]
+
+
+def test_digests_shown_differently_to_two_halves_end_in_no_words() -> None:
+    peers = make_peers()
+    ask_all(peers)
+    honest = peers[:4]
+    yeses = [content for peer in peers for content in peer.outbox]
+    for peer in peers:
+        peer.outbox.clear()
+        for content in yeses:
+            peer.take(content)
+    liar, (first, second) = make_equivocator(peers)
+    for k, peer in enumerate(honest):
+        peer.take(first if k < 2 else second)
+    liar.outbox.clear()
+    deliver(honest, np.random.default_rng(0))
+    assert not any(peer.site.disclosed for peer in honest)
+    assert all(peer.run.lie is None for peer in honest)  # the halves cannot tell yet
+    for peer in honest:
+        peer.take(first)
+        peer.take(second)
+    assert {peer.run.ending[:2] for peer in honest if peer.run.ending} == {("lie", "e")}
+    assert not any(peer.site.disclosed for peer in honest)
+
+
+def test_an_ending_beside_an_echo_is_a_lie() -> None:
+    peers = make_peers()
+    name = ask_all(peers)
+    peers[4].carry_out(peers[4].run.proceed())
+    deliver(peers[:4], np.random.default_rng(0))
+    yeses = list(peers[4].outbox)
+    for peer in peers:
+        for content in yeses:
+            peer.take(content)
+    deliver(peers[:4], np.random.default_rng(0))
+    liar = peers[4].desk
+    echo = Echo(member="e", question=name, round=1, digests=bytes(32))
+    ending = Ending(member="e", question=name, kind="cannot", round=1, because="")
+    for peer in peers[:4]:
+        peer.take(encode(liar.sign(echo)))
+        peer.take(encode(liar.sign(ending)))
+    assert {peer.run.ending[:2] for peer in peers[:4] if peer.run.ending} == {("lie", "e")}
+
+
+def test_nothing_ends_it_for_a_member_that_has_shown_its_words() -> None:
+    peers = make_peers()
+    ask_all(peers)
+    deliver(peers, np.random.default_rng(0))
+    early, content = make_peers()[0], list[bytes]()
+    held = peers[0].desk.store.all_of(peers[0].run.name)
+    early.join(peers[0].run.name, peers[0].run.question, MEMBERS)
+    content = [one.content for one in held if one.slot[1] not in ("statement", "words")]
+    own = [one.content for one in held if one.slot[1] == "words" and one.slot[3] == "a"]
+    for one in (*own, *content):
+        early.desk.store.add(decode(one))
+    early.join(peers[0].run.name, peers[0].run.question, MEMBERS)
+    early.run.gone = frozenset("e")
+    early.carry_out(early.run.proceed())
+    ending = early.run.ending
+    assert ending is not None and ending.kind == "unfinished"
+    assert not early.run.is_final
+    for one in held:
+        early.take(one.content)
+    assert early.run.phase == "done"

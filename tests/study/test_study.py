@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.study.fakes import Node, exchange, found
-
-
-def ask(node: Node, **facts: object) -> bytes:
-    name, actions = node.study.ask("auc", 1, 100, **facts)  # type: ignore[arg-type]
-    node.do(actions)
-    return name
+from pairgossip.errors import InputError
+from pairgossip.study.protocol.spreading import Give, encode_frame
+from tests.study.fakes import Node, accept_each_other, ask, exchange, found
 
 
 def test_a_question_is_answered_at_all() -> None:
@@ -142,14 +138,153 @@ def test_a_copied_folder_that_says_something_else_stops() -> None:
     nodes = found(4)
     nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
     name = ask(nodes[0])
-    copy = dict(nodes[1].records), dict(nodes[1].notes), dict(nodes[1].secrets)
-    exchange(nodes)
-    nodes[1].records, nodes[1].notes, nodes[1].secrets = copy
+    exchange(nodes[:1])
+    exchange(nodes[1:])  # nobody but the first and the third knows the question
+    before = dict(nodes[1].records), dict(nodes[1].notes), dict(nodes[1].secrets)
+    exchange([nodes[0], nodes[1]])
+    assert nodes[1].id in nodes[0].study.question(name).yeses
+    nodes[1].records, nodes[1].notes, nodes[1].secrets = before
     nodes[1].begin()
-    run = nodes[1].study._runs.get(name)
-    assert run is None
-    exchange([nodes[1]])  # nobody answers
-    assert nodes[1].study.questions == ()
+    question = nodes[0].study._desk.store.find(name)
+    give = encode_frame(Give((question.content,)))
+    nodes[1].do(nodes[1].study.receive(nodes[2].id, give, 1))
+    nodes[1].outbox.clear()
+    exchange([nodes[0], nodes[1]])
+    assert "restored backup" in nodes[1].study.halted
+    assert not list(nodes[1].study.contact(1))
+    assert [told.event for told in nodes[1].told][-1] == "restored"
+
+
+def test_rows_announced_by_few_wait_and_block_nobody() -> None:
+    nodes = found(4)
+    for batch in (1, 2):
+        for node in nodes if batch == 1 else nodes[:1]:
+            node.do(node.study.announce(batch, 10, bytes(32)))
+            node.site.batches = batch
+        exchange(nodes)
+        name = ask(nodes[1], text=f"column {batch}")
+        exchange(nodes)
+        line = nodes[2].study.archived[name]
+        assert line.kind == "done"
+        assert line.pieces == tuple((node.id, 1) for node in nodes)
+    for node in nodes[1:3]:
+        node.site.batches = 2
+        node.do(node.study.announce(2, 10, bytes(32)))
+    exchange(nodes)
+    name = ask(nodes[1], text="column 2")
+    exchange(nodes)
+    assert nodes[3].study.archived[name].pieces == (("m00", 2), ("m01", 2), ("m02", 2))
+
+
+def test_a_newcomer_is_told_apart_only_if_its_operator_lets_it() -> None:
+    nodes = found(3)
+    for node in nodes:
+        node.do(node.study.announce(1, 10, bytes(32)))
+    exchange(nodes)
+    ask(nodes[0], text="first")
+    exchange(nodes)
+    new = Node(3)
+    everybody = [*nodes, new]
+    accept_each_other(everybody)
+    new.site.verdict = new.site.verdict._replace(answer="ask")
+    nodes[0].do(nodes[0].study.propose())
+    exchange(everybody)
+    new.do(new.study.announce(1, 10, bytes(32)))
+    exchange(everybody)
+    waits = ask(nodes[0], text="second")
+    exchange(everybody)
+    new.do(new.study.accept(waits))
+    exchange(everybody)
+    assert nodes[0].study.archived[waits].pieces == (("m00", 1), ("m01", 1), ("m02", 1))
+    for node in nodes:
+        node.site.verdict = node.site.verdict._replace(answer="ask")
+    seen = ask(nodes[0], text="third")
+    exchange(everybody)
+    new.do(new.study.accept(seen, is_visible=True))
+    exchange(everybody)
+    for node in nodes[1:]:
+        node.do(node.study.accept(seen))
+    exchange(everybody)
+    assert nodes[1].study.archived[seen].pieces[-1] == (new.id, 1)
+
+
+def test_a_question_that_only_reads_takes_no_yes_and_shows_no_words() -> None:
+    nodes = found(3)
+    table = ask(nodes[0])
+    exchange(nodes)
+    shown = [len(node.site.disclosed) for node in nodes]
+    name = ask(nodes[1], reads=[table], adds=False)
+    exchange(nodes)
+    assert [node.study.archived[name].kind for node in nodes] == ["done"] * 3
+    assert [len(node.site.disclosed) for node in nodes] == shown
+    assert all(name in node.site.finished for node in nodes)
+    nodes[2].site.is_broken = True
+    broken = ask(nodes[1], reads=[table], adds=False)
+    exchange(nodes)
+    assert {node.study.archived[broken].kind for node in nodes} == {"cannot"}
+
+
+def test_a_repeat_over_other_rows_is_refused() -> None:
+    nodes = found(3)
+    first = ask(nodes[0])
+    exchange(nodes)
+    again = ask(nodes[0], repeats=first)
+    exchange(nodes)
+    assert nodes[1].study.archived[again].kind == "done"
+    for node in nodes:
+        node.site.batches = 2
+    other = ask(nodes[0], repeats=first)
+    exchange(nodes)
+    assert {node.study.archived[other].kind for node in nodes} == {"cannot"}
+
+
+def test_who_falls_silent_after_all_echoes_is_evicted_and_the_question_stays_unfinished() -> None:
+    nodes = found(4)
+    nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
+    name = ask(nodes[0])
+    exchange(nodes)
+    nodes[3].site.note_disclosure = _fail  # type: ignore[method-assign]
+    nodes[3].do(nodes[3].study.accept(name))
+    exchange(nodes)
+    assert [node.study.question(name).phase for node in nodes] == ["words"] * 4
+    for node in nodes[:3]:
+        node.do(node.study.evict("m03"))
+    exchange(nodes[:3])
+    views = [node.study.question(name) for node in nodes[:3]]
+    assert {view.ending.kind for view in views} == {"unfinished"}
+    assert all(view.is_disclosed for view in views)
+    for _ in range(8):  # it leaves the cap
+        ask(nodes[0], text="other")
+
+
+def _fail(*_: object) -> None:
+    raise InputError("The disk is full: make room.")
+
+
+def test_a_decision_outlives_a_restart_in_which_nobody_answers() -> None:
+    nodes = found(3)
+    for node in nodes[1:]:
+        node.site.verdict = node.site.verdict._replace(answer="ask")
+    name = ask(nodes[0])
+    exchange(nodes)
+    nodes[1].begin()
+    nodes[1].do(nodes[1].study.accept(name))
+    nodes[1].begin()
+    exchange(nodes)
+    assert set(nodes[0].study.question(name).yeses) == {"m00", "m01"}
+
+
+def test_a_question_at_a_list_that_is_not_the_present_one_is_answered_no() -> None:
+    nodes = found(4)
+    nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
+    name = ask(nodes[0])
+    exchange(nodes)
+    new = Node(4)
+    everybody = [*nodes, new]
+    accept_each_other(everybody)
+    nodes[0].do(nodes[0].study.propose())
+    exchange(everybody)
+    assert {node.study.archived[name].kind for node in nodes} == {"no"}
 
 
 def test_the_thousandth_question_costs_what_the_first_did() -> None:
@@ -159,11 +294,25 @@ def test_the_thousandth_question_costs_what_the_first_did() -> None:
         for node in nodes:
             node.site.batches += 1
         ask(nodes[0])
-        exchange(nodes, contacts=1)
-        exchange(nodes, contacts=1)
+        exchange(nodes, contacts=2)
         nodes[0].do(nodes[0].study.contact(1))
         sizes.append(max(len(one.frame) for one in nodes[0].outbox))
         records.append(len(nodes[0].records))
         nodes[0].outbox.clear()
     assert sizes[-1] == sizes[1]
     assert records[-1] == records[1]
+
+
+def test_a_member_that_has_forgotten_what_it_released_is_found_out() -> None:
+    nodes = found(3)
+    backup = dict(nodes[1].records), dict(nodes[1].notes)
+    ask(nodes[0])
+    exchange(nodes)
+    nodes[1].records, nodes[1].notes = dict(backup[0]), dict(backup[1])
+    nodes[1].secrets.clear()
+    nodes[1].begin()
+    exchange(nodes)
+    name = ask(nodes[0], text="other")
+    exchange(nodes)
+    assert {node.study.archived[name].kind for node in nodes} == {"cannot"}
+    assert "restored backup" in nodes[2].study.archived[name].because

@@ -81,7 +81,12 @@ class Run(Standing):
         return actions if self._is_signed() else actions + self._confess()
 
     def say_yes(
-        self, offer: Offer, released: int = 0, seen: Mapping[str, int] | None = None
+        self,
+        offer: Offer,
+        released: int = 0,
+        seen: Mapping[str, int] | None = None,
+        *,
+        is_visible: bool = False,
     ) -> list[Action]:
         """Promise to contribute, with a fresh key."""
         private = self._desk.keys.draw_key()
@@ -97,6 +102,7 @@ class Run(Standing):
             version=offer.version,
             released=released,
             seen=dict(seen or {}),
+            totals_visible=is_visible,
         )
         return self._desk.say(yes, {key_name(self.name): private})
 

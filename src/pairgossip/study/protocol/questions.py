@@ -51,6 +51,12 @@ class Questions:
         run = self.runs[name] = Run(self._desk, name, question, ids, self.releases.hinder)
         run.gone = self._gone(run)
 
+    def renew(self, names: Iterable[bytes]) -> None:
+        """Go through questions anew, with what others have given back of this member's own."""
+        for name in names:
+            if name in self.runs:
+                self.add(self.runs[name].question)
+
     def view(self, run: Run) -> Progress:
         """Return how far a question is."""
         ending, lie = run.ending, run.lie
@@ -140,10 +146,11 @@ class Questions:
         actions = releases.make_visible(offer.pieces) if is_visible else []
         pieces = releases.choose_pieces(run.name, run.question, offer)
         self._waiting.discard(run.name)
-        seen = {one: many for one, many in releases.seen.items() if one in run.members}
+        seen = releases.seen(run.members)
         if notes := releases.note_columns(run.name, offer):
             actions.append(self._desk.save(notes=notes))
-        return actions + run.say_yes(offer._replace(pieces=pieces), releases.count, seen)
+        offer = offer._replace(pieces=pieces)
+        return actions + run.say_yes(offer, releases.count, seen, is_visible=is_visible)
 
     # Ends
 

@@ -160,6 +160,8 @@ class Yes(_Record, frozen=True, tag="yes"):
     """Of how many questions it has shown words."""
     seen: Annotated[dict[Id, int], msgspec.Meta(max_length=MOST_MEMBERS)] = {}
     """The most that it has seen signed of `released` of each other member."""
+    totals_visible: bool = False
+    """Whether the totals of its rows may become known by difference."""
 
 
 EndingKind = Literal["no", "withdrawn", "expired", "cannot"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
@@ -35,17 +36,27 @@ class Releases:
         """Of how many questions this member has shown words."""
         return self._archive.released + sum(one.is_disclosed for one in self._runs.values())
 
-    def note_seen(self, yes: Yes) -> None:
-        """Remember how much a member has released, as it has signed itself."""
-        seen = self.seen
-        if yes.released > seen.get(yes.member, 0):
-            seen[yes.member] = yes.released
-            self._desk.notes[_SEEN] = msgspec.msgpack.encode(seen)
+    def note_seen(self, yes: Yes) -> Mapping[str, bytes | None]:
+        """Return what is to be written down of how much a member has signed to have released."""
+        signed = self._signed
+        if yes.released <= signed.get(yes.member, 0):
+            return {}
+        return {_SEEN: msgspec.msgpack.encode({**signed, yes.member: yes.released})}
 
     @property
-    def seen(self) -> dict[str, int]:
-        """Of how many questions others have shown words, as they have signed."""
+    def _signed(self) -> dict[str, int]:
         return _COUNTS.decode(self._desk.notes.get(_SEEN, b"\x80"))
+
+    def seen(self, members: tuple[str, ...]) -> dict[str, int]:
+        """Return of how many questions others must have shown words.
+
+        That is what they have signed, and all results that are known to be signed by them.
+        """
+        signed, known, counts = self._signed, self._lists.known, Counter[str]()
+        for line in self._archive.lines.values():
+            if line.kind == "done" and line.is_disclosed:
+                counts.update(known[line.list].ids)
+        return {one: max(signed.get(one, 0), counts[one]) for one in members}
 
     # Before a yes
 
@@ -151,7 +162,8 @@ class Releases:
         new, least = pieces_of(run.yeses.values()), self._least(run.question)
         if len(members_of(new)) < least:
             return f"Rows of fewer than {least} members would be added: wait for more."
-        lone = find_lone(new, self._before(run.name), least, self._visible())
+        visible = pieces_of(yes for yes in run.yeses.values() if yes.totals_visible)
+        lone = find_lone(new, self._before(run.name), least, self._visible() | visible)
         if lone is None:
             return ""
         names = {card.id: card.name for card in self._lists.known[run.question.list].members}

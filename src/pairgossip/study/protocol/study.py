@@ -375,13 +375,12 @@ class Study:
             self._questions.add(record)
         elif about == NO_DIGEST:
             self._lists.take(held)
-        if isinstance(record, Yes):
-            self._questions.releases.note_seen(record)
         if about in self._runs and record.member == self._desk.me:
             # It was forgotten here: so may be more.
             self._questions.unsure.add(about)
             self._runs[about].note_shown()
-        return Save((Kept(encode(record)),))
+        notes = self._questions.releases.note_seen(record) if isinstance(record, Yes) else {}
+        return self._desk.save((Kept(encode(record)),), notes=notes)
 
     def _tell_halt(self) -> list[Action]:
         return [] if self.halted is None else [Told("restored", sentence=self.halted)]
@@ -393,6 +392,7 @@ class Study:
         """Sign again what is about topics of which this member has forgotten nothing."""
         sure = [topic for topic in topics if topic in self._questions.unsure]
         self._questions.unsure.difference_update(sure)
+        self._questions.renew(sure)
         actions: list[Action] = []
         if NO_DIGEST in sure:
             self._lists.may_sign = True
