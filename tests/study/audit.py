@@ -1,0 +1,406 @@
+"""What must hold in a study whatever fails, checked at every save, at every frame, and at the end.
+
+Written apart from the protocol: from the records that members have saved, the streams they have
+drawn, and the numbers that the world has planted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from pairgossip.peer.protocol.program import Words as Vector
+from pairgossip.study.protocol import ratchet
+from pairgossip.study.protocol.records import (
+    NO_DIGEST,
+    AnyRecord,
+    Assent,
+    Digests,
+    Echo,
+    MemberList,
+    Never,
+    Question,
+    Slot,
+    Statement,
+    Words,
+    Yes,
+    decode,
+    digest_of,
+    slot_of,
+)
+from pairgossip.study.protocol.spreading import Give, decode_frame
+from tests.peer.audit import Violated
+from tests.study.algebra import Piece, tell_few
+from tests.study.sites import Contributed, Table, plain_sums, read_layout, read_table
+
+if TYPE_CHECKING:
+    from pairgossip.study.protocol.study import Study
+    from tests.study.world import Member, World
+
+LEAST_MEMBERS = 3
+
+R = TypeVar("R", Yes, Digests, Echo, Words)
+
+Place = tuple[bytes, int]
+"""A question and a round."""
+
+
+class Auditor:
+    """Looks at all that members save and send, and remembers it whoever forgets it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.checks = 0
+        self.records: dict[bytes, AnyRecord] = {}
+        """All that an honest member has ever saved of its own, by digest."""
+        self._lists: dict[bytes, MemberList] = {}
+        self._said: dict[Slot, bytes] = {}
+        """By slot: the digest of what its member has saved."""
+        self._agreed: set[tuple[str, bytes]] = set()
+        self.visible: set[bytes] = set()
+        """Questions that an operator accepts although differences tell its numbers."""
+        self._echoed: dict[bytes, frozenset[bytes]] = {}
+        """The digests that members have seen who echo this."""
+        self.contributed: list[Contributed] = []
+        """All vectors that members have made, in order."""
+        self._hidden: dict[tuple[str, bytes], bytes] = {}
+        """What a stream hides, by member and key."""
+        self._chains: dict[tuple[str, bytes, int], set[bytes]] = defaultdict(set)
+        self._privates: dict[bytes, bytes] = {}
+        """Private keys, by the public ones."""
+        self._shown: dict[Place, set[str]] = defaultdict(set)
+        """Members that have sent their own words."""
+        self._vectors: dict[tuple[str, int, str], bytes] = {}
+        """What was released of a piece, by member, batch and column."""
+        self._releases: dict[bytes, frozenset[Piece]] = {}
+        self._committed: set[bytes] = set()
+        """Commitments that their members have shown."""
+        self._seen_frames: set[tuple[str, bytes]] = set()
+        self._finished: dict[bytes, set[str]] = defaultdict(set)
+        self._ended: dict[bytes, set[str]] = defaultdict(set)
+
+    # What operators do
+
+    def agreed(self, member: str, question: bytes) -> None:
+        """Note that an operator asks a question, or accepts it."""
+        self._agreed.add((member, question))
+
+    def shown(self, question: bytes) -> set[str]:
+        """Return the members that have shown words of a question."""
+        return {
+            who for place, members in self._shown.items() if place[0] == question for who in members
+        }
+
+    # What members save
+
+    def committed(self, member: Member, record: AnyRecord) -> None:
+        """Check a record that is on the disk of a member now."""
+        if record.member == member.id and member.id not in self._world.liars:
+            self._check_own(member, record)
+
+    def _check_own(self, member: Member, record: AnyRecord) -> None:
+        digest = digest_of(record)
+        if digest in self.records:
+            return
+        self.checks += 1
+        slot = slot_of(record)
+        if self._said.setdefault(slot, digest) != digest and not member.was_restored:
+            raise Violated(f"{member.id} says two things: {slot}")
+        if isinstance(record, Assent | Never):
+            self._check_list_of(member, record)
+        if isinstance(record, Assent):
+            self._lists.setdefault(record.list.digest, record.list)
+        self.records[digest] = record
+        if isinstance(record, Yes):
+            self._check_yes(member, record)
+        elif isinstance(record, Echo):
+            self._check_echo(member, record)
+        elif isinstance(record, Words):
+            self._check_hidden(member, record)
+        elif isinstance(record, Statement):
+            self._check_table(record.member, record.question, read_table(record.public))
+
+    def _check_list_of(self, member: Member, record: Assent | Never) -> None:
+        """Whoever has signed a list signs another only if somebody will never sign the first."""
+        refused = record.list if isinstance(record, Never) else None
+        signed = [
+            one.list
+            for one in self.records.values()
+            if isinstance(one, Assent) and one.member == member.id
+        ]
+        nevers = {one.list for one in member.disk.decoded.values() if isinstance(one, Never)}
+        if any(one.digest == refused for one in signed):
+            raise Violated(f"{member.id} will never sign a list that it has signed")
+        if isinstance(record, Never) or member.was_restored:
+            return
+        new = record.list
+        alive = [one for one in signed if one.digest not in nevers and one != new]
+        if any(one.parent == new.parent for one in alive):
+            raise Violated(f"{member.id} signs two lists that may both come to exist")
+        self._check_changes(member, new)
+
+    def _check_changes(self, member: Member, new: MemberList) -> None:
+        """A list changes only what operators have decided, and evicts one member at most."""
+        newcomers = set(new.ids) - self._known_ids(new) - {member.id}
+        if not newcomers <= member.accepted:
+            raise Violated(f"{member.id} signs a list with members that nobody has accepted")
+        gone = self._known_ids(new) - set(new.ids)
+        if any(self._world.members[one].is_wanted for one in gone):
+            raise Violated(f"{member.id} signs a list without a member that is to stay")
+        if len(gone & self._world.evicted) > 1:
+            raise Violated(f"{member.id} signs a list that evicts two members")
+        if gone and set(new.ids) - self._known_ids(new):
+            raise Violated(f"{member.id} signs a list with two kinds of change")
+
+    def _known_ids(self, new: MemberList) -> set[str]:
+        """Return the members of the list before."""
+        return set() if new.parent == NO_DIGEST else set(self._list(new.parent).ids)
+
+    def _check_yes(self, member: Member, yes: Yes) -> None:
+        question = self._question(member, yes.question)
+        policy = member.site.verdicts.get(read_layout(question).column)
+        if policy != "yes" and (member.id, yes.question) not in self._agreed:
+            raise Violated(f"{member.id} says a yes that nobody decided")
+        if yes.list != question.list or member.id not in self._list(question.list).ids:
+            raise Violated(f"{member.id} says yes to a question of another list")
+
+    def _check_echo(self, member: Member, echo: Echo) -> None:
+        """Who echoes the same has seen the same."""
+        place = echo.question, echo.round
+        held = self._held(member, Digests, *place)
+        seen = frozenset(digest_of(one) for one in held)
+        ids = self._list(self._question(member, echo.question).list).ids
+        if sorted(one.member for one in held) != sorted(ids):
+            raise Violated(f"{member.id} echoes digests that are not one of each member")
+        if self._echoed.setdefault(echo.digests, seen) != seen:
+            raise Violated(f"{member.id} echoes other digests as if they were the same")
+
+    def _check_hidden(self, member: Member, words: Words) -> None:
+        question = self._question(member, words.question)
+        if len(words.words) != 8 * read_layout(question).words:
+            raise Violated(f"{member.id} contributes too little or too much")
+
+    # Streams and chains
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """See every stream and every chain that it is made of, while this lasts."""
+        derive, stream, draw = ratchet._derive, ratchet._stream, ratchet.public_key
+
+        def watch_derive(secret: bytes, info: bytes, salt: bytes | None = None) -> bytes:
+            if info.startswith(ratchet._MASK):
+                hidden = self.contributed[-1]
+                round_ = int.from_bytes(info.removeprefix(ratchet._MASK), "big")
+                self._chains[hidden.member, hidden.question, round_].add(secret)
+            return derive(secret, info, salt)
+
+        def watch_stream(key: bytes, words: int) -> Vector:
+            self._use(key)
+            return stream(key, words)
+
+        def watch_key(private: bytes) -> bytes:
+            self._privates[draw(private)] = private
+            return draw(private)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ratchet, "_derive", watch_derive)
+            patch.setattr(ratchet, "_stream", watch_stream)
+            patch.setattr(ratchet, "public_key", watch_key)
+            yield
+
+    def _use(self, key: bytes) -> None:
+        """Note that a stream hides a vector: it hides no other."""
+        hidden = self.contributed[-1]
+        if self._hidden.setdefault((hidden.member, key), hidden.vector) != hidden.vector:
+            raise Violated(f"{hidden.member} has used a mask twice")
+
+    # What members send
+
+    def sent(self, member: Member, to: str, frame: bytes) -> None:
+        """Check what leaves a member for the first time."""
+        key = member.id, hashlib.blake2b(frame, digest_size=16).digest()
+        if key in self._seen_frames:
+            return
+        self._seen_frames.add(key)
+        for record in records_in(frame):
+            digest = digest_of(record)
+            if digest not in member.disk.decoded:
+                raise Violated(f"{member.id} sends a {type(record).__name__} it has not saved")
+            if record.member != member.id:
+                continue
+            if isinstance(record, Digests) and digest not in self._committed:
+                self._committed.add(digest)
+                self._check_digest(member, record)
+            elif isinstance(record, Words):
+                self._check_words(member, record)
+
+    def _check_digest(self, member: Member, digests: Digests) -> None:
+        """Words are stored, and nothing is left that tells them, before their digest is shown."""
+        place = digests.question, digests.round
+        self.checks += 1
+        if not [one for one in self._held(member, Words, *place) if one.member == member.id]:
+            raise Violated(f"{member.id} shows a digest of words that it has not saved")
+        secrets = b"\x00".join(member.disk.secrets.values())
+        own = self._own_yes(member, digests.question)
+        keys = [self._privates[one.key] for one in own if one.key in self._privates]
+        if any(key in secrets for key in (*keys, *self._chains[member.id, *place])):
+            raise Violated(f"{member.id} keeps a key whose digest it has shown")
+
+    def _check_words(self, member: Member, words: Words) -> None:
+        """Words are shown with everybody's yes and echo, and are in the record of disclosures."""
+        place = words.question, words.round
+        self.checks += 1
+        question = self._question(member, words.question)
+        ids = self._list(question.list).ids
+        self._check_list(question.list)
+        yeses = self._held(member, Yes, words.question)
+        agreed = [one.member for one in yeses if one.list == question.list]
+        if sorted(agreed) != sorted(ids):
+            raise Violated(f"{member.id} shows words without everybody's yes: {agreed}")
+        echoes = self._held(member, Echo, *place)
+        if sorted(one.member for one in echoes) != sorted(ids) or len(_digests(echoes)) != 1:
+            raise Violated(f"{member.id} shows words before all have echoed the same digests")
+        relied_on: list[AnyRecord] = [*yeses, *echoes]
+        for one in relied_on:
+            if digest_of(one) not in self.records and one.member not in self._world.liars:
+                raise Violated(f"{one.member} has not said what {member.id} goes by")
+        told = hashlib.sha256(words.words).digest()
+        if (*place, told) not in member.site.folder.noted:
+            raise Violated(f"{member.id} shows words that are not in its record of disclosures")
+        self._shown[place].add(member.id)
+        self._check_vectors(member, words.question)
+        self._release(words.question, yeses)
+
+    def _check_vectors(self, member: Member, question: bytes) -> None:
+        """A piece adds to a column in one question only, or to another with the same vector."""
+        column = read_layout(self._question(member, question)).column
+        own = self._own_yes(member, question)
+        batches = [piece.batch for yes in own for piece in yes.pieces if piece.rows]
+        for hidden in self.contributed:
+            if (hidden.member, hidden.question, hidden.round) != (member.id, question, 1):
+                continue
+            for batch in batches:
+                known = self._vectors.setdefault((member.id, batch, column), hidden.rows)
+                if known != hidden.rows:
+                    raise Violated(f"{member.id} releases batch {batch} twice for {column}")
+
+    def _own_yes(self, member: Member, question: bytes) -> list[Yes]:
+        held = self._held(member, Yes, question)
+        return [one for one in held if one.member == member.id]
+
+    def _release(self, question: bytes, yeses: Iterable[Yes]) -> None:
+        """Check that no combination of sums tells of fewer members than it must."""
+        if question in self._releases:
+            return
+        pieces = frozenset(
+            (yes.member, piece.batch) for yes in yeses for piece in yes.pieces if piece.rows
+        )
+        self._releases[question] = pieces
+        few = tell_few(list(self._releases.values()), LEAST_MEMBERS)
+        if few is not None and not self.visible:
+            raise Violated(f"sums tell what {few} have together")
+
+    # What is known of lists and questions
+
+    def _question(self, member: Member, name: bytes) -> Question:
+        record = member.disk.decoded.get(name)
+        if not isinstance(record, Question):
+            raise Violated(f"{member.id} goes by a question that it has not saved")
+        return record
+
+    def _held(self, member: Member, kind: type[R], question: bytes, round_: int = 0) -> list[R]:
+        return [
+            one
+            for one in member.disk.decoded.values()
+            if isinstance(one, kind)
+            and one.question == question
+            and getattr(one, "round", 0) == round_
+        ]
+
+    def _list(self, digest: bytes) -> MemberList:
+        if digest not in self._lists:
+            raise Violated("a list that nobody has signed")
+        return self._lists[digest]
+
+    def _check_list(self, digest: bytes) -> None:
+        """A question's list was signed by all that are on it."""
+        signed = {
+            one.member
+            for one in self.records.values()
+            if isinstance(one, Assent) and one.list.digest == digest
+        }
+        if not signed | self._world.liars >= set(self._list(digest).ids):
+            raise Violated(f"a question of a list that not all have signed: {signed}")
+
+    # What comes of questions
+
+    def closed(
+        self, member: str, question: bytes, table: Sequence[Table] | None, is_disclosed: bool
+    ) -> None:
+        """Check a result against the plain sums; note that a question ended without one."""
+        if table is not None:
+            self._finished[question].add(member)
+            self._check_table(member, question, table)
+        elif not is_disclosed:
+            self._ended[question].add(member)
+
+    def _check_table(self, member: str, question: bytes, table: Sequence[Table]) -> None:
+        if list(table) != self._expected(question):
+            raise Violated(f"{member} has other sums than the plain ones")
+
+    def _expected(self, name: bytes) -> list[Table]:
+        question = self.records[name]
+        assert isinstance(question, Question)
+        read = [self._expected(one)[0] for one in question.reads]
+        yeses = {
+            one.member: one
+            for one in self.records.values()
+            if isinstance(one, Yes) and one.question == name
+        }
+        lowest = min(self._list(question.list).ids)
+        shift = self._world.members[lowest].site.shift
+        return plain_sums(read_layout(question), yeses, read, shift)
+
+    def look(self, member: Member, study: Study) -> None:
+        """Check what a member knows after an event."""
+        is_strange = member.was_restored or member.id in self._world.liars
+        if study.halted is not None and not is_strange:
+            raise Violated(f"{member.id} takes itself for a restored backup: {study.halted}")
+
+    def check_end(self) -> None:
+        """Check what must hold once nothing is open."""
+        for question, members in self._ended.items():
+            if self._finished[question] and members:
+                raise Violated(f"{members} ended what {self._finished[question]} finished")
+        for member in self._world.running():
+            assert member.study is not None
+            self._check_disclosures(member)
+            for view in member.study.questions:
+                liar = view.lie
+                if liar is not None and not self._world.members[liar].was_restored:
+                    raise Violated(f"{member.id} takes {liar} for a liar")
+
+    def _check_disclosures(self, member: Member) -> None:
+        """All words that a member knows it has shown are in its record of disclosures."""
+        for digest, kept in member.disk.journal.records.items():
+            record = member.disk.decoded[digest]
+            if kept.is_shown and isinstance(record, Words) and record.member == member.id:
+                told = hashlib.sha256(record.words).digest()
+                if (record.question, record.round, told) not in member.site.folder.noted:
+                    raise Violated(f"{member.id} has shown words that it has not recorded")
+
+
+def _digests(echoes: Iterable[AnyRecord]) -> set[bytes]:
+    return {one.digests for one in echoes if isinstance(one, Echo)}
+
+
+def records_in(frame: bytes) -> Iterator[AnyRecord]:
+    """Return the records that a frame carries."""
+    message = decode_frame(frame)
+    if isinstance(message, Give):
+        yield from map(decode, message.records)

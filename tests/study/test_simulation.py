@@ -1,0 +1,71 @@
+"""Seeded schedules of studies on a virtual clock: nothing breaks, and every question ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from pairgossip.study.protocol.study import Study
+from tests.study.schedules import draw_world, run_schedule
+
+FIRST, BLOCKS, PER_BLOCK = 1, 10, 11
+"""A hundred and fifty schedules with those of the tests after this; any number are run by
+`benchmarks.study_schedules`."""
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_schedule_breaks_what_must_hold(block: int) -> None:
+    begin = FIRST + block * PER_BLOCK
+    for seed in range(begin, begin + PER_BLOCK):
+        assert run_schedule(seed).checks > 0
+
+
+def test_the_schedules_are_as_bad_as_they_claim() -> None:
+    """Every kind of fault is met, and every kind of end."""
+    counts = sum((run_schedule(seed).counts for seed in range(1000, 1030)), Counter[str]())
+    assert {name for name, count in counts.items() if count} >= {
+        "asked",
+        "backups restored",
+        "batches",
+        "crashes",
+        "evictions",
+        "joins",
+        "killed: before sending",
+        "killed: before the save",
+        "killed: committed",
+        "leaves",
+        "lost for ever",
+        "partitions",
+        "question done",
+        "question ended: cannot",
+        "question ended: expired",
+        "question ended: no",
+        "question ended: withdrawn",
+        "views split",
+    }
+
+
+def test_a_seed_gives_the_same_history_in_another_process() -> None:
+    """Also where strings hash differently."""
+    code = (
+        "from tests.study.schedules import run_schedule as run\nprint(run(3).trace, run(5).trace)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(told) == 1
+
+
+def test_the_world_runs_the_real_class() -> None:
+    world = draw_world(0)
+    assert all(type(member.study) is Study for member in world.running())

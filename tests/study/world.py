@@ -1,0 +1,477 @@
+"""A study of real protocol objects on a virtual clock, with a seeded network and disks that fail.
+
+Everything a member runs is the code that runs in the field; only the clock, the chance, the
+network, the disk, the rows and the operators are simulated. One seed gives one history.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pairgossip.errors import InputError
+from pairgossip.study.protocol.records import Card
+from pairgossip.study.protocol.site import (
+    Action,
+    ContactSoon,
+    Reconnect,
+    Save,
+    Send,
+    Told,
+)
+from pairgossip.study.protocol.study import Keys, Progress, Study
+from tests.peer.contexts import is_sealed, name_of, seal
+from tests.peer.world import Faults
+from tests.study.audit import LEAST_MEMBERS, Auditor
+from tests.study.disk import Disk, Journal, Killed
+from tests.study.sites import Folder, Layout, PlantedSite, read_layout
+from tests.timeline import Timeline
+
+Choice = Literal["accept", "refuse", "wait"]
+CONTACT_EVERY = 2.0
+"""Seconds of the virtual clock between two contacts of a member with all others."""
+CONTACT_SOON = 0.4
+LOOK_EVERY = 0.7
+"""Seconds between two looks of an operator at the questions."""
+
+
+@dataclass
+class Backup:
+    journal: Journal
+    folder: Folder
+    secrets: dict[str, bytes]
+
+
+@dataclass
+class Member:
+    """One member: what outlives its process, and the process while it runs."""
+
+    id: str
+    card: Card
+    site: PlantedSite
+    disk: Disk = field(default_factory=Disk)
+    study: Study | None = None
+    backup: Backup | None = None
+    is_gone: bool = False
+    """Its machine never starts again."""
+    is_wanted: bool = True
+    """Whether it is to be on the list."""
+    accepted: set[str] = field(default_factory=set)
+    """Whose cards its operator has accepted."""
+    was_restored: bool = False
+    is_soon: bool = False
+    """Whether a contact is due in a moment."""
+    decided: set[bytes] = field(default_factory=set)
+    lifetimes: int = 0
+    announced: int = 0
+    """How many batches it has announced."""
+
+
+@dataclass
+class World(Timeline):
+    """Members, the queue of what will happen, and the operators."""
+
+    size: int
+    seed: int
+    faults: Faults = field(default_factory=lambda: Faults(until=0.0))
+    study_class: type[Study] = Study
+    site_class: type[PlantedSite] = PlantedSite
+    shifted: frozenset[int] = frozenset()
+    """Members whose machines round otherwise."""
+    announces: bool = True
+    """Whether rows are announced before they are asked about."""
+    now: float = 0.0
+    events: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.begin_time(self.seed)
+        self.keys = random.Random(f"keys {self.seed}")
+        self.members: dict[str, Member] = {}
+        self.evicted: set[str] = set()
+        self.liars: set[str] = set()
+        """Members in whose name frames are made by hand."""
+        self.holds_back: Callable[[str, str, bytes], bool] = lambda *_: False
+        """Whether a member, or a relay, does not pass a frame on."""
+        self._cut: set[tuple[str, str]] = set()
+        """Pairs of whom the second does not hear the first."""
+        self.auditor = Auditor(self)
+        for number in range(self.size):
+            self.add_member(number)
+        for member in self.members.values():
+            self.start(member.id)
+        if self.faults.partitions:
+            self._later(self.chance.expovariate(self.faults.partitions), self._partition)
+
+    def add_member(self, number: int) -> Member:
+        name = name_of(number)
+        card = Card(name, f"site-{number}", name, f"host-{number}")  # its seal goes by its name
+        verdicts = {"open": "yes", "closed": "no"}
+        site = self.site_class(name, verdicts, shift=int(number in self.shifted))
+        member = Member(name, card, site)
+        member.disk.point = self._points_of(member)
+        member.disk.committed = lambda record: self.auditor.committed(member, record)
+        self._connect(member)
+        self.members[name] = member
+        return member
+
+    def _connect(self, member: Member) -> None:
+        """Let a site come to the points where it may be killed, and tell what it contributes."""
+        member.site.point = member.disk.point
+        member.site.archive = lambda name: member.disk.journal.archive.get(name, ())
+        member.site.contributed = self.auditor.contributed
+        member.site.told = self.auditor.closed
+
+    # Life and death
+
+    def start(self, name: str) -> None:
+        """Start a member, or start it again from its disk."""
+        member = self.members[name]
+        if member.is_gone or member.study is not None:
+            return
+        member.lifetimes += 1
+        member.site = self.site_class(
+            name, member.site.verdicts, member.site.shift, member.site.folder
+        )
+        self._connect(member)
+        member.study = self._make_study(member)
+        self._note("start", name)
+        self.do(name, lambda study: study.start(int(self.now)))
+        self._beat(name, member.lifetimes)
+        self._look(name, member.lifetimes)
+        if self.faults.crashes and self.is_bad:
+            life = member.lifetimes
+            self._later(
+                self.chance.expovariate(self.faults.crashes), lambda: self._crash(name, life)
+            )
+
+    def _make_study(self, member: Member) -> Study:
+        def verify(certificate: str, payload: bytes, signature: bytes) -> bool:
+            return is_sealed(certificate, payload, signature)
+
+        keys = Keys(lambda payload: seal(member.id, payload), verify, self._draw_key)
+        return self.study_class(member.card, keys, member.site, member.disk.load())
+
+    def _draw_key(self) -> bytes:
+        return self.keys.randbytes(32)
+
+    def do(self, name: str, what: Callable[[Study], Iterable[Action]]) -> bool:
+        """Let a member do something, as far as it comes; return whether it ran."""
+        member = self.members[name]
+        study = member.study
+        if study is None:
+            return False
+        try:
+            self._carry_out(member, what(study))
+        except Killed:
+            self.stop(name)
+            self._later(self.chance.expovariate(1.0), lambda: self.start(name))
+            return False
+        self.auditor.look(member, study)
+        if study.halted is not None and member.is_wanted and name not in self.liars:
+            self.evict(name, is_lost=False)
+        return True
+
+    def _carry_out(self, member: Member, actions: Iterable[Action]) -> None:
+        for action in actions:
+            if isinstance(action, Save):
+                member.disk.save(action)
+            elif isinstance(action, Send):
+                self._transmit(member, action.to, action.frame)
+            elif isinstance(action, ContactSoon):
+                self._contact_soon(member)
+            elif isinstance(action, Told):
+                self.counts[f"told: {action.event}"] += 1
+            else:
+                assert isinstance(action, Reconnect)
+
+    def _contact_soon(self, member: Member) -> None:
+        if not member.is_soon:
+            member.is_soon, life = True, member.lifetimes
+            self._later(CONTACT_SOON, lambda: self._contact(member.id, life))
+
+    def _contact(self, name: str, life: int) -> None:
+        member = self.members[name]
+        if member.lifetimes == life and member.study is not None:
+            member.is_soon = False
+            self._note("contact", name)
+            self.do(name, lambda study: study.contact(int(self.now)))
+
+    def _beat(self, name: str, life: int) -> None:
+        """Contact the others, and look at the clock, again and again while this process lives."""
+        if self.members[name].lifetimes != life or self.members[name].study is None:
+            return
+        self._contact(name, life)
+        self.do(name, lambda study: study.tick(int(self.now)))
+        self._later(CONTACT_EVERY * self.chance.uniform(0.9, 1.1), lambda: self._beat(name, life))
+
+    def _points_of(self, member: Member) -> Callable[[str], None]:
+        def point(where: str) -> None:
+            if self.faults.kills and self.is_bad and self.chance.random() < self.faults.kills:
+                self.counts[f"killed: {where}"] += 1
+                raise Killed(where)
+
+        return point
+
+    def _crash(self, name: str, life: int) -> None:
+        member = self.members[name]
+        if self.is_bad and member.lifetimes == life and member.study is not None:
+            self.stop(name)
+            self._later(self.chance.expovariate(1.0), lambda: self.start(name))
+
+    def stop(self, name: str) -> None:
+        """Cut a member's power: what was saved is there, and nothing else."""
+        self.members[name].study = None
+        self.members[name].is_soon = False
+        self._note("stop", name)
+        self.counts["crashes"] += 1
+
+    def lose_for_ever(self, name: str) -> None:
+        """Stop a member that will never start again."""
+        self.members[name].is_gone = True
+        self.counts["lost for ever"] += 1
+        self.stop(name)
+
+    def back_up(self, name: str) -> None:
+        """Copy all but the secrets; these too, as a snapshot of the whole machine would."""
+        member = self.members[name]
+        member.backup = Backup(
+            member.disk.journal.copy(), member.site.folder.copy(), dict(member.disk.secrets)
+        )
+
+    def restore(self, name: str) -> None:
+        """Put the last backup back: secrets are lost, or those of now, or those of then."""
+        member = self.members[name]
+        if member.backup is None or member.is_gone:
+            return
+        self.stop(name)
+        lost, then = dict[str, bytes](), member.backup.secrets
+        secrets = self.chance.choice([lost, member.disk.secrets, then])
+        member.disk.restore(member.backup.journal, secrets)
+        member.site.folder = member.backup.folder.copy()
+        member.was_restored = True
+        member.accepted.clear()
+        member.decided.clear()
+        member.announced = 0
+        self.counts["backups restored"] += 1
+        self._later(self.chance.expovariate(1.0), lambda: self.start(name))
+
+    # What operators do
+
+    def request(
+        self, name: str, what: Callable[[Study], Iterable[Action]], about: bytes = b""
+    ) -> None:
+        """Let an operator request something, maybe of a question; again if the machine is down."""
+        member = self.members[name]
+
+        def requested(study: Study) -> Iterable[Action]:
+            try:
+                return what(study)
+            except InputError as problem:
+                self.counts[f"refused: {str(problem)[:40]}"] += 1
+                member.decided.discard(about)
+                return []
+
+        if not self.do(name, requested) and not member.is_gone:
+            self._later(1.0, lambda: self.request(name, what, about))
+
+    def ask(self, name: str, layout: Layout, patience: int = 1000, **more: Any) -> None:
+        """Let an operator ask all others."""
+
+        def ask(study: Study) -> Iterable[Action]:
+            now = int(self.now)
+            question, actions = study.ask(layout.text, now, now + patience, **more)
+            self.auditor.agreed(name, question)
+            self.counts["asked"] += 1
+            return actions
+
+        self.request(name, ask)
+
+    def ask_like(self, name: str, phase: str, more: Callable[[Progress], dict[str, Any]]) -> None:
+        """Let an operator ask once more what came to this phase, if anything did."""
+        study = self.members[name].study
+        views = [] if study is None else [v for v in study.questions if v.phase == phase]
+        if views:
+            view = self.chance.choice(views)
+            self.ask(name, read_layout(view.question), **more(view))
+
+    def _look(self, name: str, life: int) -> None:
+        """Let an operator look at what waits, and decide some time later."""
+        member = self.members[name]
+        if member.lifetimes != life or member.study is None:
+            return
+        for view in member.study.questions:
+            if view.needs_operator and view.name not in member.decided:
+                self._decide(member, view.name)
+        self._look_at_members(member, member.study)
+        if self.announces:
+            self._announce(member)
+        self._later(LOOK_EVERY * self.chance.uniform(0.8, 1.2), lambda: self._look(name, life))
+
+    def choose(self, member: str, question: bytes) -> Choice:
+        """Draw what an operator makes of a question."""
+        drawn = self.chance.random()
+        if drawn < 0.85 or not self.is_bad:
+            return "accept"
+        return "refuse" if drawn < 0.91 else "wait"
+
+    def _announce(self, member: Member) -> None:
+        """Announce the batches that are there, once there is a list."""
+        study = member.study
+        if study is None or study.members is None:
+            return
+        for number in range(member.announced + 1, member.site.folder.batches + 1):
+            digest = hashlib.sha256(f"{member.id} {number}".encode()).digest()
+            announce = functools.partial(_announce, number=number, commitment=digest)
+            self.request(member.id, announce)
+        member.announced = member.site.folder.batches
+
+    def _decide(self, member: Member, question: bytes) -> None:
+        member.decided.add(question)
+        choice = self.choose(member.id, question)
+        if choice == "refuse":
+            refuse = lambda study: study.refuse(question, "It is too much.")  # noqa: E731
+            self._later(
+                self.chance.expovariate(1.0), lambda: self.request(member.id, refuse, question)
+            )
+        elif choice == "accept":
+            self._later(self.chance.expovariate(1.0), lambda: self.accept(member.id, question))
+        elif self.is_bad:  # it hesitates until good times
+            later = self.faults.until - self.now
+            self._later(later, lambda: member.decided.discard(question))
+
+    def accept(self, name: str, question: bytes) -> None:
+        """Let an operator accept a question."""
+        self.auditor.agreed(name, question)
+        self.request(name, lambda study: study.accept(question), question)
+
+    # What operators want of the list of members
+
+    def _look_at_members(self, member: Member, study: Study) -> None:
+        """Bring the list a step closer to the one that operators want."""
+        wanted = [other for other in self.members.values() if other.is_wanted]
+        have = set(study.members.ids) if study.members is not None else set()
+        if not member.is_wanted or {other.id for other in wanted} == have:
+            return
+        for other in wanted:
+            if other.id not in member.accepted and other is not member:
+                member.accepted.add(other.id)
+                self.request(member.id, lambda study, card=other.card: study.accept_card(card))  # type: ignore[misc]
+        gone = sorted(who for who in have if not self.members[who].is_wanted)
+        if gone and gone[0] in self.evicted:
+            self.request(member.id, lambda study: study.evict(gone[0]))
+        elif not gone:
+            self.request(member.id, lambda study: study.propose())
+
+    def add_batch(self, name: str) -> None:
+        """Let a member have more rows."""
+        self.members[name].site.folder.batches += 1
+        self.counts["batches"] += 1
+
+    def join(self) -> None:
+        """A new member that all others accept."""
+        member = self.add_member(len(self.members))
+        self.counts["joins"] += 1
+        self.start(member.id)
+
+    def leave(self, name: str) -> None:
+        """Let a member ask to be left out."""
+        self.members[name].is_wanted = False
+        self.counts["leaves"] += 1
+        self.request(name, lambda study: study.leave())
+
+    def evict(self, name: str, *, is_lost: bool) -> None:
+        """Let all others want a list without a member, whose machine may be gone."""
+        self.members[name].is_wanted = False
+        self.evicted.add(name)
+        self.counts["evictions"] += 1
+        if is_lost:
+            self.lose_for_ever(name)
+
+    # The network
+
+    @property
+    def is_bad(self) -> bool:
+        return self.now < self.faults.until
+
+    def _transmit(self, member: Member, to: str, frame: bytes) -> None:
+        """Lose, repeat or delay a frame."""
+        member.disk.point("before sending")
+        self.auditor.sent(member, to, frame)
+        if not (self.is_bad and self.chance.random() < self.faults.loss):
+            copies = 1 + (self.is_bad and self.chance.random() < self.faults.repetition)
+            for _ in range(copies):
+                delay = self.chance.uniform(0.001, self.faults.longest_delay)
+                self._later(delay, lambda: self._deliver(member.id, to, frame))
+
+    def _deliver(self, sender: str, to: str, frame: bytes) -> None:
+        if to not in self.members or (self.is_bad and (sender, to) in self._cut):
+            return
+        if self.holds_back(sender, to, frame):
+            return
+        self._note("deliver", sender, to)
+        self.trace.update(frame)
+        self.do(to, lambda study: study.receive(sender, frame, int(self.now)))
+
+    def _partition(self) -> None:
+        """Cut the members in two, or let a relay keep some from hearing some."""
+        if not self.is_bad:
+            return
+        names = list(self.members)
+        pairs = list(itertools.permutations(names, 2))
+        if self.chance.random() < 0.5:
+            side = set(self.chance.sample(names, self.chance.randint(1, len(names) - 1)))
+            self._cut = {(a, b) for a, b in pairs if (a in side) != (b in side)}
+            self.counts["partitions"] += 1
+        else:
+            self._cut = set(self.chance.sample(pairs, self.chance.randint(1, len(pairs) // 2)))
+            self.counts["views split"] += 1
+        self._later(self.chance.expovariate(0.5), self._cut.clear)
+        self._later(self.chance.expovariate(self.faults.partitions), self._partition)
+
+    # Time
+
+    def run(self, until: float) -> None:
+        """Let everything happen up to a time."""
+        while self._happen_next(until):
+            pass
+        self.now = until
+
+    def settle(self, patience: float) -> None:
+        """Start all that are down, and go on until every question has come to its end."""
+        for name in self.members:
+            self.start(name)
+        end = self.now + patience
+        while self.now < end and self.open_questions():
+            self.run(min(end, self.now + 5.0))
+
+    def running(self) -> list[Member]:
+        return [member for member in self.members.values() if member.study is not None]
+
+    def open_questions(self) -> list[tuple[str, Progress]]:
+        """What members wait for, but for those whose list cannot do without a member it lacks."""
+        wanted = [member for member in self.members.values() if member.is_wanted]
+        stuck = {one.id for one in self.members.values() if not self._can_answer(one)}
+        can_shrink = len(wanted) >= LEAST_MEMBERS
+        return [
+            (member.id, view)
+            for member in wanted
+            if member.study is not None and member.study.halted is None
+            for view in member.study.questions
+            if view.phase not in ("done", "ended")
+            and (can_shrink or not stuck.intersection(view.awaited))
+        ]
+
+    def _can_answer(self, member: Member) -> bool:
+        is_halted = member.study is not None and member.study.halted is not None
+        return member.is_wanted and not member.is_gone and not is_halted
+
+
+def _announce(study: Study, number: int, commitment: bytes) -> Iterable[Action]:
+    return study.announce(number, 100, commitment)
