@@ -72,8 +72,8 @@ class Disclosures:
             self._head = hashlib.sha256(kept[self._count]).hexdigest()
         if written < min(kept, default=1) - 1 or written > self._count:
             raise InputError(
-                f"{self.path} has {format_count(written, 'line')}, and {self._count:,} were written: put the "
-                "latest copy of it back."
+                f"{self.path} has {format_count(written, 'line')}, and {self._count:,} were "
+                "written: put the latest copy of it back."
             )
         self._waiting = {number: line for number, line in kept.items() if number > written}
         journal.on_saved(self._write)

@@ -215,8 +215,8 @@ def _check_amount(
         raise InputError(
             f"This site answers {policy.most_open} open questions of a member at once."
         )
-    if spec.noise is not None:
-        spent = sum(noise_of(read_text(one.text)) for one in live)
+    if spec.noise is not None and question.repeats is None:
+        spent = sum(noise_of(read_text(one.text)) for one in live if one.repeats is None)
         if policy.epsilon is None or spent + spec.noise.epsilon > policy.epsilon:
             raise InputError(
                 "The questions with noise would spend more epsilon together than this site allows."
