@@ -13,7 +13,7 @@ import msgspec
 
 from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.service.status import NeighborStatus
-from pairgossip.peer.signed_result import SignedResult
+from pairgossip.peer.signed_result import SignedResult, published_table
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.service.reading import StudyReading
@@ -67,6 +67,9 @@ class MadeStudy(StudyReading):
 
     def result(self, which: int | str) -> SignedResult:
         return self.signed[int(which)]
+
+    def table(self, which: int | str) -> bytes:
+        return published_table(self.signed[int(which)])
 
     def disclosures(self) -> Sequence[Entry]:
         return self.entries

@@ -8,7 +8,7 @@ is shown with characters that control how it looks spelled out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pairgossip.pages.page import Code, Facts, Heading, Page, Paragraph, Part, Quote, Table, Value
@@ -37,12 +37,15 @@ def write_page(signed: SignedResult, path: Path) -> None:
     make_page(signed).write(path)
 
 
-def make_page(signed: SignedResult) -> Page:
-    """Return the page of a signed result, once all signatures are checked."""
+def make_page(signed: SignedResult, curves: Sequence[Part] = ()) -> Page:
+    """Return the page of a signed result, once all signatures are checked.
+
+    ``curves`` are those of its table, where no report shows them.
+    """
     checked = check_signatures(signed, "This result")
     checked.require_all()
     report = read_signed_report(signed)
-    return Page(_title(checked.result), tuple(_parts(checked, report)))
+    return Page(_title(checked.result), tuple(_parts(checked, report, curves)))
 
 
 def write_rehearsal(result: Result, report: ReportReading | None, path: Path) -> None:
@@ -69,12 +72,15 @@ def _describe(report: ReportReading | None) -> Iterator[Part]:
         yield from report.parts()
 
 
-def _parts(checked: Checked, report: ReportReading | None) -> Iterator[Part]:
+def _parts(
+    checked: Checked, report: ReportReading | None, curves: Sequence[Part]
+) -> Iterator[Part]:
     result = checked.result
     yield from _headline(result)
     hash_of_spec = ("specification", f"`{result.hash}`")
     yield Facts((*_facts(result, checked.signed), *_origin(checked), hash_of_spec))
     yield from _describe(report)
+    yield from curves
     yield from show_sites(result, checked.signed)
     yield Heading("What left each site")
     yield from _leaves(checked)

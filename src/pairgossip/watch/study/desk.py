@@ -10,7 +10,6 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.result_page import make_page
 from pairgossip.peer.specification.canonical_text import decode_spec, write_toml
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import Card
@@ -22,6 +21,7 @@ from pairgossip.study.service.reporter import title_of
 from pairgossip.study.service.requests import AnyRequest, Reply
 from pairgossip.study.service.status import QuestionStatus, StudyStatus
 from pairgossip.text import clean_text
+from pairgossip.watch.study.answers import make_answer, write_answer
 
 _MOST_OVER = 50
 """Questions that have come to their end, of which the last ones are listed."""
@@ -131,20 +131,16 @@ class Desk:
 
     def question(self, number: int) -> dict[str, Any]:
         """Return a question, and its text as a file has it."""
-        question = self._find(number)
+        question = self._reading.question(number)
         return {"question": msgspec.to_builtins(question), "toml": write_toml(question.text)}
 
     def result(self, number: int) -> dict[str, Any]:
         """Return a signed result as HTML, and the kinds of files that there are of it."""
-        page = make_page(self._reading.result(number))
-        return {"html": page.to_markup(), "files": ["html", "json"]}
+        return {"html": make_answer(self._reading, number).to_markup(), "files": ["html", "json"]}
 
     def result_file(self, number: int, kind: str) -> bytes:
         """Return a signed result as a file to hand on."""
-        signed = self._reading.result(number)
-        if kind == "html":
-            return make_page(signed).to_html().encode()
-        return msgspec.json.format(msgspec.json.encode(signed))
+        return write_answer(self._reading, number, kind)
 
     def check_record(self) -> str:
         """Check the record of disclosures; raise `InputError` for the first line changed."""
@@ -193,9 +189,6 @@ class Desk:
     def _check_words(now: tuple[str, ...], read: tuple[str, ...]) -> None:
         if now != read:
             raise InputError(_CHANGED)
-
-    def _find(self, number: int) -> QuestionStatus:
-        return self._reading.question(number)
 
     def _named(self, name: str) -> QuestionStatus:
         """Return the question that has exactly this name."""
