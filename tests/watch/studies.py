@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any
 import httpx
 import msgspec
 
+from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.service.status import NeighborStatus
 from pairgossip.peer.signed_result import SignedResult, published_table
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.service.reading import StudyReading
+from pairgossip.study.service.requests import AnyRequest, Reply
 from pairgossip.study.service.status import (
     Ending,
     Member,
@@ -28,6 +31,7 @@ from pairgossip.study.service.status import (
 )
 from pairgossip.study.site.disclosures import Entry
 from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.site.words import digest_words
 from pairgossip.watch.server.server import ServerAddress, Service
 from pairgossip.watch.study.desk import Desk
 from pairgossip.watch.study.door import Door
@@ -49,6 +53,7 @@ risk = [0.0, 1.0]
 """
 NOW = 1_795_000_000.0
 LEAVES = tuple(parse_spec(AUC).leaves())
+WORDS = digest_words(LEAVES).hex()
 
 
 class MadeStudy(StudyReading):
@@ -170,6 +175,28 @@ def entry(number: int, event: str) -> Entry:
 def proposal(*joins: str, awaited: tuple[str, ...] = ("hospital-1",)) -> Proposal:
     """A list that not all have signed."""
     return Proposal(joins=joins, leaves=(), signed=("hospital-2",), awaited=awaited)
+
+
+@contextmanager
+def answering(study: MadeStudy, *replies: Reply) -> Iterator[list[AnyRequest]]:
+    """Let a peer run that answers so; yield what it was asked."""
+    asked: list[AnyRequest] = []
+    study.runs = True
+
+    def answer() -> None:
+        for reply in replies:
+            while not (waiting := list(study.requests.pending())):
+                time.sleep(0.01)
+            key, request = waiting[0]
+            assert not isinstance(request, InputError)
+            asked.append(request)
+            study.requests.answer(key, reply)
+
+    peer = threading.Thread(target=answer, daemon=True)
+    peer.start()
+    yield asked
+    peer.join(60)
+    assert len(asked) == len(replies)
 
 
 class ServedStudy:

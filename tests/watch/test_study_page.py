@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from pairgossip.errors import InputError
 from pairgossip.peer.signed_report import add_report
 from pairgossip.peer.signed_result import SignedResult
-from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Withdraw
+from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Reply, Withdraw
 from tests.peer.test_reports import VALIDATION
 from tests.peer.test_reports import study as report_of
 
@@ -22,8 +22,10 @@ from .studies import (
     IMAGE,
     LEAVES,
     SCRIPT,
+    WORDS,
     MadeStudy,
     ServedStudy,
+    answering,
     ended,
     entry,
     proposal,
@@ -94,7 +96,7 @@ def test_a_question_is_accepted_once_its_words_are_confirmed(
     expect(page.locator("#notice")).to_have_text("Written down: the peer does it once it runs.")
     expect(waiting).to_contain_text("Your yes is written down")
     expect(page.get_by_role("button", name="Accept question 1")).to_have_count(0)
-    assert written(made) == [Accept(f"{1:064x}")]
+    assert written(made) == [Accept(f"{1:064x}", words=WORDS)]
 
 
 def test_a_question_is_refused_with_a_reason(
@@ -133,7 +135,7 @@ def test_everything_can_be_done_by_keyboard(
     expect(page.get_by_role("button", name="Say yes")).to_be_focused()
     page.keyboard.press("Enter")
     expect(dialog(page)).to_have_count(0)
-    assert written(made) == [Accept(f"{1:064x}")]
+    assert written(made) == [Accept(f"{1:064x}", words=WORDS)]
 
 
 def test_what_is_refused_stays_in_the_dialog(
@@ -221,26 +223,30 @@ def test_a_question_is_asked_once_it_was_shown_what_leaves(
 ) -> None:
     visit(page, served)
     text = page.get_by_label("The question")
-    text.fill('kernel = "ginny"')
-    page.get_by_role("button", name="Show what would leave").click()
-    expect(page.locator("#ask .problem")).to_contain_text("gini")
-    expect(text).to_have_attribute("aria-invalid", "true")
+    show = page.get_by_role("button", name="Show what would leave")
     file = tmp_path / "auc.toml"
     file.write_text(AUC)
-    page.get_by_label("or from a file").set_input_files(file)
-    expect(text).to_have_value(AUC)
-    page.get_by_role("button", name="Show what would leave").click()
-    expect(page.locator("#ask .preview")).to_contain_text("No row leaves this machine")
-    text.press_sequentially("#")
-    expect(page.locator("#ask .preview")).to_be_empty()  # it was of another text
-    page.get_by_role("button", name="Show what would leave").click()
-    page.get_by_role("button", name="Ask all members").click()
-    expect(dialog(page)).to_contain_text("All 4 other members are asked.")
-    assert written(made) == []
-    dialog(page).get_by_role("button", name="Ask").click()
+    shown = Reply("Nothing was sent.", sentences=LEAVES)
+    with answering(made, shown, shown, Reply("Asked question 3.", number=3)) as requests:
+        text.fill('kernel = "ginny"')
+        show.click()
+        expect(page.locator("#ask .problem")).to_contain_text("gini")
+        expect(text).to_have_attribute("aria-invalid", "true")
+        page.get_by_label("or from a file").set_input_files(file)
+        expect(text).to_have_value(AUC)
+        show.click()
+        expect(page.locator("#ask .preview")).to_contain_text("No row leaves this machine")
+        text.press_sequentially("#")
+        expect(page.locator("#ask .preview")).to_be_empty()  # it was of another text
+        show.click()
+        page.get_by_role("button", name="Ask all members").click()
+        expect(dialog(page)).to_contain_text("All 4 other members are asked.")
+        assert len(requests) == 2
+        dialog(page).get_by_role("button", name="Ask").click()
+        expect(page.locator("#notice")).to_have_text("Asked question 3.")
     expect(text).to_have_value("")
-    (asked,) = written(made)
-    assert isinstance(asked, Ask) and '"risk"' in asked.text
+    asked = requests[-1]
+    assert isinstance(asked, Ask) and '"risk"' in asked.text and asked.words == WORDS
 
 
 def test_a_proposed_member_is_accepted(page: Page, served: ServedStudy, made: MadeStudy) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from pairgossip.study.service.requests import Accept
 from tests.study.real import SPEC, Site, found_study, running, until
 
 from .studies import serving
@@ -24,6 +25,15 @@ def accept(page: Page, site: Site) -> None:
         expect(page.get_by_role("button", name="Accept question 1")).to_have_count(0)
 
 
+def other_words(site: Site) -> None:
+    """A yes to other words than those of now is none."""
+    name = site.reading.question(1).name
+    reply = site.reading.requests.wait(
+        site.reading.requests.write(Accept(name, words="0" * 64)), 60
+    )
+    assert reply is not None and not reply.is_done and "read it again" in reply.sentence
+
+
 def ask(page: Page, site: Site, text: str) -> None:
     """Ask a question on the page of a member."""
     with serving(site.reading) as served:
@@ -31,9 +41,10 @@ def ask(page: Page, site: Site, text: str) -> None:
         expect(page.locator("#members li")).to_have_count(5)
         page.get_by_label("The question").fill(text)
         page.get_by_role("button", name="Show what would leave").click()
+        expect(page.locator("#ask .preview")).to_contain_text("The rows are those of batch 1")
         page.get_by_role("button", name="Ask all members").click()
         dialog(page).get_by_role("button", name="Ask").click()
-        expect(page.locator("#notice")).to_contain_text("Asked question")
+        expect(page.locator("#notice")).to_have_text("Asked question 1.")
 
 
 def test_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
@@ -43,6 +54,7 @@ def test_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
         until(lambda: all(one.has_members(5) for one in sites), "a list of 5")
         ask(page, asker, SPEC)
         until(lambda: all(len(one.peer.questions()) == 1 for one in others), "it is heard")
+        other_words(others[0])
         for one in others:
             accept(page, one)
         value = asker.peer.question(1).wait(200).result.value
@@ -56,4 +68,3 @@ def test_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
             expect(page.locator("#record")).to_contain_text("Masked numbers shown, question 1")
             page.get_by_role("button", name="Check the record").click()
             expect(page.locator("#record .checked[data-state=whole]")).to_be_visible()
-            page.screenshot(path="/tmp/pagehold/shots/real-desk.png", full_page=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from pairgossip.study.service.requests import (
     Accept,
     AnyRequest,
     Ask,
+    Draft,
     Join,
     Refuse,
     Reply,
@@ -25,7 +25,18 @@ from pairgossip.study.service.requests import (
 from pairgossip.study.service.status import Member
 from pairgossip.watch.study.door import Door, forwarding
 
-from .studies import AUC, LEAVES, MadeStudy, ServedStudy, ended, proposal, question, serving
+from .studies import (
+    AUC,
+    LEAVES,
+    WORDS,
+    MadeStudy,
+    ServedStudy,
+    answering,
+    ended,
+    proposal,
+    question,
+    serving,
+)
 
 READING = ("/api/study", "/api/study/questions/1", "/api/study/questions/1/result",
            "/api/study/questions/1/result.html", "/api/study/questions/1/result.json",
@@ -117,7 +128,7 @@ def test_browsers_are_led_to_the_token_by_a_file_that_nobody_else_reads() -> Non
 def test_a_yes_becomes_a_request(served: ServedStudy, made: MadeStudy) -> None:
     answer = served.ask("/api/study/requests", YES)
     assert answer.json()["sentence"] == "Written down: the peer does it once it runs."
-    assert written(made) == [Accept(f"{1:064x}")]
+    assert written(made) == [Accept(f"{1:064x}", words=WORDS)]
     look = served.ask("/api/study").json()
     assert look["pending"] == [{"request": "accept", "question": f"{1:064x}"}]
     assert not look["running"]
@@ -162,22 +173,27 @@ def test_a_no_needs_a_reason(served: ServedStudy, made: MadeStudy) -> None:
 
 
 def test_a_question_is_shown_before_it_is_asked(served: ServedStudy, made: MadeStudy) -> None:
-    shown = served.ask("/api/study/preview", {"text": AUC}).json()
-    assert shown["leaves"] and "risk" in shown["title"]
-    sent = {"request": "ask", "text": AUC, "days": 3, "leaves": shown["leaves"]}
+    shown, done = Reply("Nothing was sent.", sentences=LEAVES), Reply("Asked question 2.", number=2)
     before = time.time()
-    assert served.ask("/api/study/requests", sent).status_code == 200
-    (asked,) = written(made)
-    assert isinstance(asked, Ask) and asked.text == shown["text"]
+    with answering(made, shown, done) as requests:
+        preview = served.ask("/api/study/preview", {"text": AUC, "is_fresh": True}).json()
+        assert preview["leaves"] == list(LEAVES) and preview["title"] == "auc of risk by died"
+        sent = {"request": "ask", "text": AUC, "days": 3, "leaves": LEAVES, "is_fresh": True}
+        assert served.ask("/api/study/requests", sent).json()["number"] == 2
+    draft, asked = requests
+    assert isinstance(asked, Ask) and draft == Draft(asked.text, is_fresh=True)
+    assert asked.words == WORDS and asked.is_fresh
     assert 3 * 86_400 - 1 <= asked.expires - before <= 3 * 86_400 + 60
-    refused = refusal(served.ask("/api/study/requests", {**sent, "leaves": []}))
-    assert refused.startswith("What would leave") and len(written(made)) == 1
 
 
-def test_a_text_that_nobody_can_be_asked_is_refused(served: ServedStudy) -> None:
+def test_a_text_that_nobody_can_be_asked_is_refused(served: ServedStudy, made: MadeStudy) -> None:
+    sentence = refusal(served.ask("/api/study/preview", {"text": AUC}))
+    assert sentence == "The peer is stopped: start it with pairgossip peer run, then ask."
+    made.runs = True
     sentence = refusal(served.ask("/api/study/preview", {"text": 'kernel = "ginny"'}))
     assert "gini" in sentence
     assert refusal(served.ask("/api/study/preview", {"text": "x" * 70_000}), 413)
+    assert written(made) == []
 
 
 def test_a_proposed_member_is_accepted_by_its_card(served: ServedStudy, made: MadeStudy) -> None:
@@ -197,27 +213,17 @@ def test_a_proposed_member_is_accepted_by_its_card(served: ServedStudy, made: Ma
 
 
 def test_a_running_peer_answers_at_once(served: ServedStudy, made: MadeStudy) -> None:
-    made.runs = True
     replies = [
         Reply("Accepted question 1, for good."),
         Reply("It has ended already.", is_done=False),
         Reply("Tried it.", sentences=("900 rows.",)),
     ]
-
-    def answer() -> None:
-        for reply in replies:
-            while not (waiting := list(made.requests.pending())):
-                time.sleep(0.01)
-            made.requests.answer(waiting[0][0], reply)
-
-    peer = threading.Thread(target=answer)
-    peer.start()
-    accepted = served.ask("/api/study/requests", YES).json()
-    assert accepted["sentence"] == "Accepted question 1, for good."
-    assert refusal(served.ask("/api/study/requests", YES)) == "It has ended already."
-    tried = served.ask("/api/study/requests", {"request": "try", "question": f"{1:064x}"}).json()
-    assert tried["sentences"] == ["900 rows."]
-    peer.join(30)
+    with answering(made, *replies):
+        accepted = served.ask("/api/study/requests", YES).json()
+        assert accepted["sentence"] == "Accepted question 1, for good."
+        assert refusal(served.ask("/api/study/requests", YES)) == "It has ended already."
+        try_out = {"request": "try", "question": f"{1:064x}"}
+        assert served.ask("/api/study/requests", try_out).json()["sentences"] == ["900 rows."]
 
 
 # What is shown

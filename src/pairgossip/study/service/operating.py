@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pairgossip.errors import InputError
+from pairgossip.study.protocol.records import Question
 from pairgossip.study.protocol.site import Action
 from pairgossip.study.protocol.study import Study
 from pairgossip.study.service.asking import fill_in
@@ -15,6 +16,7 @@ from pairgossip.study.service.requests import (
     Add,
     AnyRequest,
     Ask,
+    Draft,
     Evict,
     Join,
     Leave,
@@ -26,6 +28,7 @@ from pairgossip.study.service.requests import (
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.snapshots import Batch, commit
+from pairgossip.study.site.words import digest_words
 from pairgossip.text import format_count, join_names
 
 CarryOut = Callable[[Sequence[Action]], None]
@@ -53,8 +56,11 @@ class Operator:
             case Leave(totals_visible):
                 act(self._study.leave(totals_visible=totals_visible))
                 return Reply("Asked all others to leave this peer out of the next list.")
-            case Accept(question, is_visible):
-                return self._accept(bytes.fromhex(question), is_visible, act)
+            case Draft(text, is_fresh):
+                sentences = self._site.describe(self._draft(text, is_fresh=is_fresh))
+                return Reply("Nothing was sent.", sentences=tuple(sentences))
+            case Accept():
+                return self._accept(request, act)
             case Refuse(question, because):
                 name = bytes.fromhex(question)
                 act(self._study.refuse(name, because))
@@ -72,24 +78,45 @@ class Operator:
         """Ask a question, and note in the same transaction that this request has been one."""
         if key in self._asked:  # the peer was killed before it answered
             return self._reply("Asked question {}.", self._asked[key])
-        here = self._study.members
-        if here is None:
-            raise InputError("No list of members is signed by all yet: nobody can be asked.")
-        text = fill_in(request.text, max(card.least_cell for card in here.members))
-        reads, adds = self._site.choose_reads(text, here.ids, is_fresh=request.is_fresh)
+        draft = self._draft(request.text, is_fresh=request.is_fresh)
+        self._check_words(draft, request.words)
         name, actions = self._study.ask(
-            text,
+            draft.text,
             int(time.time()),
             request.expires,
-            reads=reads,
-            adds=adds,
+            reads=draft.reads,
+            adds=draft.adds,
             corrects=None if request.corrects is None else bytes.fromhex(request.corrects),
         )
         self._journal.stage(_ROOM, key, name)  # and the first save of these writes it
         act(actions)
         self._asked[key] = name
-        how = "" if adds else ", which tables of before can answer"
+        how = "" if draft.adds else ", which tables of before can answer"
         return self._reply(f"Asked question {{}}{how}.", name)
+
+    def _draft(self, text: str, *, is_fresh: bool) -> Question:
+        """Return a text as the question that it would be, but for its number and its end."""
+        here = self._study.members
+        if here is None:
+            raise InputError("No list of members is signed by all yet: nobody can be asked.")
+        whole = fill_in(text, max(card.least_cell for card in here.members))
+        reads, adds = self._site.choose_reads(whole, here.ids, is_fresh=is_fresh)
+        return Question(
+            member=self._site.identity.id,
+            list=here.digest,
+            number=1,
+            text=whole,
+            expires=0,
+            reads=reads,
+            adds=adds,
+        )
+
+    def _check_words(self, question: Question, read: str | None) -> None:
+        """Refuse if the operator has read something else of what would leave."""
+        if read is not None and digest_words(self._site.describe(question)).hex() != read:
+            raise InputError(
+                "What would leave this machine is not what you were shown any more: read it again."
+            )
 
     def announce(self, act: CarryOut) -> None:
         """Tell all others of the rows that this site has frozen, unless they know."""
@@ -113,10 +140,13 @@ class Operator:
         names = join_names([one.name for one in request.cards])
         return Reply(f"Accepted {names}: they may be members of this study.")
 
-    def _accept(self, name: bytes, is_visible: bool, act: CarryOut) -> Reply:
-        if is_visible:
+    def _accept(self, request: Accept, act: CarryOut) -> Reply:
+        name = bytes.fromhex(request.question)
+        if (progress := self._study.question(name)) is not None:
+            self._check_words(progress.question, request.words)
+        if request.is_visible:
             self._site.accept_visible(name)
-        act(self._study.accept(name, is_visible=is_visible))
+        act(self._study.accept(name, is_visible=request.is_visible))
         return self._reply("Accepted question {}, for good.", name)
 
     def _try_out(self, name: bytes) -> Reply:

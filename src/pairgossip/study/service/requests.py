@@ -67,6 +67,16 @@ class Ask(_Request, frozen=True, tag="ask"):
     """Whether rows are counted though tables of before can answer."""
     corrects: str | None = None
     """The name of a question whose data were corrected since."""
+    words: str | None = None
+    """The digest of what the operator has read of what would leave; None where nothing was shown.
+    Where something else would leave, nobody is asked."""
+
+
+class Draft(_Request, frozen=True, tag="draft"):
+    """Say what would leave this machine for a question that is not asked yet."""
+
+    text: Text
+    is_fresh: bool = False
 
 
 class Accept(_Request, frozen=True, tag="accept"):
@@ -75,6 +85,9 @@ class Accept(_Request, frozen=True, tag="accept"):
     question: str
     is_visible: bool = False
     """Whether the operator accepts that the difference to another table can be computed."""
+    words: str | None = None
+    """The digest of what the operator has read of what would leave; None where nothing was shown.
+    Where something else would leave, it is no yes."""
 
 
 class Refuse(_Request, frozen=True, tag="refuse"):
@@ -106,7 +119,7 @@ class Add(_Request, frozen=True, tag="add"):
     """Whether the totals of these rows may become known by difference."""
 
 
-AnyRequest = Join | Evict | Leave | Ask | Accept | Refuse | Withdraw | TryOut | Add
+AnyRequest = Join | Evict | Leave | Ask | Draft | Accept | Refuse | Withdraw | TryOut | Add
 
 
 class Reply(msgspec.Struct, frozen=True):

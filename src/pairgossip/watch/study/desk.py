@@ -10,16 +10,16 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.specification.canonical_text import decode_spec, write_toml
-from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.peer.specification.canonical_text import write_toml
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.service import requests
-from pairgossip.study.service.asking import fill_in, parse_question
+from pairgossip.study.service.asking import parse_question
 from pairgossip.study.service.invitations import check_card
 from pairgossip.study.service.reading import StudyReading
 from pairgossip.study.service.reporter import title_of
 from pairgossip.study.service.requests import AnyRequest, Reply
 from pairgossip.study.service.status import QuestionStatus, StudyStatus
+from pairgossip.study.site.words import digest_words
 from pairgossip.text import clean_text
 from pairgossip.watch.study.answers import make_answer, write_answer
 
@@ -92,6 +92,8 @@ class Ask(_Decision, frozen=True, tag="ask"):
     text: requests.Text
     leaves: tuple[str, ...]
     days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 7
+    is_fresh: bool = False
+    """Whether rows added since are counted though tables of before can answer."""
 
 
 Decision = Accept | Refuse | Withdraw | TryOut | Join | Ask
@@ -101,10 +103,7 @@ class Preview(msgspec.Struct, frozen=True):
     """A question before it is asked."""
 
     title: str
-    text: str
-    """Canonical."""
     leaves: tuple[str, ...]
-    note: str = ""
 
 
 class Desk:
@@ -147,19 +146,22 @@ class Desk:
         lines = self._reading.verify_disclosures()
         return f"All {lines:,} lines are as they were written: each holds the digest of the last."
 
-    def preview(self, text: str) -> Preview:
+    def preview(self, text: str, *, is_fresh: bool) -> Preview:
         """Say what would leave this machine for a question, before it is asked."""
+        if not self._reading.is_running:
+            raise InputError("The peer is stopped: start it with pairgossip peer run, then ask.")
         asked = parse_question(text)
-        known = self._reading.signed_list()
-        least = 0 if known is None else max(one.least_cell for one in known.list.members)
-        spec = decode_spec(fill_in(asked, least)) if least else parse_spec(text)
-        return Preview(title_of(asked), asked, tuple(spec.leaves()))
+        reply = self._carry_out(requests.Draft(asked, is_fresh))
+        return Preview(title_of(asked), reply.sentences)
 
     def decide(self, decision: Decision) -> Reply:
         """Write a decision down as a request, and return what the peer has answered."""
         if not self._reading.is_running and isinstance(decision, TryOut):
             raise InputError("The peer is stopped: start it with pairgossip peer run, then try.")
-        key = self._reading.requests.write(self._make_request(decision))
+        return self._carry_out(self._make_request(decision))
+
+    def _carry_out(self, request: AnyRequest) -> Reply:
+        key = self._reading.requests.write(request)
         if not self._reading.is_running:
             return Reply(_WRITTEN)
         reply = self._reading.requests.wait(key, _PATIENCE) or Reply(_LATE)
@@ -170,8 +172,10 @@ class Desk:
     def _make_request(self, decision: Decision) -> AnyRequest:
         match decision:
             case Accept(question, leaves):
-                self._check_words(self._named(question).leaves, leaves)
-                return requests.Accept(question)
+                asked = self._named(question)
+                if asked.leaves != leaves:
+                    raise InputError(_CHANGED)
+                return requests.Accept(asked.name, words=digest_words(leaves).hex())
             case Refuse(question, because):
                 return requests.Refuse(self._named(question).name, because)
             case Withdraw(question, because):
@@ -180,15 +184,10 @@ class Desk:
                 return requests.TryOut(self._named(question).name)
             case Join(member):
                 return requests.Join((self._find_card(member),))
-            case Ask(text, leaves, days):
-                preview = self.preview(text)
-                self._check_words(preview.leaves, leaves)
-                return requests.Ask(preview.text, int(time.time()) + days * _DAY)
-
-    @staticmethod
-    def _check_words(now: tuple[str, ...], read: tuple[str, ...]) -> None:
-        if now != read:
-            raise InputError(_CHANGED)
+            case Ask(text, leaves, days, is_fresh):
+                expires = int(time.time()) + days * _DAY
+                words = digest_words(leaves).hex()
+                return requests.Ask(parse_question(text), expires, is_fresh, words=words)
 
     def _named(self, name: str) -> QuestionStatus:
         """Return the question that has exactly this name."""

@@ -23,6 +23,7 @@ class _Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The text of a question that may be asked."""
 
     text: str
+    is_fresh: bool = False
 
 
 class StudyView:
@@ -70,7 +71,7 @@ class StudyView:
 
     async def _preview(self, request: Request) -> Response:
         draft = await read_json(request, _Draft)
-        preview = await run_in_threadpool(self._desk.preview, draft.text)
+        preview = await run_in_threadpool(self._desk.preview, draft.text, is_fresh=draft.is_fresh)
         return json_answer(msgspec.to_builtins(preview))
 
     async def _decide(self, request: Request) -> Response:

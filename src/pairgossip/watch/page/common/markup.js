@@ -13,6 +13,7 @@ export function readMarkup(html) {
   const parsed = new DOMParser().parseFromString(plain, "text/html");
   const fragment = document.createDocumentFragment();
   fragment.append(...copyChildren(parsed.body));
+  for (const wide of fragment.querySelectorAll(".wide")) wide.tabIndex = 0; // scrolled by keys
   return fragment;
 }
 

@@ -44,6 +44,11 @@ export class AskForm extends Section {
       step: 1,
       value: USUAL_DAYS,
     });
+    this.fresh = make("input", {
+      id: "ask-fresh",
+      type: "checkbox",
+      onchange: () => this.forget(),
+    });
     this.preview = make("div", { class: "preview", role: "status" });
     this.body.append(this.makeForm());
   }
@@ -58,6 +63,12 @@ export class AskForm extends Section {
         { class: "pair" },
         field("ask-file", "or from a file", this.file),
         field("ask-days", "open for how many days", this.days),
+      ),
+      make(
+        "label",
+        { class: "check", htmlFor: "ask-fresh" },
+        this.fresh,
+        "Count rows that were added since, even where tables of before can answer at once",
       ),
       make(
         "div",
@@ -95,18 +106,17 @@ export class AskForm extends Section {
     this.forget();
     let found;
     try {
-      found = await ask("/api/study/preview", { json: { text } });
+      found = await ask("/api/study/preview", { json: { text, is_fresh: this.fresh.checked } });
     } catch (problem) {
       this.text.setAttribute("aria-invalid", "true");
       this.preview.replaceChildren(make("p", { class: "problem", text: problem.message }));
       return;
     }
     if (text !== this.text.value) return;
-    const { title, leaves, note } = found;
+    const { title, leaves } = found;
     this.preview.replaceChildren(
       make("h3", { text: title }),
       makeLeaves(leaves),
-      note ? make("p", { class: "doubt", text: note }) : "",
       make(
         "div",
         { class: "buttons" },
@@ -135,7 +145,7 @@ export class AskForm extends Section {
 
   async send(text, leaves) {
     const days = Number(this.days.value);
-    const request = { request: "ask", text, days, leaves };
+    const request = { request: "ask", text, days, leaves, is_fresh: this.fresh.checked };
     tell((await ask("/api/study/requests", { json: request })).sentence);
     this.text.value = "";
     this.file.value = "";

@@ -8,6 +8,7 @@ import { makeSteps } from "./steps.js";
 import { describeEnding, describeState, formatDate, formatValue, joinFirst } from "./words.js";
 
 const LONG = 320; // characters of a sentence
+const TRIED = new Map(); // what was said of the rows of this site, by question
 
 // A question in one line: its number, title and how it is.
 export function makeEntry(question) {
@@ -90,6 +91,7 @@ export function makeButtons(question, look) {
       `${kind}-${number}`,
     );
   const tried = make("div", { class: "tried", role: "status" });
+  if (TRIED.has(question.name)) tried.append(makeTried(TRIED.get(question.name)));
   return make(
     "div",
     {},
@@ -148,6 +150,10 @@ export function withdraw({ name, number, title }, look) {
   });
 }
 
+function makeTried(sentences) {
+  return makeLeaves(sentences, { title: "On the rows of this site" });
+}
+
 // Read the rows here, and say what a yes would come to; nobody else hears of it.
 async function tryOut({ name }, button, place) {
   button.disabled = true;
@@ -156,7 +162,8 @@ async function tryOut({ name }, button, place) {
     const request = { request: "try", question: name };
     const { sentence, sentences } = await ask("/api/study/requests", { json: request });
     const all = sentences?.length ? sentences : [sentence];
-    place.replaceChildren(makeLeaves(all, { title: "On the rows of this site" }));
+    TRIED.set(name, all);
+    place.replaceChildren(makeTried(all));
   } catch (problem) {
     place.replaceChildren(make("p", { class: "problem", text: problem.message }));
   }

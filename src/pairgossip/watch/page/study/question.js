@@ -55,6 +55,8 @@ export class QuestionPage {
     }
     const isPending = pending.some((one) => one.question === name);
     this.state.show({ question, isPending }, () => this.makeState(question, isPending));
+    const isOver = phase === "ended" && !question.is_disclosed;
+    this.leaves.rename(isOver ? "What would have left this machine" : "What leaves this machine");
     this.leaves.show(question.leaves, (all) => [makeLeaves(all, { title: "" })]);
     if (phase === "done" && !this.asked) this.showResult();
     if (!this.text.shown) this.showText();

@@ -4,15 +4,20 @@ import { make } from "../common/elements.js";
 
 export class Section {
   constructor(id, title, about = "") {
+    this.title = make("span", { text: title });
     this.count = make("span", { class: "count" });
     this.body = make("div", { class: "body" });
     this.element = make(
       "section",
       { class: "card part", id, "aria-labelledby": `${id}-title` },
-      make("h2", { id: `${id}-title` }, title, " ", this.count),
+      make("h2", { id: `${id}-title` }, this.title, " ", this.count),
       about ? make("p", { class: "hint", text: about }) : null,
       this.body,
     );
+  }
+
+  rename(title) {
+    this.title.textContent = title;
   }
 
   // Show what `build` makes of a value, unless it is shown already.
