@@ -17,7 +17,7 @@ from pairgossip.peer.protocol.messages import (
     encode,
 )
 from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.state import Pending, Save, Send
+from pairgossip.peer.protocol.state import Answered, Pending, Save, Send
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import held_records, make_context, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
@@ -47,7 +47,8 @@ def test_a_lower_id_waits_and_a_higher_is_rejected() -> None:
     _, told = peer.receive(HIGH, an_offer(peer, 6))
     assert told == Send(HIGH, Reject(FIRST_GENERATION, 6, "busy"))
     actions = peer.receive(HIGH, encode(Reject(FIRST_GENERATION, peer.state.seq, "busy")))
-    assert [type(action) for action in actions] == [Save, Save, Send]
+    assert [type(action) for action in actions] == [Save, Answered, Save, Send]
+    assert actions[1] == Answered(HIGH, is_busy=True)
     answer = actions[-1]
     assert isinstance(answer, Send)
     assert answer.to == LOW

@@ -47,7 +47,7 @@ class Tried:
     @property
     def error(self) -> float | None:
         """The standard error by noise."""
-        return None if self.result.noise is None else self.result.noise.error
+        return self.result.noise_error
 
     @property
     def is_bracket_read(self) -> bool:

@@ -122,7 +122,7 @@ def print_result(
             f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only, unless "
             "least_members in peer.toml says otherwise: give a file for each member."
         )
-    elif result.noise is not None:
+    elif spec.has_noise:
         write_line("Real peers draw noise of their own, once; no row would leave its member.")
     else:
         write_line("Real peers find the same on any network; no row would leave its member.")

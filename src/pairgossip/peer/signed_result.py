@@ -16,7 +16,7 @@ import datetime
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 
@@ -121,8 +121,8 @@ def sign_result(
     Raise `InputError` if not all of them have.
     """
     check_stated(context, rounds)
-    assert isinstance(rounds.program, SumsProgram) and rounds.program.result is not None
-    last, result = rounds.round - 1, rounds.program.result
+    last, result = rounds.round - 1, cast(SumsProgram, rounds.program).result
+    assert result is not None
     contributions = [rounds.state.contributions[last, member] for member in rounds.members]
     return SignedResult(
         result=result,

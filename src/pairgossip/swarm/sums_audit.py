@@ -160,9 +160,7 @@ def _program(one: _View, folder: Path) -> SumsProgram:
     noise = accounting.keep_noise(lambda: Path(shutil.copy(noise_ledger(seen.home), copied)))
     context = replace(context, noise=noise or context.noise)
     context = context.with_own(_hold(one))
-    program = context.make_program(one.state.generation, one.state.released)
-    assert isinstance(program, SumsProgram)
-    return program
+    return context.make_program(one.state.generation, one.state.released)
 
 
 def _hold(one: _View) -> Held:

@@ -119,7 +119,7 @@ class Specified(NamedTuple):
             f"columns {', '.join(spec.observed)}",
             *([] if spec.classes is None else [f"classes {' < '.join(spec.classes)}"]),
             "their ranges",
-            *([] if spec.privacy is None else [f"epsilon {spec.privacy.epsilon:g}"]),
+            *([f"epsilon {self.privacy.epsilon:g}"] if self.privacy else []),
             "and how peers average" if spec.kernel else "and how peers learn",
         ]
         return (

@@ -85,7 +85,7 @@ def list_facts(report: Report, plan: Plan) -> list[tuple[str, str]]:
     if errors:
         mean = sum(errors) / len(errors)
         rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
-    if plan.spec.privacy is not None and report.exact is not None:
+    if plan.spec.is_private and report.exact is not None:
         # Gossip errors are to the value of the reports, which need not be near that of the rows.
         rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
     elif covered is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import numpy as np
@@ -35,12 +35,14 @@ from pairgossip.peer.protocol.messages import (
     sums_frame_limit,
 )
 from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
-from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Released
 from pairgossip.peer.specification.local_part import program_for, rule_for
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
+
+if TYPE_CHECKING:
+    from pairgossip.peer.sums.programs import SumsProgram
 
 KeepNoise = Callable[[NDArray[np.float64], Mapping[str, int], bytes, int], NDArray[np.int64]]
 """``keep(rows, members, question, counts)``: what is added to counts in a sum over members."""
@@ -296,7 +298,7 @@ class PeerContext(Context):
 
     def make_program(
         self, generation: str = FIRST_GENERATION, released: Released | None = None
-    ) -> Program:
+    ) -> SumsProgram:
         """Return what members compute of sums in this generation, from the beginning."""
         own, members = self.held, self.present_rows
 

@@ -48,6 +48,7 @@ from pairgossip.peer.protocol.messages import (
 from pairgossip.peer.protocol.nodes import Nodes, first_nodes
 from pairgossip.peer.protocol.state import (
     Action,
+    Answered,
     Outcome,
     Pending,
     RepeatLater,
@@ -203,7 +204,8 @@ class Exchange(Nodes):
         self._set_free(sender)
         touched = (pending.node, *self._exchange_locally())
         # If this is lost, the offer is repeated and the answer comes again.
-        return [Save(self.state, sync=False, nodes=touched), *self._answer_waiting()]
+        saved = Save(self.state, sync=False, nodes=touched)
+        return [saved, Answered(sender), *self._answer_waiting()]
 
     def _handle_reject(self, sender: str, answer: Reject) -> list[Action]:
         pending = self._pending_offer(sender, answer.seq)
@@ -213,7 +215,8 @@ class Exchange(Nodes):
             raise RestoredBackup(sender)
         self.counts[_REJECTED[answer.reason]] += 1
         self._set_free(sender)
-        return [Save(self.state, sync=False), *self._answer_waiting()]
+        answered = Answered(sender, is_busy=answer.reason == "busy")
+        return [Save(self.state, sync=False), answered, *self._answer_waiting()]
 
     def _pending_offer(self, sender: str, seq: int) -> Pending | None:
         """Return the offer that a neighbor answers; None if it was answered before."""

@@ -337,7 +337,15 @@ class RepeatLater(NamedTuple):
     to: str
 
 
-Action = Send | Save | RepeatLater
+class Answered(NamedTuple):
+    """The offer to this neighbor is decided: what its clock may learn from."""
+
+    by: str
+    is_busy: bool = False
+    """Whether it was rejected since the neighbor had no row free: another ring is due."""
+
+
+Action = Send | Save | RepeatLater | Answered
 
 
 class SaveSums(NamedTuple):

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.membership import BrokenInvariant, Membership
 from pairgossip.peer.protocol.messages import encode
-from pairgossip.peer.protocol.state import RepeatLater, Save, SaveSums, Send
+from pairgossip.peer.protocol.state import Answered, RepeatLater, Save, SaveSums, Send
 
 _FIRST_WAIT = 0.2
 """Seconds until an unanswered message is repeated, at least."""
@@ -147,17 +146,10 @@ class ExchangeRuntime(Runtime[Exchange]):
 
     def received(self, sender: str, frame: bytes, now: float) -> None:
         """Take a frame from a neighbor."""
-        before, was_away = self.protocol.state, sender in self.protocol.away
-        asked, busy = before.pending.get(sender), self.protocol.counts[Event.REJECTED_BUSY]
+        asked, was_away = self.protocol.state.pending.get(sender), sender in self.protocol.away
         self._carry_out(self.protocol.receive(sender, frame), now)
-        state = self.protocol.state
-        if asked is not None and state.generation == before.generation:
-            if state.pending.get(sender) != asked:
-                self._learn_round_trip(sender, now)
-                if self.protocol.counts[Event.REJECTED_BUSY] > busy:
-                    self._draw_again(now)
-            elif was_away:
-                self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
+        if was_away and asked is not None and self.protocol.state.pending.get(sender) == asked:
+            self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
         self._update_timers(now)
 
     def due(self) -> float:
@@ -246,7 +238,12 @@ class ExchangeRuntime(Runtime[Exchange]):
             soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._weight)
             self.rings_at = min(self.rings_at, now + soon)
 
-    def _schedule(self, action: RepeatLater, now: float) -> None:
+    def _schedule(self, action: RepeatLater | Answered, now: float) -> None:
+        if isinstance(action, Answered):
+            self._learn_round_trip(action.by, now)
+            if action.is_busy:
+                self._draw_again(now)
+            return
         asked = self._asked.setdefault(action.to, _Asked(at=now))
         wait = _WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
         asked.repeats = min(asked.repeats + 1, 20)

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -129,9 +129,8 @@ class SumsReporter(Reporter):
         is_stated = rounds.ask is None and rounds.halt is None
         if is_stated and self._signed != generation:
             now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-            assert isinstance(rounds.program, SumsProgram)
             signed = sign_result(self._context, rounds, now)
-            self._unkept.append((signed, rounds.program.table))
+            self._unkept.append((signed, cast(SumsProgram, rounds.program).table))
             self._signed = generation
         try:
             while self._unkept:

@@ -124,7 +124,7 @@ class SumsProgram(ABC):
             result.sampling_error,
             result.interval,
             result.bracket,
-            None if result.noise is None else result.noise.error,
+            result.noise_error,
         )
 
     def ask(self) -> Ask | None:

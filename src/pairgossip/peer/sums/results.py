@@ -133,6 +133,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
         return f"the sums were used up: {more}"
 
+    @property
+    def noise_error(self) -> float | None:
+        """The standard error that noise brings; None without noise, or if it is unknown."""
+        return self.noise.error if self.noise else None
+
     def advise_bins(self) -> str | None:
         """Say what to do if cells or blocks leave more open than rows do; None if they do not."""
         what = "cells"
@@ -149,7 +154,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         opened = 0.0 if self.bracket is None else self.bracket[1] - self.bracket[0]
         if self.sampling_error is None or (self.interval is None and self.p_bracket is None):
             return f"{what} are too wide to tell: {advice}" if opened > _TOLERANCE else None
-        error = math.hypot(self.sampling_error, (self.noise and self.noise.error) or 0.0)
+        error = math.hypot(self.sampling_error, self.noise_error or 0.0)
         # A test has no interval: one would be as wide as its bracket and four errors.
         width = opened + _WIDE / 2 * error
         if self.interval is not None:
