@@ -22,6 +22,7 @@ def describe_rows(spec: Spec) -> list[str]:
         "Your rows travel from member to member, signed and as they are: "
         f"{_name_observed(spec)} of every row.",
         "Every member may see which rows are yours.",
+        *disclosures(spec),
     ]
 
 
@@ -33,6 +34,7 @@ def describe_reports(spec: ReportsSpec) -> list[str]:
         f"{spec.privacy.epsilon:g}.",
         "Every member may see which reports are yours, and how many rows you have.",
         *([] if spec.kernel is None else _describe_report_interval(spec)),
+        *disclosures(spec),
     ]
 
 
