@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from pairgossip import files
 from pairgossip.study.protocol.records import (
     NO_DIGEST,
     Question,
@@ -43,7 +44,7 @@ class Mortal:
         for place, name in (
             *((journals, "_put_note"), (StudyJournal, "_write_record"), (StudyJournal, "_write")),
             *((Disclosures, "_write"), (records, "sync_descriptor")),
-            *((tables.files, "replace"), (tables, "sync"), (StudyJournal, "save")),
+            *((files, "replace"), (tables, "sync"), (StudyJournal, "save")),
         ):
             monkeypatch.setattr(place, name, self._wrap(getattr(place, name)))
 

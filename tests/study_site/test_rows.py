@@ -219,6 +219,31 @@ def test_rows_that_another_study_has_told_add_nothing_unless_that_is_accepted(
     made.close()
 
 
+def test_what_others_hear_of_a_register_names_no_file(tmp_path: Path) -> None:
+    made = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(4)])
+    question = made.question(AUC)
+    programs = made.programs(question, made.accept(question))
+    (tmp_path / "rows-0.csv.releases").unlink()
+    program = programs[made.ids[0]]
+    ask = program.ask()
+    assert ask is not None
+    with pytest.raises(InputError) as refused:
+        program.contribute(ask)
+    assert str(tmp_path) not in str(refused.value) and "dry run" in str(refused.value)
+    made.close()
+
+
+def test_settings_that_cannot_be_read_end_no_question(tmp_path: Path) -> None:
+    made = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(4)])
+    question, site = made.question(AUC, asker=1), made.sites[made.ids[0]]
+    whole = site.home.peer.read_text()
+    site.home.peer.write_text(whole + "[policy]\nkernels = [")
+    assert site.judge(digest_of(question), question).answer == "ask"
+    site.home.peer.write_text(whole + '[policy]\nkernels = ["gini"]\n')
+    assert site.judge(digest_of(question), question).answer == "no"
+    made.close()
+
+
 def test_a_question_that_ends_with_nothing_shown_frees_its_rows_for_others(
     tmp_path: Path,
 ) -> None:

@@ -22,6 +22,7 @@ from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of, noise_law
 from pairgossip.study.protocol.records import Question, Yes
+from pairgossip.study.site.counting import withhold_cause
 from pairgossip.study.site.layouts import layout_of, read_text
 from pairgossip.study.site.offers import Entry, Offers
 from pairgossip.study.site.program import ModelProgram, Own, TableProgram
@@ -42,8 +43,6 @@ class Computing:
         Gives the rows that an entry adds, where counts are not enough.
     least_members
         Of how many members rows must be added together, by the question's list.
-    shows
-        Whether this site shows its own line where sites are compared.
     """
 
     me: str
@@ -51,7 +50,6 @@ class Computing:
     answers: Answers
     read_rows: Callable[[Entry], FloatArray]
     least_members: int
-    shows: bool
 
     def make_program(
         self, name: bytes, question: Question, yeses: Mapping[str, Yes], members: Sequence[str]
@@ -117,14 +115,14 @@ class Computing:
         for batch, kept in self.offers.counts(entry.repeats or entry.question).items():
             if batch in entry.batches:
                 counts = counts + np.frombuffer(kept, "<i8")
-        shown_as = self.me if self.shows else None
-        return Own(counts, entry.salt, entry.card[0] if entry.card else 0, shown_as)
+        return Own(counts, entry.salt, entry.card[0] if entry.card else 0, self.me)
 
     def tell_releases(self, entry: Entry) -> None:
         """Note in the registers that the rows are released, before anything of them is shown."""
         own = self.offers.keys
-        for key, places in entry.releases:
-            tell_release(places, key, own=own)
+        with withhold_cause():
+            for key, places in entry.releases:
+                tell_release(places, key, own=own)
 
 
 @dataclass(frozen=True)

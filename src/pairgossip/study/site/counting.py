@@ -7,7 +7,8 @@ Its operator is told by the dry run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,7 +117,8 @@ class Counting:
         """Note in the registers what will be released."""
         if self.spec.kernel is None:
             return ()
-        return tuple(self._prepare(one, study, tables) for one in self.adding)
+        with withhold_cause():
+            return tuple(self._prepare(one, study, tables) for one in self.adding)
 
     def _prepare(self, one: Counted, study: str, tables: Path) -> Prepared:
         places = self._places(one.batch)
@@ -178,3 +180,15 @@ class Counting:
             least_cell=self.spec.algorithm.least_cell or 1,
         )
         return read_beside(known, self.settings.row_id, table=one.rows.table)
+
+
+@contextlib.contextmanager
+def withhold_cause() -> Iterator[None]:
+    """Say of registers that cannot be used what all members may know; the cause names files."""
+    try:
+        yield
+    except InputError:
+        raise InputError(
+            "This site cannot note in its register what it would release: its operator sees the "
+            "cause by a dry run."
+        ) from None

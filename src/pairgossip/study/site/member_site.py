@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.layouts import find_scores, layout_of, read_text
 from pairgossip.study.site.offers import Entry, Offers
 from pairgossip.study.site.policy import judge
+from pairgossip.study.site.settings import StudySettings
 from pairgossip.study.site.signed import keep_signed, list_of
 from pairgossip.study.site.snapshots import (
     Batch,
@@ -68,6 +70,7 @@ class MemberSite:
     ) -> None:
         self.home, self.identity, self.journal = home, identity, journal
         self._find_list = find_list or partial(list_of, journal)
+        self._last_settings = home.read_settings()
         self.batches = Batches(journal)
         self.record = Disclosures(home.disclosures, journal)
         self.offers, self.answers = Offers(journal), Answers(journal, home.tables)
@@ -79,7 +82,7 @@ class MemberSite:
 
     def judge(self, name: bytes, question: Question) -> Verdict:
         """Say yes or no by policy, or ask the operator; never by what the rows are."""
-        settings = self.home.read_settings()
+        settings = self._settings
         declared = frozenset[str]().union(*(one.columns for one in self.batches))
         others = [one for one in self.offers if one.question != name]
         members = self._find_list(question.list)
@@ -95,14 +98,13 @@ class MemberSite:
 
     def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> AnyProgram:
         """Return the computation that all members go through."""
-        settings, members = self.home.read_settings(), self._find_list(question.list)
+        members, policy = self._find_list(question.list), self._settings.policy
         computing = Computing(
             self.identity.id,
             self.offers,
             self.answers,
             self._read_rows,
-            settings.policy.least_members if members is None else members.least_members,
-            settings.show,
+            policy.least_members if members is None else members.least_members,
         )
         ids = () if members is None else members.ids
         return computing.make_program(name, question, yeses, ids)
@@ -187,7 +189,7 @@ class MemberSite:
         members = self._find_list(question.list)
         names = {} if members is None else {one.id: one.name for one in members.members}
         is_visible = name.hex() in self._visible
-        settings = self.home.read_settings()
+        settings = self._settings
         return describe_question(question, settings, batches, names, is_visible=is_visible)
 
     def try_out(self, name: bytes, question: Question) -> list[str]:
@@ -204,7 +206,7 @@ class MemberSite:
 
     def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
         """Freeze the rows of a further source; they are kept when this returns."""
-        settings = self.home.read_settings()
+        settings = self._settings
         declared = settings.declared
         batch, table, said = freeze(len(self.batches) + 1, source, declared, self.identity)
         refuse_few(batch, settings.policy.least_rows)
@@ -230,10 +232,17 @@ class MemberSite:
 
     # How it is done
 
+    @property
+    def _settings(self) -> StudySettings:
+        """Read the operator's settings; those from before while a change cannot be read."""
+        with contextlib.suppress(InputError):
+            self._last_settings = self.home.read_settings()
+        return self._last_settings
+
     def _read_rows(self, entry: Entry) -> FloatArray:
         """Read the rows again that an entry adds."""
         batches = [one for one in self.batches if one.number in entry.batches]
-        settings = self.home.read_settings()
+        settings = self._settings
         return Counting(entry.text, settings, self.identity, batches).matrix()
 
     def _settle(self, name: bytes, *, is_shown: bool) -> None:
@@ -247,7 +256,7 @@ class MemberSite:
 
     def _choose_batches(self, name: bytes, question: Question) -> list[Batch]:
         """Return the batches that a question is about: those whose columns are free."""
-        settings = self.home.read_settings()
+        settings = self._settings
         spec = read_text(question.text)
         scores = find_scores(spec, settings)
         own = {settings.columns.get(one, one) for one in spec.observed}
@@ -260,7 +269,7 @@ class MemberSite:
     def _count(self, name: bytes, question: Question, batches: Sequence[Batch]) -> Counting:
         return Counting(
             question.text,
-            self.home.read_settings(),
+            self._settings,
             self.identity,
             batches,
             own=self.offers.keys,
@@ -272,7 +281,7 @@ class MemberSite:
         self.answers.read_tables(question.reads, layout_of(question.text))
         if question.repeats is not None:
             return self._repeat(name, question, question.repeats)
-        settings, spec = self.home.read_settings(), read_text(question.text)
+        settings, spec = self._settings, read_text(question.text)
         words = self.describe(question)
         counting = self._count(name, question, self._choose_batches(name, question))
         card = b""

@@ -53,8 +53,8 @@ class Own(NamedTuple):
     salt: bytes
     flags: int = 0
     """How it takes part where sites are compared, as its card says."""
-    shown_as: str | None = None
-    """Its id, if it shows its own line there."""
+    me: str = ""
+    """Its id, by which its own line is known there if cards say that it shows it."""
 
 
 class Keeper(Protocol):
@@ -179,7 +179,7 @@ class TableProgram(_Stating, StatisticsProgram):
         words = 0 if self._plan is None else self._plan.words
         if self._plan is None or not words or not self._own.flags:
             return np.zeros(words, dtype=np.uint64)
-        told = tell_site(self._spec, total[1:], self._plan, self._own.shown_as)
+        told = tell_site(self._spec, total[1:], self._plan, self._own.me)
         return told.view(np.uint64)
 
     def _take(self, total: Words) -> None:
