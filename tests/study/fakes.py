@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,18 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
 from pairgossip.study.protocol.desk import Desk, Keys
 from pairgossip.study.protocol.question import Run
-from pairgossip.study.protocol.records import Card, Piece, Question, decode, digest_of, topic_of
+from pairgossip.study.protocol.records import (
+    Card,
+    Piece,
+    Question,
+    Yes,
+    decode,
+    digest_of,
+    topic_of,
+)
 from pairgossip.study.protocol.site import Action, Kept, Offer, Save, Send, State, Told, Verdict
 from pairgossip.study.protocol.store import Held
-from pairgossip.study.protocol.study import Study
+from pairgossip.study.protocol.study import Progress, Study
 
 
 class FakeProgram:
@@ -97,7 +105,9 @@ class FakeSite:
         commitment = hashlib.sha256(self.seed).digest()
         return Offer(bytes(32), commitment, pieces, columns=frozenset([question.text]))
 
-    def make_program(self, name: bytes, question: Question, yeses: object) -> FakeProgram:
+    def make_program(
+        self, name: bytes, question: Question, yeses: Mapping[str, Yes]
+    ) -> FakeProgram:
         if self.is_broken:
             raise InputError("The source has changed since: put it back.")
         rounds = self.rounds if question.adds else 0
@@ -149,7 +159,7 @@ class Peer:
         self.hindrance = ""
         self.run: Run
 
-    def _publish(self, held: Held) -> list[Send]:
+    def _publish(self, held: Held) -> list[Action]:
         return [Send("all", held.content)]
 
     def carry_out(self, actions: Sequence[Action]) -> None:
@@ -232,6 +242,17 @@ class Node:
 
     def recall(self, name: bytes) -> tuple[bytes, ...]:
         return tuple(self.old.get(name, ()))
+
+    def view(self, name: bytes) -> Progress:
+        """Return how far a question is that is known here."""
+        found = self.study.question(name)
+        assert found is not None
+        return found
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return who is on the present list."""
+        return () if self.study.members is None else self.study.members.ids
 
     def do(self, actions: Sequence[Action]) -> None:
         for one in actions:

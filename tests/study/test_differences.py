@@ -51,7 +51,7 @@ def test_the_algebra_finds_what_is_told() -> None:
     """Subsets of which each pair has two members in common tell one member together."""
     sums = [frozenset((one, 1) for one in subset) for subset in ("abc", "ade", "bcde")]
     assert tells_few(sums, 3)
-    assert find_lone(sums[1], sums[:1], 3) == {("a", 1)}
+    assert find_lone(sums[1], sums[:1], 3) == frozenset([("a", 1)])
     assert find_lone(sums[2], sums[:2], 3) is not None
     assert all(find_lone(one, [], 3) is None for one in sums)
 
@@ -59,7 +59,7 @@ def test_the_algebra_finds_what_is_told() -> None:
 def test_a_newcomer_waits_until_enough_come_with_it() -> None:
     old = frozenset((one, 1) for one in "abc")
     new = old | {("d", 1)}
-    assert find_lone(new, [old], 3) == {("d", 1)}
+    assert find_lone(new, [old], 3) == frozenset([("d", 1)])
     assert choose(new, [old], 3) == old
     three = new | {("e", 1), ("a", 2)}
     assert choose(three, [old], 3) == three
@@ -75,5 +75,5 @@ def test_rows_whose_totals_may_be_visible_can_be_told_apart_but_not_alone() -> N
     old = frozenset((one, 1) for one in "abc")
     mine = ("d", 1)
     assert find_lone(old | {mine}, [old], 3, visible=[mine]) is None
-    assert find_lone(frozenset([mine]), [old], 3, visible=[mine]) == {mine}
+    assert find_lone(frozenset([mine]), [old], 3, visible=[mine]) == frozenset([mine])
     assert members_of(old) == {"a", "b", "c"}

@@ -7,7 +7,7 @@ from tests.study.fakes import Node, accept_each_other, exchange, found
 
 
 def ids_of(nodes: list[Node]) -> set[tuple[str, ...]]:
-    return {node.study.members.ids if node.study.members else () for node in nodes}
+    return {node.ids for node in nodes}
 
 
 def join(nodes: list[Node], count: int = 1) -> list[Node]:

@@ -11,8 +11,8 @@ from tests.study.fakes import FakeSite, Peer, ask_all, deliver
 MEMBERS = ("a", "b", "c", "d", "e")
 
 
-def make_peers(**site: int) -> list[Peer]:
-    sites = [FakeSite(one.encode(), **site) for one in MEMBERS]
+def make_peers(rounds: int = 1) -> list[Peer]:
+    sites = [FakeSite(one.encode(), rounds) for one in MEMBERS]
     return [Peer(one, number, sites[number]) for number, one in enumerate(MEMBERS)]
 
 
@@ -143,13 +143,13 @@ def test_nothing_ends_it_for_a_member_that_has_shown_its_words() -> None:
     peers = make_peers()
     ask_all(peers)
     deliver(peers, np.random.default_rng(0))
-    early, content = make_peers()[0], list[bytes]()
+    early = make_peers()[0]
     held = peers[0].desk.store.all_of(peers[0].run.name)
     early.join(peers[0].run.name, peers[0].run.question, MEMBERS)
     content = [one.content for one in held if one.slot[1] not in ("statement", "words")]
     own = [one.content for one in held if one.slot[1] == "words" and one.slot[3] == "a"]
-    for one in (*own, *content):
-        early.desk.store.add(decode(one))
+    for known in (*own, *content):
+        early.desk.store.add(decode(known))
     early.join(peers[0].run.name, peers[0].run.question, MEMBERS)
     early.run.gone = frozenset("e")
     early.carry_out(early.run.proceed())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.study.protocol.records import encode
 from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, ask, exchange, found
 
@@ -12,12 +13,14 @@ def test_a_question_is_answered_at_all() -> None:
     nodes = found(5)
     name = ask(nodes[1])
     exchange(nodes)
-    assert [node.study.question(name).phase for node in nodes] == ["done"] * 5
+    assert [node.view(name).phase for node in nodes] == ["done"] * 5
     totals = [node.site.programs[name].totals[0] for node in nodes]
     expected = np.zeros(7, dtype=np.uint64)
     for node in nodes:
-        program = node.site.make_program(name, node.study.question(name).question, {})
-        expected += program.contribute(program.ask())
+        program = node.site.make_program(name, node.view(name).question, {})
+        asked = program.ask()
+        assert asked is not None
+        expected += program.contribute(asked)
     assert all(np.array_equal(one, expected) for one in totals)
     assert not any(node.secrets for node in nodes)
 
@@ -56,7 +59,7 @@ def test_a_sixth_joins_while_a_question_runs() -> None:
         sixth.do(sixth.study.accept_card(node.card))
     nodes[3].do(nodes[3].study.propose())
     exchange(everybody, contacts=4)
-    assert all(node.study.members.ids == tuple(one.id for one in everybody) for node in everybody)
+    assert all(node.ids == tuple(one.id for one in everybody) for node in everybody)
     assert [node.study.archived[name].kind for node in nodes] == ["done"] * 5
     assert len({node.study.name for node in everybody}) == 1
     line = sixth.study.archived[name]
@@ -90,7 +93,7 @@ def test_no_and_withdrawn_end_a_question_for_all(who: int) -> None:
         node.site.verdict = node.site.verdict._replace(answer="ask")
     name = ask(nodes[0])
     exchange(nodes)
-    assert all(node.study.question(name).needs_operator for node in nodes[1:])
+    assert all(node.view(name).needs_operator for node in nodes[1:])
     if who:
         nodes[who].do(nodes[who].study.refuse(name, "too much"))
     else:
@@ -108,7 +111,7 @@ def test_an_expired_question_ends() -> None:
     name = ask(nodes[0])
     exchange(nodes)
     nodes[0].do(nodes[0].study.tick(99))
-    assert nodes[0].study.question(name).phase == "asked"
+    assert nodes[0].view(name).phase == "asked"
     nodes[0].do(nodes[0].study.tick(100))
     exchange(nodes)
     assert {node.study.archived[name].kind for node in nodes} == {"expired"}
@@ -142,15 +145,14 @@ def test_a_copied_folder_that_says_something_else_stops() -> None:
     exchange(nodes[1:])  # nobody but the first and the third knows the question
     before = dict(nodes[1].records), dict(nodes[1].notes), dict(nodes[1].secrets)
     exchange([nodes[0], nodes[1]])
-    assert nodes[1].id in nodes[0].study.question(name).yeses
+    assert nodes[1].id in nodes[0].view(name).yeses
     nodes[1].records, nodes[1].notes, nodes[1].secrets = before
     nodes[1].begin()
-    question = nodes[0].study._desk.store.find(name)
-    give = encode_frame(Give((question.content,)))
+    give = encode_frame(Give((encode(nodes[0].view(name).question),)))
     nodes[1].do(nodes[1].study.receive(nodes[2].id, give, 1))
     nodes[1].outbox.clear()
     exchange([nodes[0], nodes[1]])
-    assert "restored backup" in nodes[1].study.halted
+    assert "restored backup" in str(nodes[1].study.halted)
     assert not list(nodes[1].study.contact(1))
     assert [told.event for told in nodes[1].told][-1] == "restored"
 
@@ -243,15 +245,15 @@ def test_who_falls_silent_after_all_echoes_is_evicted_and_the_question_stays_unf
     nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
     name = ask(nodes[0])
     exchange(nodes)
-    nodes[3].site.note_disclosure = _fail  # type: ignore[method-assign]
+    nodes[3].site.note_disclosure = _fail  # type: ignore[method-assign, assignment]
     nodes[3].do(nodes[3].study.accept(name))
     exchange(nodes)
-    assert [node.study.question(name).phase for node in nodes] == ["words"] * 4
+    assert [node.view(name).phase for node in nodes] == ["words"] * 4
     for node in nodes[:3]:
         node.do(node.study.evict("m03"))
     exchange(nodes[:3])
-    views = [node.study.question(name) for node in nodes[:3]]
-    assert {view.ending.kind for view in views} == {"unfinished"}
+    views = [node.view(name) for node in nodes[:3]]
+    assert {view.ending and view.ending.kind for view in views} == {"unfinished"}
     assert all(view.is_disclosed for view in views)
     for _ in range(8):  # it leaves the cap
         ask(nodes[0], text="other")
@@ -271,7 +273,7 @@ def test_a_decision_outlives_a_restart_in_which_nobody_answers() -> None:
     nodes[1].do(nodes[1].study.accept(name))
     nodes[1].begin()
     exchange(nodes)
-    assert set(nodes[0].study.question(name).yeses) == {"m00", "m01"}
+    assert set(nodes[0].view(name).yeses) == {"m00", "m01"}
 
 
 def test_a_question_at_a_list_that_is_not_the_present_one_is_answered_no() -> None:

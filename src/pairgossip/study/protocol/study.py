@@ -276,7 +276,9 @@ class Study:
         if verdict.answer == "no":
             raise InputError(verdict.because)
         actions = self._desk.say(unsigned)
-        self._questions.add(unsigned)
+        signed = self._desk.store.find(name)
+        assert signed is not None
+        self._questions.add(signed.record)
         actions += self._questions.decide(name)
         return name, [*actions, *self._go_on([name], now)]
 
