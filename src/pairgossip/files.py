@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -54,7 +55,12 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
         if largest is None:
             return path.read_bytes()
         with open(path, "rb") as file:
-            content = file.read(largest + 1)
+            about = os.fstat(file.fileno())
+            # Room is made for as much as is asked for: for a file no more than it is long.
+            longest = min(about.st_size, largest) if stat.S_ISREG(about.st_mode) else largest
+            content = file.read(longest + 1)
+            if len(content) > longest:  # it has grown since, or is too long
+                content += file.read(largest - longest)
     except OSError as problem:
         raise unreadable(path, problem) from None
     if len(content) > largest:
