@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SUMS = Group.create_ordered("Where sums are computed")
 _COUNTS = Group.create_ordered("Where counts are released")
+_STUDY = Group.create_ordered("Of a study's member")
 _PRIVACY = Group.create_ordered("Under privacy")
 
 
@@ -73,6 +74,25 @@ class RowsOptions:
     for others."""
 
 
+@Parameter(name="*", group=_STUDY)
+@dataclass(frozen=True)
+class StudyOptions:
+    """What is said once of the rows of a study's member."""
+
+    columns: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
+    """The columns that questions may be about, as the source calls them; repeat it, or separate
+    names by commas; by default all. A row takes part if it has an entry in each."""
+    rehearsal: Flag = False
+    """All members are on this machine, to try a study: the register of this user, which knows what
+    was released of these rows in other studies, is left alone."""
+
+    @property
+    def declared(self) -> tuple[str, ...] | None:
+        """The columns, each on its own; None for all."""
+        names = (part.strip() for text in self.columns for part in text.split(","))
+        return tuple(dict.fromkeys(names)) or None
+
+
 @Parameter(name="*", group=_PRIVACY)
 @dataclass(frozen=True)
 class LedgerOptions:
@@ -102,6 +122,7 @@ def init_command(
     sums: SumsOptions = SumsOptions(),
     rows: RowsOptions = RowsOptions(),
     register: RegisterOptions = RegisterOptions(),
+    study: StudyOptions = StudyOptions(),
     privacy: LedgerOptions = LedgerOptions(),
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.

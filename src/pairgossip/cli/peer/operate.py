@@ -112,7 +112,7 @@ def add_command(
     if (study := find_study_folder(home)) is not None:
         from pairgossip.cli.peer.studies import add_to_study
 
-        add_to_study(study, data, yes=yes)
+        add_to_study(study, data, yes=yes, visible=register.visible)
         return 0
     place = find_home(home)
     shown = _describe_difference(read_snapshot(place))

@@ -337,7 +337,7 @@ def _about(about: dict[str, object]) -> str:
     return ", ".join(f"{name}: {clean_text(it, 24)}" for name, it in short.items())
 
 
-def leave_command(*, home: HomeFolder = None, yes: Flag = False) -> None:
+def leave_command(*, home: HomeFolder = None, visible: Flag = False, yes: Flag = False) -> None:
     """Ask all others to leave this peer out of the next list of members.
 
     It answers no question of lists without it any more. Tables with its rows stay with those who
@@ -349,6 +349,9 @@ def leave_command(*, home: HomeFolder = None, yes: Flag = False) -> None:
 
     Parameters
     ----------
+    visible
+        Accept that others can compute this peer's class totals, as the difference of tables with
+        and without it; unless it does, nothing is counted that tells them.
     yes
         Do not ask.
     """
@@ -363,4 +366,4 @@ def leave_command(*, home: HomeFolder = None, yes: Flag = False) -> None:
     refusal = f"{meaning} There is no terminal to ask on: give --yes."
     if not yes and not is_answered_yes([meaning], "Leave?", refusal):
         raise InputError("This peer stays: answer y, or give --yes, to leave.")
-    send_request(study, Leave())
+    send_request(study, Leave(visible))

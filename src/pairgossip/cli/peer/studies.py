@@ -218,14 +218,14 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
     send_request(study, Evict(lost[0].id))
 
 
-def add_to_study(folder: Path, source: Path, *, yes: bool) -> None:
+def add_to_study(folder: Path, source: Path, *, yes: bool, visible: bool) -> None:
     """Freeze the rows of a further source."""
     from pairgossip.study.service.assembly import carry_out_alone
     from pairgossip.study.service.reading import StudyReading
     from pairgossip.study.service.requests import Add
 
     study = StudyReading(folder)
-    request = Add(str(source.absolute()))
+    request = Add(str(source.absolute()), visible)
     meaning = [
         "These rows are frozen as they are, and counted in questions from now on: they cannot be "
         "taken back, and none of them may be among the rows of before."

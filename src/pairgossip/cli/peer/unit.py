@@ -7,11 +7,15 @@ import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import output
 from pairgossip.cli.options import HomeFolder
-from pairgossip.cli.peer.setup import find_home
+from pairgossip.cli.peer.setup import find_home, find_study_folder
 from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.peer.storage.folder import Home
 
 _TEMPLATE = "pairgossip-peer.service"
 _HOMES = (Path("/home"), Path("/root"), Path("/run/user"))
@@ -27,19 +31,35 @@ def unit_command(*, home: HomeFolder = None) -> None:
 
         pairgossip peer unit --home clinic-a > pairgossip-peer.service
     """
+    study = find_study_folder(home)
+    written, sources = _places_of_run(find_home(home)) if study is None else _places_of(study)
+    folder = written[0]
+    template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
+    output().file.write(fill_in(template, _program(), written, *_owner(folder), sources))
+
+
+def _places_of_run(place: Home) -> tuple[list[Path], list[Path]]:
+    """Return the folders that the peer of a run writes to, its own first, and what it reads."""
     from pairgossip.peer.storage.kept_ledgers import noise_ledger
     from pairgossip.peer.storage.kept_releases import noted_registers
 
-    place = find_home(home)
-    folder = place.folder.resolve()
-    written = [folder]
+    written = [place.folder.resolve()]
     if place.read_spec().has_noise:
         written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
     written += [one.parent for one in noted_registers(place)]
-    written = list(dict.fromkeys(written))
-    sources = [Path(one) for one in place.read_settings().sources]
-    template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
-    output().file.write(fill_in(template, _program(), written, *_owner(folder), sources))
+    return list(dict.fromkeys(written)), [Path(one) for one in place.read_settings().sources]
+
+
+def _places_of(study: Path) -> tuple[list[Path], list[Path]]:
+    """Return the same of a study's member, who notes releases beside its sources."""
+    from pairgossip.peer.bookkeeping.places import registers_of
+    from pairgossip.study.site.folder import open_study
+
+    settings = open_study(study).read_settings()
+    sources = [Path(settings.source), *map(Path, settings.batch.values())]
+    register = None if settings.register is None else Path(settings.register)
+    registers = [one.parent for source in sources for one in registers_of(source, register)]
+    return list(dict.fromkeys([study.resolve(), *registers])), sources
 
 
 def fill_in(
