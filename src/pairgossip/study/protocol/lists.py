@@ -399,6 +399,8 @@ class Lists:
             return False
         if self.card.id in self.signers(new.digest) | self.refusers(new.digest):
             return False
+        if any(not self.is_dead(one.digest) for one in self._signed_here(new.parent)):
+            return False
         if self.current is None and new.parent != NO_DIGEST:
             wanted = {**self.accepted, self.card.id: self.card}
             return all(wanted.get(one.id) == one for one in new.members)

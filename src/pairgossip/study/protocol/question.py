@@ -178,12 +178,12 @@ class Run(Standing):
         own, shown = self.said("digests", self._me, self.round), self._own_words()
         if not own:
             return self._commit() if self.may_speak else None
-        if shown is None:
-            return self._regain(own[0])
         if not self._is_all(digests := self._digests()):
             return None
         if len({one.record.public for one in digests.values()}) > 1:
             return self._repeat(digests)
+        if shown is None:
+            return self._regain(own[0])
         if not self.said("echo", self._me, self.round):
             return self._echo(digests) if self.may_speak else None
         if not self._is_all(self._echoes()):
@@ -224,7 +224,13 @@ class Run(Standing):
         return self._desk.say(digests, secrets, words)
 
     def _regain(self, own: Held) -> list[Action] | None:
-        """Make words again that this member has committed to, and that a backup lacks."""
+        """Make words again that this member has committed to, and that a backup lacks.
+
+        If it has echoed them it cannot say any more that it cannot: others may give them back.
+        """
+        has_key = chains_name(self.name, self.round) in self._desk.secrets
+        if not has_key and self.said("echo", self._me, self.round):
+            return None
         words, secrets = self._mask()
         if hash_of(words.words) != own.record.words:
             raise InputError(_NO_KEY)
