@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from pairgossip.errors import InputError
 from pairgossip.peer.signed_report import add_report
 from pairgossip.peer.signed_result import SignedResult
-from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Reply, Withdraw
+from pairgossip.study.service.requests import Accept, Ask, Evict, Join, Refuse, Reply, Withdraw
+from pairgossip.study.service.status import Proposal
 from tests.peer.test_reports import VALIDATION
 from tests.peer.test_reports import study as report_of
 
@@ -257,8 +258,22 @@ def test_a_proposed_member_is_accepted(page: Page, served: ServedStudy, made: Ma
     page.get_by_role("button", name="Accept hospital-6").click()
     expect(dialog(page)).to_contain_text(newcomer.card.id)  # in full, to be compared
     dialog(page).get_by_role("button", name="Accept").click()
-    expect(page.locator("#waiting")).to_contain_text("You accepted hospital-6")
+    expect(page.locator("#waiting")).to_contain_text("What you decided about hospital-6")
     assert written(made) == [Join((newcomer.card,))]
+
+
+def test_a_member_is_left_out(page: Page, served: ServedStudy, made: MadeStudy) -> None:
+    without = Proposal((), ("hospital-4",), ("hospital-2",), ("hospital-1", "hospital-3"))
+    later = Proposal((), ("hospital-5",), ("hospital-1",), ("hospital-3",))
+    made.write(question(1), proposals=(without, later))
+    visit(page, served)
+    waits = "A list of members without hospital-5 waits for hospital-3."
+    expect(page.locator("#members")).to_contain_text(waits)
+    page.get_by_role("button", name="Go on without hospital-4").click()
+    expect(dialog(page)).to_contain_text("This cannot be undone.")
+    dialog(page).get_by_role("button", name="Go on without it").click()
+    expect(page.locator("#waiting")).to_contain_text("What you decided about hospital-4")
+    assert written(made) == [Evict(made.members()[3].card.id)]
 
 
 def test_an_own_question_is_withdrawn(page: Page, served: ServedStudy, made: MadeStudy) -> None:

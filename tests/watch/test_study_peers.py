@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import httpx
 from playwright.sync_api import Page, expect
 
 from pairgossip.study.service.requests import Accept
 from tests.study.real import SPEC, Site, found_study, running, until
 
 from .studies import serving
+from .test_command import START, take_signals
 from .test_study_page import dialog, visit
 
 CURVE = "() => document.querySelector('.answer figure svg path')?.getBoundingClientRect().width"
@@ -68,3 +73,25 @@ def test_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
             expect(page.locator("#record")).to_contain_text("Masked numbers shown, question 1")
             page.get_by_role("button", name="Check the record").click()
             expect(page.locator("#record .checked[data-state=whole]")).to_be_visible()
+
+
+def test_the_command_serves_the_page_until_ctrl_c(tmp_path: Path) -> None:
+    site = Site(tmp_path, "hospital-1", 0)
+    command = [sys.executable, "-c", START, "peer", "page", "--no-browser", "--home"]
+    with subprocess.Popen(
+        [*command, str(site.folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=take_signals,
+    ) as process:
+        assert process.stdout is not None
+        server, _, token = process.stdout.readline().strip().partition("#token=")
+        with httpx.Client(base_url=server, timeout=60, trust_env=False) as client:
+            assert client.get("/").status_code == 200
+            assert client.get("/api/study").status_code == 401
+            answer = client.get("/api/study", headers={"Authorization": f"Bearer {token}"})
+        assert "start it with pairgossip peer run" in answer.json()["error"]
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "Ctrl-C ends it; the peer goes on.\n")

@@ -86,6 +86,12 @@ class Join(_Decision, frozen=True, tag="join"):
     member: str
 
 
+class Evict(_Decision, frozen=True, tag="evict"):
+    """Go on without a member, by its id."""
+
+    member: str
+
+
 class Ask(_Decision, frozen=True, tag="ask"):
     """Ask all members, having read these words."""
 
@@ -96,7 +102,7 @@ class Ask(_Decision, frozen=True, tag="ask"):
     """Whether rows added since are counted though tables of before can answer."""
 
 
-Decision = Accept | Refuse | Withdraw | TryOut | Join | Ask
+Decision = Accept | Refuse | Withdraw | TryOut | Join | Evict | Ask
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -184,6 +190,8 @@ class Desk:
                 return requests.TryOut(self._named(question).name)
             case Join(member):
                 return requests.Join((self._find_card(member),))
+            case Evict(member):
+                return requests.Evict(self._find_card(member).id)
             case Ask(text, leaves, days, is_fresh):
                 expires = int(time.time()) + days * _DAY
                 words = digest_words(leaves).hex()
@@ -203,7 +211,7 @@ class Desk:
             if one.card.id == member:
                 check_card(one.card)
                 return one.card
-        raise InputError(f"Nobody with the id {clean_text(member, 64)} is to be a member.")
+        raise InputError(f"Nobody with the id {clean_text(member, 64)} is a member, or is to be.")
 
     def _list_questions(self, everything: Sequence[QuestionStatus]) -> Iterator[QuestionStatus]:
         """Yield all questions that go on, and the last that do not; the newest first."""
@@ -257,6 +265,8 @@ def _describe(request: AnyRequest) -> dict[str, Any]:
     match request:
         case requests.Join(cards):
             return {"request": "join", "members": [card.id for card in cards]}
+        case requests.Evict(member):
+            return {"request": "evict", "members": [member]}
         case requests.Accept() | requests.Refuse() | requests.Withdraw():
             return {"request": type(request).__name__.lower(), "question": request.question}
     return {"request": type(request).__name__.lower()}

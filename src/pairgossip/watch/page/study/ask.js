@@ -116,7 +116,7 @@ export class AskForm extends Section {
     const { title, leaves } = found;
     this.preview.replaceChildren(
       make("h3", { text: title }),
-      makeLeaves(leaves),
+      makeLeaves(leaves, { isShort: true }),
       make(
         "div",
         { class: "buttons" },

@@ -3,7 +3,7 @@
 import { make } from "../common/elements.js";
 import { AskForm } from "./ask.js";
 import { makeEntry, makeWaiting } from "./entries.js";
-import { makeMembers, makeProposals } from "./members.js";
+import { describeLink, findOpen, makeMembers, makeProposals } from "./members.js";
 import { Record } from "./record.js";
 import { nothing, Section } from "./section.js";
 
@@ -42,10 +42,11 @@ export class Desk {
     const ended = questions.filter(({ phase }) => phase === "ended");
     this.ended.element.hidden = !ended.length;
     this.ended.show(ended, (all) => list(all, ""), ended.length);
-    const { members, neighbors } = status;
+    const { id, members, neighbors, proposals } = status;
     const listed = members.filter((one) => one.is_listed).length;
-    const shown = { id: status.id, members, neighbors, running: seen.running };
-    this.members.show(shown, (all) => makeMembers(all), listed);
+    const heard = Object.entries(neighbors).map(([name, one]) => [name, describeLink(one)]);
+    const key = { id, members, proposals, heard, running: seen.running };
+    this.members.show(key, () => makeMembers(seen), listed);
     this.ask.update(seen);
     this.record.update(seen.record);
   }
@@ -53,17 +54,14 @@ export class Desk {
   showWaiting(seen) {
     const { status, questions, pending } = seen;
     const waiting = questions.filter((one) => one.needs_operator);
-    const shown = { status, waiting, pending, running: seen.running };
-    const key = { ...shown, status: { proposals: status.proposals, members: status.members } };
-    const build = () => [
-      ...makeProposals(status, pending, this.look),
-      ...waiting.map((one) => makeWaiting(one, pending, this.look)),
-    ];
-    const make = () => {
-      const all = build();
+    const { proposals, members } = status;
+    const key = { proposals, members, waiting, pending };
+    const build = () => {
+      const lists = makeProposals(status, pending, this.look);
+      const all = [...lists, ...waiting.map((one) => makeWaiting(one, pending, this.look))];
       return all.length ? all : [nothing("Nothing waits for you.")];
     };
-    this.waiting.show(key, make, waiting.length || null);
+    this.waiting.show(key, build, waiting.length + findOpen(status).length || null);
   }
 
   showProblems({ status, running, pending }) {

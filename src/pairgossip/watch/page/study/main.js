@@ -39,6 +39,7 @@ class Page {
     if (location.hash && !number) return; // a link within the page
     this.shown = number ? new QuestionPage(number, () => this.look()) : this.desk;
     this.place.replaceChildren(this.shown.element);
+    this.place.hidden = !this.seen;
     if (this.seen) this.shown.update(this.seen);
     if (isMove) {
       scrollTo(0, 0);
@@ -62,6 +63,7 @@ class Page {
       return;
     }
     alertUser("");
+    this.place.hidden = false;
     this.showTop(this.seen);
     this.shown.update(this.seen);
     this.looks += 1;

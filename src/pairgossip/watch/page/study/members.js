@@ -12,10 +12,12 @@ const UNITS = [
   ["minutes", 60],
 ];
 
-export function makeMembers({ id, members, neighbors, running }) {
+export function makeMembers({ status, running }) {
+  const { id, members, neighbors } = status;
   if (!members.length) return [nothing("No list of members yet: invite others, and join.")];
   const rows = members.map((one) => makeMember(one, one.card.id === id, neighbors, running));
-  return [make("ul", { class: "members" }, ...rows)];
+  const notes = describeProposals(status).map((text) => make("p", { class: "hint", text }));
+  return [make("ul", { class: "members" }, ...rows), ...notes];
 }
 
 function makeMember(
@@ -25,21 +27,20 @@ function makeMember(
   running,
 ) {
   const link = neighbors[card.name];
-  const state = isMe ? "this peer" : describeLink(link, running);
+  const state = isMe ? "this peer" : running && link ? describeLink(link) : "";
   const notes = [];
   if (!isListed) notes.push("not on the list");
   if (!isAccepted) notes.push("not accepted by you");
   return make(
     "li",
-    { "data-member": card.id, "data-up": String(isMe || (running && link?.connected === true)) },
+    { "data-member": card.id, "data-up": String(running && (isMe || link?.connected === true)) },
     make("span", { class: "name", text: card.name }),
     make("span", { class: "state", text: [state, ...notes].filter(Boolean).join(", ") }),
     make("code", { class: "id", title: card.id, text: card.id.slice(0, 16) }),
   );
 }
 
-function describeLink(link, running) {
-  if (!running || !link) return "";
+export function describeLink(link) {
   if (link.connected) return "connected";
   const seconds = link.heard;
   if (seconds === null || seconds === undefined) return "not connected";
@@ -50,55 +51,105 @@ function describeLink(link, running) {
   return "not connected";
 }
 
-// Lists that not all have signed, and what this operator can do about them.
-export function makeProposals({ proposals, members }, pending, look) {
-  const byName = (name) => members.find(({ card }) => card.name === name);
-  return proposals.map(({ joins, leaves, signed, awaited }) => {
-    const what = [
-      joins.length ? `with ${join(joins)}` : "",
-      leaves.length ? `without ${join(leaves)}` : "",
-    ].filter(Boolean);
-    const unknown = joins.map(byName).filter((one) => one && !one.is_accepted);
-    const decided = new Set(pending.flatMap((one) => one.members ?? []));
-    const waits = awaited.length ? ` It waits for ${joinFirst(awaited)}.` : "";
-    const buttons = unknown.map(({ card }) =>
-      decided.has(card.id)
-        ? make("p", { class: "decided", text: `You accepted ${card.name}: it waits for the peer.` })
-        : makeAccept(card, look),
-    );
+// Lists that not all have signed, of which this operator has something to say.
+export function makeProposals(status, pending, look) {
+  const decided = new Set(pending.flatMap((one) => one.members ?? []));
+  return findOpen(status).map(({ proposal, newcomers, leavers }) => {
+    const buttons = [
+      ...newcomers.map(({ card }) => makeDecision(card, joining(card), decided, look)),
+      ...leavers.map(({ card }) => makeDecision(card, leaving(card), decided, look)),
+    ];
     return make(
       "article",
       { class: "waiting proposal" },
-      make("h3", { text: `A list of members ${what.join(" and ")}` }),
-      make("p", { class: "sub", text: `Signed by ${joinFirst(signed) || "nobody"}.${waits}` }),
+      make("h3", { text: nameList(proposal) }),
+      make("p", { class: "sub", text: `Signed by ${joinFirst(proposal.signed) || "nobody"}.` }),
       make("div", { class: "buttons" }, ...buttons),
     );
   });
 }
 
-function makeAccept(card, look) {
-  const about = [
-    make("p", { text: "Compare this id with the one that its operator told you by other means:" }),
-    make("code", { class: "id whole", text: card.id }),
-    make("p", {
-      text:
-        "Once all members have signed the list, its rows may be counted in questions asked from " +
-        "then on, and it sees their answers.",
-    }),
+// Those that wait for others alone.
+export function describeProposals(status) {
+  const open = new Set(findOpen(status).map(({ proposal }) => proposal));
+  return status.proposals
+    .filter((one) => !open.has(one))
+    .map((one) => `${nameList(one)} waits for ${joinFirst(one.awaited) || "nobody"}.`);
+}
+
+export function findOpen({ name, proposals, members }) {
+  return proposals
+    .map((proposal) => {
+      const { joins, leaves, awaited } = proposal;
+      const newcomers = members.filter((one) => !one.is_accepted && joins.includes(one.card.name));
+      const isAwaited = awaited.includes(name);
+      const leavers = members.filter((one) => isAwaited && leaves.includes(one.card.name));
+      return { proposal, newcomers, leavers };
+    })
+    .filter(({ newcomers, leavers }) => newcomers.length || leavers.length);
+}
+
+function nameList({ joins, leaves }) {
+  const changes = [
+    joins.length ? `with ${join(joins)}` : "",
+    leaves.length ? `without ${join(leaves)}` : "",
   ];
+  return `A list of members ${changes.filter(Boolean).join(" and ")}`;
+}
+
+function joining(card) {
+  return {
+    request: "join",
+    label: `Accept ${card.name}…`,
+    title: `Accept ${card.name} as a member?`,
+    action: "Accept",
+    about: [
+      make("p", {
+        text: "Compare this id with the one that its operator told you by other means:",
+      }),
+      make("code", { class: "id whole", text: card.id }),
+      make("p", {
+        text:
+          "Once all members have signed the list, its rows may be counted in questions asked " +
+          "from then on, and it sees their answers.",
+      }),
+    ],
+  };
+}
+
+function leaving(card) {
+  return {
+    request: "evict",
+    label: `Go on without ${card.name}…`,
+    title: `Go on without ${card.name}?`,
+    action: "Go on without it",
+    isGrave: true,
+    about: [
+      make("code", { class: "id whole", text: card.id }),
+      make("p", {
+        text:
+          "The list exists once all others have signed it. Questions that wait for this member " +
+          "then end; tables with its rows stay as they are. This cannot be undone.",
+      }),
+    ],
+  };
+}
+
+function makeDecision(card, { request, label, ...asked }, decided, look) {
+  if (decided.has(card.id)) {
+    const text = `What you decided about ${card.name} waits for the peer.`;
+    return make("p", { class: "decided", text });
+  }
   const act = async () => {
-    const request = { request: "join", member: card.id };
-    tell((await ask("/api/study/requests", { json: request })).sentence);
+    const json = { request, member: card.id };
+    tell((await ask("/api/study/requests", { json })).sentence);
     await look();
   };
-  const title = `Accept ${card.name} as a member?`;
-  return key(
-    make("button", {
-      type: "button",
-      class: "primary",
-      text: `Accept ${card.name}…`,
-      onclick: () => confirm({ title, about, action: "Accept", act }),
-    }),
-    `join-${card.id}`,
-  );
+  const button = make("button", {
+    type: "button",
+    class: asked.isGrave ? "plain" : "primary",
+    text: label,
+    onclick: () => confirm({ ...asked, act }),
+  });
+  return key(button, `${request}-${card.id}`);
 }
