@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import webbrowser
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -11,7 +10,6 @@ from cyclopts import Parameter
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import SERVER, Flag, HomeFolder, Whole
 from pairgossip.cli.peer.studies import read_study
-from pairgossip.cli.watch import has_screen
 from pairgossip.errors import needed_for
 
 
@@ -43,6 +41,10 @@ def page_command(
     no_browser
         Print the address without opening a browser.
     """
+    import webbrowser
+
+    from pairgossip.cli.watch import has_screen
+
     with needed_for("The page", "pairgossip[watch]"):
         from pairgossip.watch.server.server import ServerAddress, Service
         from pairgossip.watch.study.desk import Desk

@@ -58,7 +58,9 @@ class Page {
     try {
       this.seen = await ask("/api/study");
     } catch (problem) {
-      showConnection(problem.status ? "refused" : "disconnected", problem.status ? "refused" : "");
+      const words = problem.status === 401 ? "refused" : "nothing to show";
+      if (problem.status) showConnection("refused", words);
+      else showConnection("disconnected");
       alertUser(problem.message);
       return;
     }
