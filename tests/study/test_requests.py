@@ -144,3 +144,15 @@ def test_a_list_that_was_not_signed_so_is_refused(tmp_path: Path) -> None:
 def test_an_invitation_to_a_run_is_none_to_a_study(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"begins with {PREFIX}"):
         read_invitations("pairgossip-invitation-1:" + "A" * 80)
+
+
+def test_an_inbox_holds_so_many_bytes() -> None:
+    from pairgossip.peer.service.zenoh_link import Inbox
+
+    inbox = Inbox(longest=100)
+    for _ in range(4):
+        inbox.put("ann", b"x" * 60)
+    assert inbox.dropped == 2
+    assert inbox.get(0) == inbox.get(0) == ("ann", b"x" * 60) and inbox.get(0) is None
+    inbox.put("ann", b"x" * 60)  # there is room again
+    assert inbox.dropped == 2 and inbox.get(0) == ("ann", b"x" * 60)

@@ -17,7 +17,7 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.metrics import MetricsPages
-from pairgossip.peer.service.service import EXIT_FAILED
+from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts

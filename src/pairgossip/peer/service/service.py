@@ -33,6 +33,8 @@ from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.relay_link import open_link
 from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
+from pairgossip.peer.service.stopping import EXIT_FAILED as EXIT_FAILED
+from pairgossip.peer.service.stopping import EXIT_UNFIT as EXIT_UNFIT
 from pairgossip.peer.service.stopping import stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.specification.keys import EXCHANGE, SUMS
@@ -46,10 +48,6 @@ from pairgossip.peer.storage.folder import (
 )
 from pairgossip.peer.storage.growth import finish_interrupted_growth, take_up_rows
 
-EXIT_FAILED = 1
-"""Something must be repaired; then the peer goes on where it was."""
-EXIT_UNFIT = 3
-"""This identity cannot go on; starting it again does not help."""
 _TICK = 1.0
 """Seconds between two ticks, for requests, status and log."""
 _LINGER = 0.5

@@ -61,6 +61,8 @@ _SLACK = 1024
 _PURPOSE = b"pairgossip frame\x00"
 _BYTES = {Event.FRAME_SENT: Event.BYTES_SENT, Event.FRAME_RECEIVED: Event.BYTES_RECEIVED}
 """Frames whose bytes are counted."""
+_MOST_WAITING = 1 << 26
+"""Bytes of frames in the inbox; further ones are dropped, and have to be sent again."""
 _LONGEST_REOPENING = 15.0
 """Seconds until the session before has ended, and then until its port is free again."""
 _LONGEST_CLOSING = 0.5
@@ -194,18 +196,24 @@ def _tls(site: Site) -> dict[str, Any]:
 class Inbox:
     """Frames that wait for the peer's own thread; when it is full, more are dropped."""
 
-    def __init__(self, size: int = 1024) -> None:
-        self._size = size
+    def __init__(self, size: int = 1024, longest: int = _MOST_WAITING) -> None:
+        self._size, self._longest = size, longest
+        self._putting = threading.Lock()
+        self._put = self._got = 0
+        """Bytes of frames that came in, and of those that have gone out again."""
         # Unlike Queue, it may be filled by a handler of signals at any moment.
         self._queue: SimpleQueue[tuple[str, bytes] | None] = SimpleQueue()
         self.dropped = 0
 
     def put(self, sender: str, frame: bytes) -> None:
         """Add a frame, unless too many wait already."""
-        if self._queue.qsize() >= self._size:
-            self.dropped += 1
-        else:
-            self._queue.put((sender, frame))
+        with self._putting:
+            waiting = self._put - self._got
+            if self._queue.qsize() >= self._size or waiting > self._longest:
+                self.dropped += 1
+                return
+            self._put += len(frame)
+        self._queue.put((sender, frame))
 
     def wake(self) -> None:
         """Make `get` return at once."""
@@ -214,9 +222,11 @@ class Inbox:
     def get(self, timeout: float) -> tuple[str, bytes] | None:
         """Return the next frame and its sender, or None after a while or when woken."""
         try:
-            return self._queue.get(timeout=timeout) if timeout > 0 else self._queue.get_nowait()
+            next_ = self._queue.get(timeout=timeout) if timeout > 0 else self._queue.get_nowait()
         except Empty:
             return None
+        self._got += 0 if next_ is None else len(next_[1])
+        return next_
 
 
 class ZenohLink:

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.files import is_full, unwritable
@@ -20,10 +20,8 @@ from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.log import Log
-from pairgossip.peer.service.metrics import MetricsServer
 from pairgossip.peer.service.relay_link import open_link
-from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT
-from pairgossip.peer.service.stopping import stop_on_signals
+from pairgossip.peer.service.stopping import EXIT_FAILED, EXIT_UNFIT, stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.study.protocol.records import LONGEST_WORDS
 from pairgossip.study.protocol.site import (
@@ -40,6 +38,9 @@ from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import AnyRequest, Reply, Requests
 from pairgossip.study.site.folder import StudyHome
+
+if TYPE_CHECKING:
+    from pairgossip.peer.service.metrics import MetricsServer
 
 _TICK = 0.2
 """Seconds between two looks at requests and at what is to be told."""
@@ -140,6 +141,7 @@ class StudyService:
         try:
             self._carry_out(self._study.start(_now()))
             self._operator.announce(self._carry_out)
+            self._requests.clear()
             while not self._stops and self._study.halted is None:
                 self._turn()
             self._finish()
@@ -253,6 +255,8 @@ class StudyService:
     def _serve_metrics(self) -> None:
         place = self._parts.settings.metrics
         if place is not None:
+            from pairgossip.peer.service.metrics import MetricsServer
+
             self._server = MetricsServer(place, lambda: self._reporter.status)
             self._log.info("metrics served", at=f"http://{place}/metrics")
 
