@@ -75,7 +75,7 @@ class MemberSite:
         self.record = Disclosures(home.disclosures, journal)
         self.offers, self.answers = Offers(journal), Answers(journal, home.tables)
         self._visible = set(journal.notes(_VISIBLE))
-        self._unsigned = [one.question for one in self.answers.all]
+        self._unsigned = self.answers.unsigned
         """Answers whose files of signatures may be missing."""
 
     # What the protocol asks

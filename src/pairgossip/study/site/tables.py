@@ -54,16 +54,20 @@ class Answers:
         self._journal, self._folder = journal, folder
         kept = journal.notes(_ROOM).values()
         answers = (msgspec.msgpack.decode(one, type=Answer) for one in kept)
-        self._answers = {one.question: one for one in answers}
+        self._answers = {one.question: one for one in answers if one.adds}
+        """Those that have added rows: others may be many, and are never read again."""
 
     def get(self, question: bytes) -> Answer | None:
         """Return the answer to a question; None if there is none."""
-        return self._answers.get(question)
+        if question in self._answers:
+            return self._answers[question]
+        kept = self._journal.note(_ROOM, question.hex())
+        return None if kept is None else msgspec.msgpack.decode(kept, type=Answer)
 
     @property
-    def all(self) -> Sequence[Answer]:
-        """All answers."""
-        return tuple(self._answers.values())
+    def unsigned(self) -> list[bytes]:
+        """The questions whose results are not in a file with all signatures yet."""
+        return [bytes.fromhex(name) for name in self._journal.notes(_RESULTS)]
 
     def state(self, answer: Answer, result: bytes, table: bytes | None) -> None:
         """Keep what this site signs, with the next save, and its table, which is on the disk."""
@@ -80,7 +84,9 @@ class Answers:
         kept = self._journal.note(_STATED, question.hex())
         if kept is None:
             return None
-        self._answers[question] = answer = msgspec.msgpack.decode(kept, type=Answer)
+        answer = msgspec.msgpack.decode(kept, type=Answer)
+        if answer.adds:
+            self._answers[question] = answer
         self._journal.stage(_ROOM, question.hex(), kept)
         self._journal.stage(_STATED, question.hex(), None)
         return answer
@@ -108,7 +114,7 @@ class Answers:
         usable = [
             one
             for one in self._answers.values()
-            if one.layout == layout and one.table and one.adds and set(members) <= set(one.members)
+            if one.layout == layout and one.table and set(members) <= set(one.members)
         ]
         chosen: list[Answer] = []
         for one in sorted(usable, key=lambda it: (-len(it.covered), it.question)):
