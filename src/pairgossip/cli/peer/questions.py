@@ -6,7 +6,7 @@ import datetime
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import EXIT_FAILED, tell, write_json, write_line, write_rows
 from pairgossip.cli.options import Flag, HomeFolder, Json, Whole
@@ -331,10 +331,17 @@ def disclosed_command(*, home: HomeFolder = None, verify: Flag = False, json: Js
     write_rows(("when", "question", "what", ""), rows, numbers=False)
 
 
-def _about(about: dict[str, object]) -> str:
-    """Say the short facts of an entry; digests are in --json."""
-    short = {name: it for name, it in about.items() if isinstance(it, int | str) and name != "text"}
-    return ", ".join(f"{name}: {clean_text(it, 24)}" for name, it in short.items())
+def _about(about: dict[str, Any]) -> str:
+    """Say the facts of an entry that people read; digests are in --json."""
+    facts = []
+    if "by" in about:
+        rows = sum(rows for _, rows in about.get("pieces", ()))
+        facts.append(f"by the {about['by']}, {format_count(rows, 'row')}")
+    if "round" in about:
+        facts.append(f"round {about['round']}")
+    if about.get("because"):
+        facts.append(clean_text(about["because"], 500))
+    return ", ".join(facts)
 
 
 def leave_command(*, home: HomeFolder = None, visible: Flag = False, yes: Flag = False) -> None:
