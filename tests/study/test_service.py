@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pairgossip.errors import InputError
@@ -25,6 +26,7 @@ from pairgossip.study.service.membership import find_card
 from pairgossip.study.service.reading import StudyReading
 from pairgossip.study.service.requests import Accept, Ask, Join, Requests
 from pairgossip.study.service.service import StudyService
+from pairgossip.study.service.status import write_question
 from pairgossip.study.site.folder import StudyHome, create_study
 from pairgossip.study.site.journal import StudyJournal
 from tests.peer.zenoh_people import free_address
@@ -224,6 +226,24 @@ def test_a_peer_killed_before_its_answer_asks_once(
         until(is_answered(homes[2]), "the answer")
     assert [len(list(StudyReading(home).questions())) for home in homes] == [1, 1, 1]
     assert len(StudyJournal(ann.database, ann.secrets).numbers) == 1
+
+
+def test_what_ended_before_a_kill_is_told_after_it(homes: list[StudyHome]) -> None:
+    """A peer may be killed after it has archived a question, and before it has said so."""
+    with running(*homes):
+        until(are_members(homes), "a list")
+        ask(homes[0])
+        until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
+        accept_all(homes[2])
+        until(is_answered(homes[0]), "the answer")
+    known = StudyReading(homes[0]).question(1)
+    before = msgspec.structs.replace(known, phase="words", awaited=("bob",), value=None)
+    write_question(homes[0], before)
+    with running(homes[0]):
+        until(is_answered(homes[0]), "it is told")
+        assert msgspec.structs.replace(known, changed=0.0) == msgspec.structs.replace(
+            StudyReading(homes[0]).question(1), changed=0.0
+        )
 
 
 def test_nothing_is_told_after_a_save_has_failed(
