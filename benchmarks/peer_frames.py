@@ -2,6 +2,7 @@
 
     python -m benchmarks.peer_frames --frames 10000000 --jobs 2
     python -m benchmarks.peer_frames --protocol sums
+    python -m benchmarks.peer_frames --protocol study --frames 1000000
 
 No frame may raise, and none that an honest neighbor could not have sent may change anything but
 one counter; what breaks this is printed with its seed, and the exit code is 1. Every 100,000
@@ -18,9 +19,10 @@ from functools import partial
 from benchmarks.blocks import add_options, do_all
 from tests.peer.hostile import fuzz
 from tests.peer.hostile_sums import fuzz_rounds
+from tests.study.hostile import fuzz_study
 
 BLOCK = 100_000
-PROTOCOLS = {"exchange": fuzz, "sums": fuzz_rounds}
+PROTOCOLS = {"exchange": fuzz, "sums": fuzz_rounds, "study": fuzz_study}
 
 
 def send(seed: int, protocol: str) -> Counter[str] | str:

@@ -56,6 +56,8 @@ class Auditor:
     def __init__(self, world: World) -> None:
         self._world = world
         self.checks = 0
+        self.is_strict = False
+        """Whether restored members must not contradict themselves: those that hear from others."""
         self.records: dict[bytes, AnyRecord] = {}
         """All that an honest member has ever saved of its own, by digest."""
         self._lists: dict[bytes, MemberList] = {}
@@ -109,7 +111,9 @@ class Auditor:
             return
         self.checks += 1
         slot = slot_of(record)
-        if self._said.setdefault(slot, digest) != digest and not member.was_restored:
+        if self._said.setdefault(slot, digest) != digest and (
+            self.is_strict or not member.was_restored
+        ):
             raise Violated(f"{member.id} says two things: {slot}")
         if isinstance(record, Assent | Never):
             self._check_list_of(member, record)
@@ -168,6 +172,7 @@ class Auditor:
             raise Violated(f"{member.id} says a yes that nobody decided")
         if yes.list != question.list or member.id not in self._list(question.list).ids:
             raise Violated(f"{member.id} says yes to a question of another list")
+        self._check_list(question.list)
 
     def _check_echo(self, member: Member, echo: Echo) -> None:
         """Who echoes the same has seen the same."""
@@ -346,7 +351,7 @@ class Auditor:
         if table is not None:
             self._finished[question].add(member)
             self._check_table(member, question, table)
-        elif not is_disclosed:
+        elif not is_disclosed and not self._world.members[member].was_restored:
             self._ended[question].add(member)
 
     def _check_table(self, member: str, question: bytes, table: Sequence[Table]) -> None:

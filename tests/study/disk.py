@@ -44,6 +44,8 @@ class Disk:
     """Called wherever the process may be killed."""
     committed: Callable[[AnyRecord], None] = lambda _: None
     """Called with every record that is written."""
+    archived: Callable[[bytes], None] = lambda _: None
+    """Called with every question that is archived."""
 
     def save(self, change: Save) -> None:
         self.point("before the save")
@@ -77,6 +79,7 @@ class Disk:
                 self.journal.notes[name] = note
         if change.archived is not None:
             self._archive(change.archived)
+            self.archived(change.archived)
 
     def _archive(self, question: bytes) -> None:
         about = [digest for digest, one in self.decoded.items() if topic_of(one) == question]

@@ -33,6 +33,8 @@ MOST_BYTES = 1 << 21
 """Bytes that one frame may be answered with."""
 MOST_ANSWERED = 200
 """Frames after which a member is made anew, so that budgets of bytes do not hide what follows."""
+LOOKED_AT = 10
+"""Every so many frames all that an operator sees is compared before and after."""
 
 
 @dataclass
@@ -115,7 +117,7 @@ def fuzz_study(frames: int, seed: int) -> Counter[str]:
     chance, scene, verdicts = random.Random(seed), record_scene(), Counter[str]()
     genuine = set(scene.world.auditor.records)
     study, left = scene.start(chance.choice(scene.victims)), MOST_ANSWERED
-    for _ in range(frames):
+    for number in range(frames):
         sender, frame = chance.choice(scene.frames)
         kind = chance.random()
         if kind < 0.35:
@@ -126,8 +128,11 @@ def fuzz_study(frames: int, seed: int) -> Counter[str]:
             frame = twist_record(frame, chance)
         if chance.random() < 0.2:
             sender = chance.choice([name_of(0), name_of(2), ME, STRANGER])
+        before = None if number % LOOKED_AT else look(study)
         actions = study.receive(sender, frame, int(scene.world.now))
         verdict = judge(actions, genuine)
+        if before is not None and verdict != "saved" and look(study) != before:
+            raise Violated(f"changed by {frame!r}, and not written down")
         verdicts[verdict] += 1
         left -= 1
         if verdict == "saved" or not left:
@@ -135,17 +140,21 @@ def fuzz_study(frames: int, seed: int) -> Counter[str]:
     return verdicts
 
 
+def look(study: Study) -> object:
+    """Return all that an operator sees of a study."""
+    return study.members, study.proposals, study.questions, study.halted
+
+
 def judge(actions: Actions, genuine: set[bytes]) -> str:
     """Say what a member made of a frame; raise `Violated` if that is more than it may."""
     sent = [one for one in actions if isinstance(one, Send)]
     if len(sent) > MOST_SENT or sum(len(one.frame) for one in sent) > MOST_BYTES:
         raise Violated(f"a frame that {len(sent)} follow")
-    saved = [
-        decode(kept.content) for one in actions if isinstance(one, Save) for kept in one.records
-    ]
+    saves = [one for one in actions if isinstance(one, Save)]
+    saved = [decode(kept.content) for one in saves for kept in one.records]
     for record in saved:
         check_saved(record, genuine)
-    return "saved" if saved else "answered" if sent else "ignored"
+    return "saved" if saves else "answered" if sent else "ignored"
 
 
 def check_saved(record: AnyRecord, genuine: set[bytes]) -> None:

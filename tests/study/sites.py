@@ -215,6 +215,8 @@ class PlantedSite:
     contributed: list[Contributed] = field(default_factory=list)
     """All that members of this world have made, in order."""
     programs: dict[bytes, SumsProgram] = field(default_factory=dict)
+    leaving: dict[bytes, bool] = field(default_factory=dict)
+    """Questions of which nothing comes, and whether words were shown, until they are archived."""
     point: Callable[[str], None] = lambda _: None
     """Called wherever the process may be killed."""
     told: Callable[[str, bytes, list[Table] | None, bool], None] = lambda *_: None
@@ -276,8 +278,13 @@ class PlantedSite:
         self.told(self.member, name, table, True)
 
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
-        self.folder.given_up[name] = is_disclosed
-        self.told(self.member, name, None, is_disclosed)
+        self.leaving[name] = is_disclosed
+
+    def archived(self, name: bytes) -> None:
+        """Write down, with the journal, that nothing comes of a question."""
+        if name in self.leaving:
+            self.folder.given_up[name] = self.leaving[name]
+            self.told(self.member, name, None, self.leaving[name])
 
     def recall(self, name: bytes) -> Sequence[bytes]:
         return self.archive(name)

@@ -117,6 +117,7 @@ class World(Timeline):
         member = Member(name, card, site)
         member.disk.point = self._points_of(member)
         member.disk.committed = lambda record: self.auditor.committed(member, record)
+        member.disk.archived = lambda question: member.site.archived(question)
         self._connect(member)
         self.members[name] = member
         return member
@@ -357,16 +358,17 @@ class World(Timeline):
         """Bring the list a step closer to the one that operators want."""
         wanted = [other for other in self.members.values() if other.is_wanted]
         have = set(study.members.ids) if study.members is not None else set()
-        if not member.is_wanted or {other.id for other in wanted} == have:
+        if member.id in self.evicted or {other.id for other in wanted} == have:
             return
         for other in wanted:
             if other.id not in member.accepted and other is not member:
                 member.accepted.add(other.id)
                 self.request(member.id, lambda study, card=other.card: study.accept_card(card))  # type: ignore[misc]
         gone = sorted(who for who in have if not self.members[who].is_wanted)
-        if gone and gone[0] in self.evicted:
-            self.request(member.id, lambda study: study.evict(gone[0]))
-        elif not gone:
+        for who in gone:
+            if who in self.evicted:
+                self.request(member.id, functools.partial(Study.evict, member=who))
+        if not gone and member.is_wanted:
             self.request(member.id, lambda study: study.propose())
 
     def add_batch(self, name: str) -> None:
@@ -447,9 +449,23 @@ class World(Timeline):
         """Start all that are down, and go on until every question has come to its end."""
         for name in self.members:
             self.start(name)
-        end = self.now + patience
-        while self.now < end and self.open_questions():
-            self.run(min(end, self.now + 5.0))
+        begin = self.now
+        while self.now < begin + patience and self.open_questions():
+            self.run(self.now + 5.0)
+            if self.now > begin + patience / 2:
+                self._evict_forgetful()
+
+    def _evict_forgetful(self) -> None:
+        """Let operators evict whoever has echoed, and lost its words by a restored backup."""
+        awaited = {
+            who
+            for _, view in self.open_questions()
+            if view.phase == "words"
+            for who in view.awaited
+        }
+        for who in sorted(awaited):
+            if self.members[who].was_restored and self.members[who].is_wanted:
+                self.evict(who, is_lost=False)
 
     def running(self) -> list[Member]:
         return [member for member in self.members.values() if member.study is not None]
