@@ -30,6 +30,7 @@ from pairgossip.study.protocol.records import (
     Card,
     MemberList,
     Question,
+    Words,
     Yes,
     decode,
     digest_of,
@@ -370,6 +371,8 @@ class Study:
         if record.member == self._desk.me and self._desk.store.said(about, slot_of(record)):
             self.halted = _RESTORED
             return None
+        if isinstance(record, Words) and record.member == self._desk.me and not self._note(record):
+            return None
         held = self._desk.store.add(record)
         if held is None:
             return None
@@ -383,6 +386,14 @@ class Study:
             self._runs[about].note_shown()
         notes = self._questions.releases.note_seen(record) if isinstance(record, Yes) else {}
         return self._desk.save((Kept(encode(record)),), notes=notes)
+
+    def _note(self, words: Words) -> bool:
+        """Record words of this member's that others have: they were shown before a backup."""
+        try:
+            self._desk.site.note_disclosure(words.question, words.round, words.words)
+        except InputError:  # they are given again
+            return False
+        return True
 
     def _tell_halt(self) -> list[Action]:
         return [] if self.halted is None else [Told("restored", sentence=self.halted)]
