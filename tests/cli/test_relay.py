@@ -100,6 +100,11 @@ def test_a_relay_without_its_certificate_is_refused(files: Path, cli: CommandLin
     home.relay.unlink()
     with pytest.raises(InputError, match=r"relay\.pem"):
         run_peer(home)
+    home.relay.write_bytes(b"\xff")
+    with pytest.raises(InputError) as told:
+        run_peer(home)
+    refusal = f"{home.relay} is not the file of a relay: copy it again as a whole."
+    assert str(told.value) == refusal
     home.peer.write_text(home.peer.read_text().replace("tls/relay.example:443", "relay.example"))
     assert "write it as tls/HOST:PORT" in cli.error("peer", "status", "--home", "at-a")
 
@@ -122,12 +127,23 @@ def test_members_are_let_in_by_their_invitations(files: Path, cli: CommandLine) 
     assert cli.error("relay", "allow", "new.txt") == (
         "Another member is called 'a': remove relay/members/a.pem if this one takes its place."
     )
+    # Nor do both of two that come together, and then neither is let in.
+    shutil.rmtree("relay/members")
+    os.mkdir("relay/members")
+    assert cli.error("relay", "allow", "a.txt", "b.txt", "new.txt").startswith("Another member is")
+    assert not os.listdir("relay/members")
     assert cli.error("relay", "allow").startswith("There is nobody to let in: name one or more")
+    assert "is neither an invitation nor a file" in cli.error("relay", "allow", "x" * 500)
     assert "is not the folder of a relay" in cli.error("relay", "run", "--home", "at-a")
 
 
 def test_a_relay_runs_until_it_is_stopped(files: Path, cli: CommandLine) -> None:
     assert cli.error("relay", "run").startswith("This relay lets nobody in")
+    for content in (b"\xff", b"no certificate"):
+        Path("relay/members/a.pem").write_bytes(content)
+        told = "relay/members/a.pem: The certificate cannot be read: it must be PEM text."
+        assert cli.error("relay", "run") == told
+    Path("relay/members/a.pem").unlink()
     assert cli(*init("a")).code == 0
     Path("a.txt").write_text(cli("peer", "invite", "--home", "at-a").out)
     assert cli("relay", "allow", "a.txt").code == 0

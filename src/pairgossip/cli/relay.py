@@ -80,12 +80,14 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
     if not invitations:
         raise InputError("There is nobody to let in: name one or more files with invitations.")
     members = relay.read_members()
-    for invited in [one for text in invitations for one in _read_invited(text)]:
-        if members.get(invited.name, invited.certificate) != invited.certificate:
+    everybody = [one for text in invitations for one in _read_invited(text)]
+    for invited in everybody:
+        if members.setdefault(invited.name, invited.certificate) != invited.certificate:
             raise InputError(
                 f"Another member is called '{invited.name}': remove "
                 f"{relay.members / invited.name}.pem if this one takes its place."
             )
+    for invited in everybody:
         replace(relay.members / f"{invited.name}.pem", invited.certificate.encode())
         write_line(f"{invited.name}, {invited.id}")
     relay.configure()
@@ -93,14 +95,15 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
 
 def _read_invited(text: str) -> Sequence[Invitation | Card]:
     """Read the invitations to a run, or to a study."""
+    from pairgossip.peer.identity.armored import find_text
     from pairgossip.peer.identity.invitations import read_invitations
     from pairgossip.study.service import invitations
 
-    file = Path(text)
-    content = text if len(text) > 1000 or not file.is_file() else file.read_text("ascii", "replace")
-    if invitations.PREFIX in content:
-        return [one.card for one in invitations.read_invitations(text)]
-    return read_invitations(text)
+    try:
+        find_text(invitations.PREFIX, text)
+    except InputError:
+        return read_invitations(text)
+    return [one.card for one in invitations.read_invitations(text)]
 
 
 def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -> None:

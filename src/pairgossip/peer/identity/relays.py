@@ -55,8 +55,9 @@ def refuse_address(address: str | None, relay: str | None) -> None:
 
 def read_relay_certificate(path: Path) -> str:
     """Read the certificate of the relay that a peer uses."""
+    text = _read_text(path)
     try:
-        return check_relay_certificate(_read_text(path))
+        return check_relay_certificate(text)
     except InputError as problem:
         raise problem.at(path) from None
 

@@ -49,8 +49,8 @@ class RelayFolder:
 
     def read_members(self) -> dict[str, str]:
         """Return the certificates of the members by their names."""
-        found = {one.stem: one for one in sorted(self.members.glob("*.pem")) if is_name(one.stem)}
-        return {name: read_bytes(one, LARGEST_CERTIFICATE).decode() for name, one in found.items()}
+        listed = {one.stem: one for one in sorted(self.members.glob("*.pem")) if is_name(one.stem)}
+        return {name: _read_certificate(one) for name, one in listed.items()}
 
     def configure(self, listen: str | None = None) -> Path:
         """Write the configuration for the members that there are, and return its file."""
@@ -69,6 +69,15 @@ class RelayFolder:
         content = relay_configuration(self.folder.absolute(), listen, ids)
         files.replace(self.configuration, (json.dumps(content, indent=2) + "\n").encode())
         return self.configuration
+
+
+def _read_certificate(file: Path) -> str:
+    certificate = read_bytes(file, LARGEST_CERTIFICATE).decode("ascii", "replace")
+    try:
+        id_of_certificate(certificate)
+    except InputError as problem:
+        raise problem.at(file) from None
+    return certificate
 
 
 def open_relay(folder: Path) -> RelayFolder:

@@ -130,7 +130,8 @@ class RelayLink(ZenohLink):
 
     def connected(self) -> set[str]:
         """Return the neighbors that are there, as the relay says, and have keys; a hint."""
-        return {one for one in self._present if one in self._pairs and self._pairs[one].has_keys}
+        with self._talking:
+            return {one for one in self._present if self._pairs[one].has_keys}
 
     def close(self, longest: float = _LONGEST_CLOSING) -> None:
         """Disconnect, or stop trying to connect."""
