@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ from pairgossip.peer.identity.certificates import (
 from pairgossip.peer.identity.identity import create_identity, load_identity, write_new
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.identity.relays import Relay, read_relay
-from pairgossip.peer.service.relay_link import ALL_PRESENT, presence_of
-from pairgossip.peer.service.zenoh_link import _LEASE, _LONGEST_HANDSHAKE, inbox_of
+from pairgossip.peer.service.relay_link import ALL_PRESENT, ASKING_WHO_IS_THERE, presence_of
+from pairgossip.peer.service.zenoh_link import _LEASE, _LONGEST_HANDSHAKE, allow, inbox_of
 from pairgossip.text import TLS, parse_address
 
 _LARGEST_MESSAGE = (1 << 26) + 1024
@@ -106,10 +106,13 @@ def create_relay(folder: Path, address: str) -> RelayFolder:
 
 def relay_configuration(folder: Path, listen: str, members: Mapping[str, str]) -> dict[str, Any]:
     """Return Zenoh's configuration of a relay, from the members' ids by their names."""
-    rules = [_rule(*one) for one in _RULES_FOR_ALL]
+    rules = [
+        allow("ask who is there", "ingress", ASKING_WHO_IS_THERE, ALL_PRESENT),
+        allow("learn who is there", "egress", ["liveliness_token"], ALL_PRESENT),
+    ]
     policies = [{"rules": [one["id"] for one in rules], "subjects": list(members)}]
     for name, member in members.items():
-        own = list(_rules_of(name, member))
+        own = _rules_of(name, member)
         rules += own
         policies.append({"rules": [one["id"] for one in own], "subjects": [name]})
     return {
@@ -146,32 +149,13 @@ def relay_configuration(folder: Path, listen: str, members: Mapping[str, str]) -
     }
 
 
-_RULES_FOR_ALL = (
-    (
-        "ask who is there",
-        "ingress",
-        ("declare_liveliness_subscriber", "liveliness_query"),
-        ALL_PRESENT,
-    ),
-    ("learn who is there", "egress", ("liveliness_token",), ALL_PRESENT),
-)
-
-
-def _rules_of(name: str, member: str) -> Iterable[dict[str, Any]]:
-    yield _rule(f"{name} speaks", "ingress", ("put",), f"pairgossip/*/{member}")
-    yield _rule(f"{name} hears", "egress", ("put",), inbox_of(member))
-    yield _rule(f"{name} listens", "ingress", ("declare_subscriber",), inbox_of(member))
-    yield _rule(f"{name} is there", "ingress", ("liveliness_token",), presence_of(member))
-
-
-def _rule(what: str, flow: str, messages: Iterable[str], key: str) -> dict[str, Any]:
-    return {
-        "id": what,
-        "permission": "allow",
-        "flows": [flow],
-        "messages": list(messages),
-        "key_exprs": [key],
-    }
+def _rules_of(name: str, member: str) -> list[dict[str, Any]]:
+    return [
+        allow(f"{name} speaks", "ingress", ["put"], f"pairgossip/*/{member}"),
+        allow(f"{name} hears", "egress", ["put"], inbox_of(member)),
+        allow(f"{name} listens", "ingress", ["declare_subscriber"], inbox_of(member)),
+        allow(f"{name} is there", "ingress", ["liveliness_token"], presence_of(member)),
+    ]
 
 
 def run_relay(configuration: Path) -> None:

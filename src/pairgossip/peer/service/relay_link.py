@@ -28,6 +28,7 @@ from pairgossip.peer.service.zenoh_link import (
     OnFrame,
     Site,
     ZenohLink,
+    allow,
     configuration,
     inbox_of,
     key_between,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 ALL_PRESENT = "pairgossip/alive/*"
 """The keys at which members tell a relay that they are there."""
+ASKING_WHO_IS_THERE = ("declare_liveliness_subscriber", "liveliness_query")
+"""Zenoh's messages that ask it."""
 _LONGEST_OPENING = 3_000
 """Milliseconds until an attempt to reach the relay is given up, for the next one."""
 _SECONDS_BETWEEN_HELLOS = 0.5
@@ -80,23 +83,13 @@ def relayed_configuration(site: Site, relay: Relay) -> dict[str, Any]:
 def _access_control(site: Site) -> dict[str, Any]:
     """Return the rules: everything is denied but frames, and the word of who is there."""
     others = [one.id for one in site.neighbors]
-    allowed = (
-        ("ingress", ["put"], [key_between(one, site.me) for one in others]),
-        ("egress", ["put"], [key_between(site.me, one) for one in others]),
-        ("egress", ["declare_subscriber"], [inbox_of(site.me)]),
-        ("ingress", ["liveliness_token"], [presence_of(one) for one in others]),
-        ("egress", ["liveliness_token"], [presence_of(site.me)]),
-        ("egress", ["declare_liveliness_subscriber", "liveliness_query"], [ALL_PRESENT]),
-    )
     rules = [
-        {
-            "id": f"{flow} {messages[0]}",
-            "permission": "allow",
-            "flows": [flow],
-            "messages": messages,
-            "key_exprs": keys,
-        }
-        for flow, messages, keys in allowed
+        allow("hear others", "ingress", ["put"], *(key_between(one, site.me) for one in others)),
+        allow("say to others", "egress", ["put"], *(key_between(site.me, one) for one in others)),
+        allow("listen", "egress", ["declare_subscriber"], inbox_of(site.me)),
+        allow("learn who is there", "ingress", ["liveliness_token"], *map(presence_of, others)),
+        allow("be there", "egress", ["liveliness_token"], presence_of(site.me)),
+        allow("ask who is there", "egress", ASKING_WHO_IS_THERE, ALL_PRESENT),
     ]
     return {
         "enabled": True,

@@ -161,22 +161,24 @@ def access_control(me: str, neighbors: Sequence[str]) -> dict[str, Any]:
 
 
 def _rules(me: str, neighbor: str) -> list[dict[str, Any]]:
-    allowed = {
-        "hear": ("ingress", "put", key_between(neighbor, me)),
-        "say": ("egress", "put", key_between(me, neighbor)),
-        "learn what it listens to": ("ingress", "declare_subscriber", inbox_of(neighbor)),
-        "tell what I listen to": ("egress", "declare_subscriber", inbox_of(me)),
-    }
+    inbox, own = inbox_of(neighbor), inbox_of(me)
     return [
-        {
-            "id": f"{what} {neighbor}",
-            "permission": "allow",
-            "flows": [flow],
-            "messages": [message],
-            "key_exprs": [key],
-        }
-        for what, (flow, message, key) in allowed.items()
+        allow(f"hear {neighbor}", "ingress", ["put"], key_between(neighbor, me)),
+        allow(f"say {neighbor}", "egress", ["put"], key_between(me, neighbor)),
+        allow(f"learn what it listens to {neighbor}", "ingress", ["declare_subscriber"], inbox),
+        allow(f"tell what I listen to {neighbor}", "egress", ["declare_subscriber"], own),
     ]
+
+
+def allow(name: str, flow: str, messages: Sequence[str], *keys: str) -> dict[str, Any]:
+    """Return the rule of Zenoh's, under its name, that lets messages about some keys pass."""
+    return {
+        "id": name,
+        "permission": "allow",
+        "flows": [flow],
+        "messages": list(messages),
+        "key_exprs": list(keys),
+    }
 
 
 def _tls(site: Site) -> dict[str, Any]:
