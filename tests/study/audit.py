@@ -40,7 +40,8 @@ from tests.study.sites import Contributed, Table, plain_sums, read_layout, read_
 
 if TYPE_CHECKING:
     from pairgossip.study.protocol.study import Study
-    from tests.study.world import Member, World
+    from tests.study.operators import Member
+    from tests.study.world import World
 
 LEAST_MEMBERS = 3
 
@@ -137,13 +138,13 @@ class Auditor:
             for one in self.records.values()
             if isinstance(one, Assent) and one.member == member.id
         ]
-        nevers = {one.list for one in member.disk.decoded.values() if isinstance(one, Never)}
+        refused_lists = {one.list for one in member.disk.decoded.values() if isinstance(one, Never)}
         if any(one.digest == refused for one in signed):
             raise Violated(f"{member.id} will never sign a list that it has signed")
         if isinstance(record, Never) or member.was_restored:
             return
         new = record.list
-        alive = [one for one in signed if one.digest not in nevers and one != new]
+        alive = [one for one in signed if one.digest not in refused_lists and one != new]
         if any(one.parent == new.parent for one in alive):
             raise Violated(f"{member.id} signs two lists that may both come to exist")
         self._check_changes(member, new)

@@ -10,7 +10,7 @@ from tests.peer.audit import Violated
 from tests.peer.contexts import name_of
 from tests.peer.world import Faults
 from tests.study.sites import Layout
-from tests.study.world import Member, World
+from tests.study.world import World
 
 BAD = 10
 """Seconds in which anything may fail."""
@@ -155,8 +155,3 @@ def plan_backups(world: World, chance: random.Random) -> None:
         when = chance.uniform(0.5, BAD - 1)
         world._at(when, lambda: world.back_up(name))
         world._at(chance.uniform(when, BAD), lambda: world.restore(name))
-
-
-def members_of(world: World) -> list[Member]:
-    """The members that run."""
-    return world.running()

@@ -6,7 +6,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,8 +25,8 @@ class Layout(msgspec.Struct, frozen=True):
     """What a question of this world is about: its text says so."""
 
     column: str
-    rounds: int = 1
-    words: int = 2
+    rounds: Annotated[int, msgspec.Meta(ge=1, le=3)] = 1
+    words: Annotated[int, msgspec.Meta(ge=1, le=9)] = 2
     nonce: int = 0
     """Makes texts differ, as levels and seeds do."""
 
@@ -36,7 +36,11 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 def read_layout(question: Question) -> Layout:
-    return msgspec.json.decode(question.text, type=Layout)
+    """Return what a question is about; raise InputError for what a liar asks."""
+    try:
+        return msgspec.json.decode(question.text, type=Layout)
+    except msgspec.MsgspecError:
+        raise InputError("The question cannot be read: write it as the others are.") from None
 
 
 def draw_vector(member: str, batch: int, column: str, words: int) -> Words:

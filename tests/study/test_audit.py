@@ -26,7 +26,7 @@ def lists(*members: str) -> list[frozenset[tuple[str, int]]]:
         (["ABCDEF", "ABC"], None),
         (["ABC", "ADE", "BCDE"], ("A", "B")),  # half of the first two less the third is A
         (["ABC", "DEF", "ABCDEF"], None),
-        (["ABD", "BCE", "CDF", "DEG", "AEF", "BFG", "ACG"], ("A", "B")),  # Fano's plane
+        (["DAB", "BCE", "CDF", "DEG", "AEF", "BFG", "ACG"], ("A", "B")),  # Fano's plane
         (["ABC", "ABC"], None),
     ],
 )
