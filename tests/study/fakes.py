@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
+from pairgossip.peer.protocol.state import Released
 from pairgossip.study.protocol.desk import Desk, Keys
 from pairgossip.study.protocol.question import Run
 from pairgossip.study.protocol.records import (
@@ -49,6 +50,13 @@ class FakeProgram:
 
     longest = 1000
     partial_result: PartialResult | None = None
+    released = Released()
+
+    def card(self) -> bytes:
+        return b""
+
+    def take_cards(self, cards: Mapping[str, bytes]) -> None:
+        pass
 
     def _next_public(self) -> bytes:
         sums = hashlib.sha256(b"".join(one.tobytes() for one in self.totals)).digest()
