@@ -50,7 +50,9 @@ def test_frames_pass_between_all(meeting: Meeting) -> None:
 def test_the_relay_may_come_late_and_be_gone_for_a_while(meeting: Meeting) -> None:
     a, b, _ = meeting.people
     with meeting.join(a) as (link_a, heard_a), meeting.join(b) as (link_b, heard_b):
+        link_a.send(b.id, bytes(1 << 20))  # too long to wait
         link_a.send(b.id, b"early")  # it waits until there are keys
+        assert link_a.counts()[Event.FRAME_NOT_SENT] == 1
         with meeting.open():
             assert until(lambda: heard_b.frames == [(a.id, b"early")])
             assert link_a.connected() == {b.id} and link_b.connected() == {a.id}

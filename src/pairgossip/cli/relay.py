@@ -52,8 +52,8 @@ def init_command(*, address: str, home: RelayHome = Path("relay")) -> None:
     """
     from pairgossip.peer.service.relay import create_relay
 
-    made = create_relay(home, address)
-    tell(f"Made {home}: give the members {made.file}, and their invitations to relay allow.")
+    file = create_relay(home, address).file
+    tell(f"Made {home}: give the members {file}, and their invitations to relay allow.")
 
 
 def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:

@@ -12,9 +12,9 @@ member's files later opens nothing. A hello for any other key, or for none, is a
 the key in it. So both agree again after whatever was lost, repeated or overtaken, and after a
 restart of either; "settled" says that its sender has the keys, and ends the conversation.
 
-A sealed frame tells its session and its number in clear, both of which the seal covers
-(ChaCha20-Poly1305, the number is the nonce). A number counts once; lost frames leave gaps. Frames
-are padded, so that their lengths tell little. A frame of an unknown session is answered by a hello.
+A sealed frame shows its session and its number, both of which the seal covers (ChaCha20-Poly1305,
+the number is the nonce). A number counts once; lost frames leave gaps. Frames are padded, so that
+their lengths say little. A frame of an unknown session is answered by a hello.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _SIGNED_AT = 2 + _SIGNATURE
 _HELLO_SIZE = _SIGNED_AT + 2 * _KEY + 1
 _HEADER = 1 + _SESSION + _COUNT
 _LEAST_PADDED = 1 << 16
-"""Bytes of a sealed frame at least; a longer one has the next power of two."""
+"""Least number of bytes of a sealed frame; a longer one has the next power of two."""
 _WINDOW = 64
-"""How many numbers back a frame may have been overtaken; older ones count as repeated."""
+"""Numbers of frames, back from the latest, that are noted; one before them counts as repeated."""
 
 Sign = Callable[[bytes], bytes]
 Verify = Callable[[bytes, bytes], bool]
@@ -72,8 +72,8 @@ class Received(NamedTuple):
 class _Hello(NamedTuple):
     version: int
     offered: bytes
-    wanted: bytes
-    """The key of the receiver that it is for."""
+    for_key: bytes
+    """The key of its receiver that it is for; zeros if it is for none."""
     is_settled: bool
 
 
@@ -82,16 +82,16 @@ class _Session:
 
     def __init__(self, secret: bytes, ends: bytes, mine: bytes, theirs: bytes, am_first: bool):
         kdf = HKDF(SHA256(), 2 * _KEY + _SESSION, None, _KEYS_PURPOSE + ends)
-        made = kdf.derive(secret)
-        keys = made[:_KEY], made[_KEY : 2 * _KEY]
-        self.name = made[2 * _KEY :]
+        derived = kdf.derive(secret)
+        keys = derived[:_KEY], derived[_KEY : 2 * _KEY]
+        self.name = derived[2 * _KEY :]
         self.mine, self.theirs = mine, theirs
         self._sealing, self._opening = map(ChaCha20Poly1305, keys if am_first else keys[::-1])
         self._sent = self._latest = self._seen = 0
 
     def is_meant(self, hello: _Hello) -> bool:
-        """Whether a hello is about these keys: maybe its sender has not heard that it has them."""
-        return hello.offered == self.theirs and (hello.wanted == self.mine or not hello.is_settled)
+        """Whether a hello is about these keys, which its sender may not know to be agreed on."""
+        return hello.offered == self.theirs and (hello.for_key == self.mine or not hello.is_settled)
 
     def seal(self, frame: bytes) -> bytes:
         self._sent += 1
@@ -131,7 +131,7 @@ class SealedPair:
     def __init__(self, me: str, other: str, sign: Sign, verify: Verify) -> None:
         self._me, self._other = me, other
         self._sign, self._verify = sign, verify
-        self._draw()
+        self._draw_key()
         self._session: _Session | None = None
         self._earlier: _Session | None = None
         """The one before, for frames that were under way when the keys changed."""
@@ -175,7 +175,7 @@ class SealedPair:
             return Received(None, None, Event.FRAME_OF_OTHER_VERSION, hello.version)
         session = self._session
         if session is None or not session.is_meant(hello):
-            if hello.wanted != self._offered:
+            if hello.for_key != self._offered:
                 return Received(answer=self._make_hello(self._offered, hello.offered))
             try:
                 session = self._agree(hello.offered)
@@ -192,15 +192,15 @@ class SealedPair:
         ends = f"{first[0]}/{second[0]}".encode() + b"\x00" + first[1] + second[1]
         self._earlier = self._session
         self._session = _Session(secret, ends, self._offered, theirs, first[0] == self._me)
-        self._draw()
+        self._draw_key()
         return self._session
 
-    def _draw(self) -> None:
+    def _draw_key(self) -> None:
         self._key = X25519PrivateKey.generate()
         self._offered = self._key.public_key().public_bytes_raw()
 
-    def _make_hello(self, offered: bytes, wanted: bytes, *, is_settled: bool = False) -> bytes:
-        said = offered + wanted + bytes([is_settled])
+    def _make_hello(self, offered: bytes, for_key: bytes, *, is_settled: bool = False) -> bytes:
+        said = offered + for_key + bytes([is_settled])
         signature = self._sign(_signed_part(self._me, self._other, VERSION, said))
         return bytes([_HELLO, VERSION]) + signature + said
 

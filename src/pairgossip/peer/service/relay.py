@@ -2,7 +2,7 @@
 
 Everything is refused by default, by the same two locks as at a peer: TLS 1.3 both ways with the
 certificates listed, and rules on their common names, which are ids. A member may put frames under
-its own id, take those that are for it, and say that it is there. Nothing answers to questions.
+its own id, take those that are for it, and say that it is there. It answers no queries.
 
 The folder has a key and a certificate, the file that members are given, and the certificates of the
 members, each in a file that may be removed. From these follows the configuration, which any
@@ -34,7 +34,7 @@ from pairgossip.peer.service.zenoh_link import _LEASE, _LONGEST_HANDSHAKE, allow
 from pairgossip.text import TLS, parse_address
 
 _LARGEST_MESSAGE = (1 << 26) + 1024
-"""Bytes of what one member sends another at once; more is not passed on."""
+"""Bytes of a message from one member to another; a longer one is not passed on."""
 
 
 class RelayFolder:
@@ -99,8 +99,8 @@ def create_relay(folder: Path, address: str) -> RelayFolder:
         raise InputError(f"{folder} exists already: choose another folder.") from None
     except OSError as problem:
         raise files.unwritable(folder, problem, "make") from None
-    made, relay = create_identity(folder, "relay"), RelayFolder(folder)
-    write_new(relay.file, Relay(address, made.certificate).spell().encode(), 0o644)
+    identity, relay = create_identity(folder, "relay"), RelayFolder(folder)
+    write_new(relay.file, Relay(address, identity.certificate).spell().encode(), 0o644)
     return relay
 
 

@@ -47,6 +47,8 @@ _SECONDS_BETWEEN_HELLOS = 0.5
 """Of those that this peer begins with; each that it is sent is answered."""
 _MOST_WAITING = 4
 """Frames that wait for the keys of one neighbor; older ones are lost."""
+_LONGEST_WAITING = 1 << 18
+"""Bytes of a frame that waits for keys; a longer one is lost, as frames may be, and repeated."""
 
 
 def open_link(
@@ -106,7 +108,6 @@ class RelayLink(ZenohLink):
     def __init__(self, site: Site, identity: Identity, on_frame: OnFrame, relay: Relay) -> None:
         self._relay = relay
         self._talking = threading.RLock()
-        self._closing = threading.Event()
         super().__init__(site, identity, on_frame)
 
     def send(self, to: str, frame: bytes) -> None:
@@ -116,8 +117,11 @@ class RelayLink(ZenohLink):
             if pair is None:
                 self._count(Event.FRAME_NOT_SENT)
             elif (sealed := pair.seal(frame)) is None:
-                self._waiting[to].append(frame)
-                self._begin(to)
+                self._greet(to)
+                if len(frame) <= _LONGEST_WAITING:
+                    self._waiting[to].append(frame)
+                else:
+                    self._count(Event.FRAME_NOT_SENT)
             else:
                 self._put(to, sealed, Event.FRAME_SENT)
 
@@ -145,7 +149,7 @@ class RelayLink(ZenohLink):
             for one in site.neighbors
         }
         self._waiting = {one: deque[bytes](maxlen=_MOST_WAITING) for one in self._pairs}
-        self._begun = dict.fromkeys(self._pairs, 0.0)
+        self._greeted_at = dict.fromkeys(self._pairs, 0.0)
         self._present: set[str] = set()
         self._closing = threading.Event()
         if site.neighbors:
@@ -189,13 +193,13 @@ class RelayLink(ZenohLink):
                 self._pairs[who].forget_keys()
             else:
                 self._present.add(who)
-                self._begin(who)
+                self._greet(who)
 
-    def _begin(self, to: str) -> None:
+    def _greet(self, to: str) -> None:
         """Say hello, unless that was just done."""
         now = time.monotonic()
-        if now - self._begun[to] > _SECONDS_BETWEEN_HELLOS:
-            self._begun[to] = now
+        if now - self._greeted_at[to] > _SECONDS_BETWEEN_HELLOS:
+            self._greeted_at[to] = now
             self._put(to, self._pairs[to].hello())
 
     def _put(self, to: str, content: bytes, event: Event | None = None) -> None:
@@ -231,7 +235,7 @@ class RelayLink(ZenohLink):
         elif received.refusal is None:
             self._others.pop(sender, None)
         if received.refusal is not None and received.answer is not None:
-            self._begin(sender)
+            self._greet(sender)
         elif received.answer is not None:
             self._put(sender, received.answer)
         while pair.has_keys and self._waiting[sender]:
