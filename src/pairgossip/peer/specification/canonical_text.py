@@ -38,7 +38,10 @@ def write_toml(text: str) -> str:
     table = read_table(text)
     if table is None:
         raise InputError("The specification cannot be read.")
-    return format_toml(_leave_out_defaults(table))
+    try:
+        return format_toml(_leave_out_defaults(table))
+    except TypeError:  # such as a list where a column is named
+        raise InputError(_NO_VALUE) from None
 
 
 def format_toml(table: Mapping[str, Any]) -> str:

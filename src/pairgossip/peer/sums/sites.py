@@ -56,8 +56,13 @@ class Plan(NamedTuple):
 
 
 def plan_sites(rows: Mapping[str, int], flags: Mapping[str, int]) -> Plan:
-    """Decide by cards what is added up; ``rows`` are those that members add."""
-    sites = tuple(sorted(one for one, count in rows.items() if count and flags[one] & _TELLS))
+    """Decide by cards what is added up; ``rows`` are those that members add.
+
+    A member whose card says nothing tells nothing.
+    """
+    sites = tuple(
+        sorted(one for one, count in rows.items() if count and flags.get(one, 0) & _TELLS)
+    )
     if len(sites) < FEWEST_SITES:
         return Plan(sites, without="few")
     if 2 * max(rows[one] for one in sites) > sum(rows[one] for one in sites):

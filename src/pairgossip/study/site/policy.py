@@ -25,6 +25,12 @@ from pairgossip.study.site.settings import StudySettings
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
+_TRIED = (
+    "Its columns were asked for with other values or cells before, and nothing came of it: to "
+    "which of the two this site adds rows would tell where they lie, so its operator decides."
+)
+"""Else whoever asks and withdraws could try one list of values after the other."""
+
 
 def judge(
     question: Question,
@@ -64,9 +70,22 @@ def judge(
         return Verdict("yes")
     if settings.policy.accept == "ask":
         return Verdict("ask")
+    tried = [one for one in before if one.state == "ended"]
+    if question.adds and _has_other_tries(question.text, spec, settings, tried):
+        return Verdict("ask", _TRIED)
     if lack := _find_undeclared_range(spec, settings):
         return Verdict("ask", lack)
     return Verdict("yes")
+
+
+def _has_other_tries(
+    text: str, spec: Spec, settings: StudySettings, tried: Sequence[Entry]
+) -> bool:
+    try:
+        _check_history(text, spec, settings, tried)
+    except InputError:
+        return True
+    return False
 
 
 def _check_list(question: Question, settings: StudySettings, members: MemberList | None) -> None:
