@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from pairgossip.study.protocol.records import Question, digest_of
+from pairgossip.errors import InputError
+from pairgossip.study.protocol.records import Assent, Card, MemberList, Question, digest_of
 from pairgossip.study.site.policy import judge
 from pairgossip.study.site.settings import make_settings
 from tests.study_site.consortium import AUC, Consortium, canonical, draw_rows
@@ -84,3 +85,26 @@ def test_a_text_that_names_a_column_by_no_name_is_answered_no(wrong: object) -> 
     settings = make_settings(name="a", source="/rows.csv")
     verdict = judge(question, settings, None, frozenset({"risk"}), (), me="me")
     assert verdict == ("no", "The specification holds a value that no file has.")
+
+
+def test_a_newcomer_reads_no_table_of_before(tmp_path: Path) -> None:
+    """Nobody says yes to a reading: it must tell nobody what it does not know."""
+    consortium = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(4)])
+    question, _ = consortium.answer(AUC)
+    newcomer = Card("f" * 64, "newcomer", "", None)
+    members = sorted((*consortium.list.members, newcomer), key=lambda one: one.id)
+    later = MemberList(consortium.list.digest, tuple(members))
+    consortium.save(Assent(member=newcomer.id, list=later))
+    reading = Question(
+        member=newcomer.id,
+        list=later.digest,
+        number=1,
+        text=canonical(AUC),
+        expires=0,
+        reads=(digest_of(question),),
+        adds=False,
+    )
+    for site in consortium.sites.values():
+        with pytest.raises(InputError, match="was not there when a table"):
+            site.make_program(digest_of(reading), reading, {})
+    consortium.close()
