@@ -43,7 +43,7 @@ def texts_of(source: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def texts() -> set[str]:
     package = ROOT / "src" / "pairgossip"
-    folders = (package / "peer", package / "swarm", package / "cli")
+    folders = [package / name for name in ("peer", "swarm", "study", "cli")]
     files = [package / "files.py", *(file for folder in folders for file in folder.rglob("*.py"))]
     return set().union(*map(texts_of, files))
 
