@@ -7,7 +7,10 @@ import configparser
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,6 +18,9 @@ from pairgossip.cli import main
 from pairgossip.counts.cells import KINDS, Quantiles, parse_cells
 from pairgossip.peer.specification.promise import FILE_PROMISE, PROMISE
 from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.study.protocol.records import AnyRecord
+from pairgossip.study.service.reading import WHAT_FOR
+from pairgossip.study.site.settings import Policy, StudySettings
 
 from .hosts import NAMES, typed_lines
 
@@ -192,3 +198,29 @@ def test_cells_are_written_as_the_table_has_them() -> None:
     page = (FIELD / "files.md").read_text(encoding="utf-8")
     kinds = {type(parse_cells(text)) for text in re.findall(r"^\| `(\w+\([^`]*\))` \|", page, re.M)}
     assert kinds == {*KINDS.values(), Quantiles}
+
+
+def test_the_pictures_of_a_study_are_as_drawn(tmp_path: Path) -> None:
+    """`python docs/_ext/study_pictures.py docs` draws them again."""
+    (tmp_path / "images").mkdir()
+    script = ROOT / "docs" / "_ext" / "study_pictures.py"
+    subprocess.run([sys.executable, script, tmp_path], check=True)
+    for file in sorted((tmp_path / "images").iterdir()):
+        shown = (ROOT / "docs" / "images" / file.name).read_text(encoding="utf-8")
+        assert file.read_text(encoding="utf-8") == shown
+
+
+def test_phases_and_records_of_a_study_are_those_of_the_program() -> None:
+    page = (ROOT / "docs" / "peer-protocol.md").read_text(encoding="utf-8")
+    picture = (ROOT / "docs" / "images" / "study-phases.svg").read_text(encoding="utf-8")
+    assert all(f">{phase}<" in picture for phase in WHAT_FOR)
+    assert set(re.findall(r"^\| `([A-Z]\w+)` \|", page, re.M)) == {
+        record.__name__ for record in get_args(AnyRecord)
+    }
+
+
+def test_settings_of_a_study_are_those_of_the_program() -> None:
+    page = (FIELD / "studies.md").read_text(encoding="utf-8")
+    said = {name for row in ROW.findall(page) for name in re.findall(r"`\[?(\w+)\]?`", row)}
+    known = {*Policy.__struct_fields__, *StudySettings.__struct_fields__}
+    assert known - {"name", "rehearsal", "show", "policy", "exchange"} <= said
