@@ -23,8 +23,9 @@ from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.membership import find_card
+from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
-from pairgossip.study.service.requests import Accept, Ask, Join, Requests
+from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Requests
 from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
 from pairgossip.study.site.folder import StudyHome, create_study
@@ -189,6 +190,38 @@ def test_a_question_is_answered_once_the_operator_has_said_yes(homes: list[Study
     assert [one.event for one in StudyReading(cleo).disclosures()] == [
         "accepted", "shown", "answered",
     ]  # fmt: skip
+
+
+def test_a_column_is_counted_for_one_open_question_at_a_time(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second question is refused by its asker, else waits; in none a member adds nothing."""
+    ann, bob, cleo = homes
+    with running(*homes):
+        until(are_members(homes), "a list")
+        assert (reply := Requests(ann.folder).wait(ask(ann), PATIENCE)) and reply.is_done
+        until(lambda: list(StudyReading(bob).questions()), "the question is heard")
+        reply = Requests(bob.folder).wait(ask(bob), PATIENCE)
+        assert reply is not None and reply.sentence == (
+            "Question 1 counts column 'risk', too, and is open: say yes to it, or wait until it "
+            "has ended."
+        )
+        # As if both had asked before they heard of the other's question.
+        monkeypatch.setattr(Operator, "_refuse_rival", lambda self, draft: None)
+        assert (reply := Requests(bob.folder).wait(ask(bob), PATIENCE)) and reply.is_done
+        until(lambda: len(list(StudyReading(cleo).questions())) == 2, "both are heard")
+        first, second = StudyReading(cleo).questions()
+        answers = Requests(cleo.folder)
+        reply = answers.wait(answers.write(Accept(second.name)), PATIENCE)
+        assert reply is not None and reply.is_done
+        reply = answers.wait(answers.write(Accept(first.name)), PATIENCE)
+        assert reply is not None and reply.sentence.startswith(
+            "Question 2 has your yes and counts column 'risk', too: wait until it has ended"
+        )
+        until(lambda: StudyReading(bob).question(2).awaited == ("ann", "bob"), "two wait")
+        answers.write(Refuse(first.name, "not now"))
+        until(is_answered(ann, 2), "the second is answered by all")
+    assert StudyReading(ann).result(2).result.rows == 600
 
 
 def test_what_is_asked_for_while_no_peer_runs_is_done_when_they_do(homes: list[StudyHome]) -> None:

@@ -16,6 +16,7 @@ from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.sums.batches import read_table
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.study.protocol.records import Piece, digest_of
+from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.site.layouts import read_text
 from pairgossip.study.site.signed import path_of, read_answer, read_answer_with_table
 from tests.study_site.consortium import (
@@ -219,12 +220,13 @@ def test_an_open_question_reserves_its_columns_until_it_ends(five: Consortium) -
     first, second = five.question(AUC), five.question(AUC)
     five.accept(first)
     site = five.sites[five.ids[0]]
-    assert site.offer(digest_of(second), second).pieces == ()
-    site.give_up(digest_of(second), "no", is_disclosed=False)
-    site.journal.flush()
+    sentence = "Question 1 has your yes and counts column 'risk', too: wait until it has ended"
+    with pytest.raises(Reserved, match=sentence):
+        site.offer(digest_of(second), second)
     five.open()
     site, third = five.sites[five.ids[0]], five.question(AUC)
-    assert site.offer(digest_of(third), third).pieces == ()
+    with pytest.raises(Reserved, match=sentence):
+        site.offer(digest_of(third), third)
     site.give_up(digest_of(first), "withdrawn", is_disclosed=False)
     fourth = five.question(AUC)
     assert site.offer(digest_of(fourth), fourth).pieces == (Piece(1, 140),)

@@ -12,7 +12,7 @@ from pairgossip.study.protocol.lists import Lists
 from pairgossip.study.protocol.question import Run, chains_name, key_name
 from pairgossip.study.protocol.records import Question, digest_of
 from pairgossip.study.protocol.releases import Releases
-from pairgossip.study.protocol.site import Action, Told
+from pairgossip.study.protocol.site import Action, Reserved, Told
 from pairgossip.study.protocol.standing import Progress
 
 _MOST_PAST = 64
@@ -37,6 +37,8 @@ class Questions:
         """Topics known before the start of which no other member has shown what it has."""
         self._waiting: set[bytes] = set()
         """Questions that wait for this operator."""
+        self.reserved: set[bytes] = set()
+        """Questions whose yes waits until others have ended."""
         self._told_lies: set[tuple[bytes, str]] = set()
 
     def needs(self, member: str) -> bool:
@@ -122,6 +124,11 @@ class Questions:
             return []
         try:
             return self._say_yes(run)
+        except Reserved as problem:
+            if run.name in self.reserved:
+                return []
+            self.reserved.add(run.name)
+            return [Told("waits", run.name, str(problem))]
         except InputError as problem:
             return run.end("cannot", str(problem))
 
@@ -146,6 +153,7 @@ class Questions:
         actions = releases.make_visible(offer.pieces) if is_visible else []
         pieces = releases.choose_pieces(run.name, run.question, offer)
         self._waiting.discard(run.name)
+        self.reserved.discard(run.name)
         seen = releases.seen(run.members)
         if notes := releases.note_columns(run.name, offer):
             actions.append(self._desk.save(notes=notes))
@@ -198,6 +206,7 @@ class Questions:
         store.drop(name)
         del self.runs[name]
         self._waiting.discard(name)
+        self.reserved.discard(name)
         self.unsure.discard(name)
         return [save._replace(forgotten=rest, archived=name)]
 

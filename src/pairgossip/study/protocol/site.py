@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Program
 from pairgossip.study.protocol.records import Card, Piece, Question, Yes
+
+
+class Reserved(InputError):
+    """A yes has to wait for another question's end; the sentence is for this operator alone."""
 
 
 class Verdict(NamedTuple):

@@ -214,14 +214,15 @@ class Study:
         return [*actions, *self._spreading.contact(self._others())]
 
     def tick(self, now: int) -> Sequence[Action]:
-        """End questions that have expired, before this member has echoed anything."""
-        late = [run for run in self._runs.values() if self._is_late(run, now)]
-        if self.halted is not None or not late:
+        """End questions that have expired before this member has echoed; try those that wait."""
+        if self.halted is not None:
             return []
+        late = [run for run in self._runs.values() if self._is_late(run, now)]
         actions: list[Action] = []
         for run in late:
             actions += run.end("expired", "It was not begun in time.")
-        return actions + self._go_on([run.name for run in late], now)
+        names = [*(run.name for run in late), *sorted(self._questions.reserved)]
+        return actions + self._go_on(names, now) if names else []
 
     def _is_late(self, run: Run, now: int) -> bool:
         own = run.question.member == self._desk.me

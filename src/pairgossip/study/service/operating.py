@@ -79,6 +79,7 @@ class Operator:
         if key in self._asked:  # the peer was killed before it answered
             return self._reply("Asked question {}.", self._asked[key])
         draft = self._draft(request.text, is_fresh=request.is_fresh)
+        self._refuse_rival(draft)
         self._check_words(draft, request.words)
         name, actions = self._study.ask(
             draft.text,
@@ -110,6 +111,19 @@ class Operator:
             reads=reads,
             adds=adds,
         )
+
+    def _refuse_rival(self, draft: Question) -> None:
+        """Refuse a question while another one counts its columns: they would part the members."""
+        for one in self._study.questions:
+            is_open = one.ending is None and one.phase not in ("done", "ended")
+            if not (is_open and draft.adds and one.question.adds):
+                continue
+            if (column := self._site.find_shared(draft.text, one.question.text)) is not None:
+                number = self._journal.number_of(one.name)
+                raise InputError(
+                    f"Question {number} counts column '{column[:64]}', too, and is open: say yes "
+                    "to it, or wait until it has ended."
+                )
 
     def _check_words(self, question: Question, read: str | None) -> None:
         """Refuse if the operator has read something else of what would leave."""

@@ -17,7 +17,7 @@ from pairgossip.peer.bookkeeping.releases import retract_release, tell_release
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.sums.sites import flag_site
 from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
-from pairgossip.study.protocol.site import Offer, Verdict
+from pairgossip.study.protocol.site import Offer, Reserved, Verdict
 from pairgossip.study.site.computing import AnyProgram, Computing
 from pairgossip.study.site.counting import Counting
 from pairgossip.study.site.disclosures import Disclosures
@@ -92,6 +92,7 @@ class MemberSite:
         """Read the rows, and say what this site adds; nothing leaves yet but this."""
         entry = self.offers.get(name)
         if entry is None or entry.state == "ended":
+            self._refuse_reserved(name, question)
             entry = self._accept(name, question)
         parts = entry.disclosure, entry.commitment, entry.pieces, entry.card
         return Offer(*parts, _COMPUTATION, entry.scores)
@@ -265,6 +266,23 @@ class MemberSite:
             for one in self.batches
             if own <= set(one.columns) and self.offers.is_free(one.number, scores, name)
         ]
+
+    def _refuse_reserved(self, name: bytes, question: Question) -> None:
+        """Let a yes wait while another question may yet count these columns: it would add less."""
+        scores = find_scores(read_text(question.text), self._settings)
+        rival = self.offers.find_rival(scores, name)
+        if rival is not None and question.repeats is None:
+            number = self.journal.number_of(rival.question)
+            column = min(rival.scores & scores)
+            raise Reserved(
+                f"Question {number} has your yes and counts column '{column[:64]}', too: wait "
+                f"until it has ended, or end it (peer questions {number})."
+            )
+
+    def find_shared(self, text: str, other: str) -> str | None:
+        """Return a score column that two texts have in common here; None if there is none."""
+        here, there = (find_scores(read_text(one), self._settings) for one in (text, other))
+        return min(here & there, default=None)
 
     def _count(self, name: bytes, question: Question, batches: Sequence[Batch]) -> Counting:
         return Counting(

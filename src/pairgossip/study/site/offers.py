@@ -135,6 +135,17 @@ class Offers:
         """The keys of this study's releases that were told, or will be."""
         return [key for one in self if one.state != "ended" for key, _ in one.releases]
 
+    def find_rival(self, scores: frozenset[str], besides: bytes) -> Entry | None:
+        """Return another question that has not ended and reserves one of these columns."""
+        return next(
+            (
+                one
+                for one in self._entries.values()
+                if one.is_open and one.question != besides and one.batches and one.scores & scores
+            ),
+            None,
+        )
+
     def is_free(self, batch: int, scores: frozenset[str], besides: bytes | None = None) -> bool:
         """Return whether no other question has, or reserves, one of these columns of a batch."""
         return not any(
