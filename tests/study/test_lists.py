@@ -1,8 +1,11 @@
 """Tests of the versions of the list of members."""
 
 import pytest
+from msgspec.structs import replace
 
 from pairgossip.errors import InputError
+from pairgossip.study.protocol.records import Assent, MemberList, encode
+from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, exchange, found
 
 
@@ -123,3 +126,17 @@ def test_least_members() -> None:
     nodes = found(3)
     with pytest.raises(InputError, match="list of 2"):
         nodes[0].study.evict("m02")
+
+
+@pytest.mark.parametrize("parents", ["one", "many"])
+def test_a_member_that_signs_many_lists_fills_no_disk(parents: str) -> None:
+    nodes = found(4)
+    first, liar = nodes[0], nodes[3]
+    here = first.study.members
+    assert here is not None
+    for number in range(100):
+        parent = here.digest if parents == "one" else bytes([number]) * 32
+        cards = tuple(replace(card, name=f"n{number}") for card in here.members)
+        signed = liar.study._desk.sign(Assent(member=liar.id, list=MemberList(parent, cards)))
+        first.do(first.study.receive(liar.id, encode_frame(Give((encode(signed),))), 1))
+    assert len(first.study.lists.known) == 1 + 64

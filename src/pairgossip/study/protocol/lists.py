@@ -46,7 +46,7 @@ from pairgossip.study.protocol.store import Held
 _ACCEPTED = "accepted"
 _EVICTED = "evicted"
 _MOST_LISTS = 64
-"""Lists of one parent that are kept; more are refused."""
+"""Lists signed by one member that are kept though they do not exist; more are refused."""
 _CARDS = msgspec.msgpack.Decoder(dict[str, Card])
 _IDS = msgspec.msgpack.Decoder(list[str])
 
@@ -106,11 +106,15 @@ class Lists:
         """Whether the card of a signer is known, or others that are known have signed the list."""
         if not _is_in_order(new):
             return False
-        others = sum(1 for one in self.known.values() if one.parent == new.parent)
-        if new.digest not in self.known and others >= _MOST_LISTS:
+        if new.digest not in self.known and self._count_signed(card.id) >= _MOST_LISTS:
             return False
         known = self._known_card(card.id)
         return new.digest in self.known if known is None else known.certificate == card.certificate
+
+    def _count_signed(self, member: str) -> int:
+        """Return how many lists a member has signed that do not exist."""
+        signed = (one for one in self.known if self._said("assent", one, member))
+        return sum(not self.exists(one) for one in signed)
 
     def _known_card(self, member: str) -> Card | None:
         if member == self.card.id:

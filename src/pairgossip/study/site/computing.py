@@ -98,9 +98,7 @@ class Computing:
         if not read or spec.kernel is None:
             raise InputError("The question reads no table, and adds no rows.")
         if any(not set(members) <= set(one.members) for one in answers):
-            raise InputError(
-                "A member was not there when a table that is read was made."
-            )
+            raise InputError("A member was not there when a table that is read was made.")
         own = Own(np.zeros(cells_of(spec).words, dtype=np.int64), bytes(32))
         covered = join_covered(answers, {})
         keeper = _Keeper(self, name, question, tuple(members), covered)
