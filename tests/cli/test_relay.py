@@ -133,6 +133,8 @@ def test_members_are_let_in_by_their_invitations(files: Path, cli: CommandLine) 
     assert cli.error("relay", "allow", "a.txt", "b.txt", "new.txt").startswith("Another member is")
     assert not os.listdir("relay/members")
     assert cli.error("relay", "allow").startswith("There is nobody to let in: name one or more")
+    Path("new.txt").write_text(Path("a.txt").read_text()[:-9])
+    assert cli.error("relay", "allow", "b.txt", "new.txt").startswith("new.txt: The invitation is")
     assert "is neither an invitation nor a file" in cli.error("relay", "allow", "x" * 500)
     assert "is not the folder of a relay" in cli.error("relay", "run", "--home", "at-a")
 

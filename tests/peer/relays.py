@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import zenoh
 
@@ -15,7 +13,7 @@ from pairgossip.peer.identity.relays import Relay, read_relay
 from pairgossip.peer.service.relay import RelayFolder, create_relay
 from pairgossip.peer.service.relay_link import RelayLink, relayed_configuration
 
-from .zenoh_people import Heard, Person, free_address, site_of, until
+from .zenoh_people import Heard, Person, free_address, lawless_session, site_of, until
 
 
 class Meeting:
@@ -61,16 +59,9 @@ class Meeting:
     @contextmanager
     def intrude(self, me: Person, relay: Relay | None = None) -> Iterator[zenoh.Session]:
         """Open a session of somebody who keeps to no rules of ours."""
-        config: dict[str, Any] = relayed_configuration(
-            site_of(me, list(self.people)), relay or self.relay
-        )
-        config["access_control"] = {"enabled": False}
-        # A client would wait until it is let in; this one goes on trying meanwhile.
-        session = zenoh.open(zenoh.Config.from_json5(json.dumps(config)))
-        try:
+        config = relayed_configuration(site_of(me, list(self.people)), relay or self.relay)
+        with lawless_session(config) as session:
             yield session
-        finally:
-            session.close()  # type: ignore[no-untyped-call]
 
 
 def settle() -> None:

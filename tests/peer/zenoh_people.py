@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import zenoh
 from cryptography import x509
@@ -184,7 +185,13 @@ def until(is_so: Callable[[], object], doing: Callable[[], None] = lambda: None)
 @contextmanager
 def bare_session(me: Person, others: Sequence[Person], connect: str) -> Iterator[zenoh.Session]:
     """A session of somebody who keeps to no rules of ours."""
-    config = configuration(site_of(me, others, connect=connect))
+    with lawless_session(configuration(site_of(me, others, connect=connect))) as session:
+        yield session
+
+
+@contextmanager
+def lawless_session(config: dict[str, Any]) -> Iterator[zenoh.Session]:
+    """A session with this configuration, but for its rules."""
     config["access_control"] = {"enabled": False}
     session = zenoh.open(zenoh.Config.from_json5(json.dumps(config)))
     try:

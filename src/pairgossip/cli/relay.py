@@ -80,7 +80,8 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
     if not invitations:
         raise InputError("There is nobody to let in: name one or more files with invitations.")
     members = relay.read_members()
-    everybody = [one for text in invitations for one in _read_invited(text)]
+    count = len(invitations)
+    everybody = [one for text in invitations for one in _read_invited(text, count)]
     for invited in everybody:
         if members.setdefault(invited.name, invited.certificate) != invited.certificate:
             raise InputError(
@@ -93,17 +94,18 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
     relay.configure()
 
 
-def _read_invited(text: str) -> Sequence[Invitation | Card]:
-    """Read the invitations to a run, or to a study."""
-    from pairgossip.peer.identity.armored import find_text
-    from pairgossip.peer.identity.invitations import read_invitations
-    from pairgossip.study.service import invitations
+def _read_invited(text: str, count: int) -> Sequence[Invitation | Card]:
+    """Read the invitations to a run, or to a study, in one of ``count`` texts."""
+    from pairgossip.peer.identity import invitations as of_run
+    from pairgossip.peer.identity.armored import find_text, read_one_of
+    from pairgossip.study.service import invitations as of_study
 
     try:
-        find_text(invitations.PREFIX, text)
+        find_text(of_study.PREFIX, text)
     except InputError:
-        return read_invitations(text)
-    return [one.card for one in invitations.read_invitations(text)]
+        return read_one_of(of_run.PREFIX, of_run.read_invitations, text, count)
+    invited = read_one_of(of_study.PREFIX, of_study.read_invitations, text, count)
+    return [one.card for one in invited]
 
 
 def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -> None:

@@ -217,12 +217,7 @@ def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:
 
 
 def _read(text: str, count: int) -> list[Invitation]:
-    """Read the invitations in one of ``count`` texts, and say which one is wrong."""
-    from pairgossip.peer.identity.armored import find_text
+    from pairgossip.peer.identity.armored import read_one_of
     from pairgossip.peer.identity.invitations import PREFIX, read_invitations
 
-    content = find_text(PREFIX, text)  # whose refusals name the text
-    try:
-        return read_invitations(content)
-    except InputError as problem:
-        raise (problem if count == 1 else problem.at(text[:40])) from None
+    return read_one_of(PREFIX, read_invitations, text, count)

@@ -126,15 +126,10 @@ def read_others(study: StudyReading, texts: Sequence[str]) -> list[Invitation]:
 
 
 def _read(text: str, count: int) -> list[Invitation]:
-    """Read the invitations in one of ``count`` texts, and say which one is wrong."""
-    from pairgossip.peer.identity.armored import find_text
+    from pairgossip.peer.identity.armored import read_one_of
     from pairgossip.study.service.invitations import PREFIX, read_invitations
 
-    content = find_text(PREFIX, text)
-    try:
-        return read_invitations(content)
-    except InputError as problem:
-        raise (problem if count == 1 else problem.at(text[:40])) from None
+    return read_one_of(PREFIX, read_invitations, text, count)
 
 
 def _check_study(study: StudyReading, invited: Sequence[Invitation]) -> None:

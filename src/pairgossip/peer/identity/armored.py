@@ -10,9 +10,10 @@ import contextlib
 import os
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -29,6 +30,7 @@ ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
 _LETTERS = re.compile(r"[A-Za-z0-9_=-]*")
 _QUOTED = "<>|\"'`"
 """Marks with which mail and chat programs quote lines."""
+_Invitation = TypeVar("_Invitation")
 
 
 class Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -49,6 +51,17 @@ def read_armored(prefix: str, text_or_path: str | PathLike[str]) -> list[Sealed]
     # Words about invitations may name the prefix.
     meant = [text for text in texts if max(map(len, _split(text)), default=0) > _LONGEST_WORD]
     return list(map(_find_sealed, meant or texts[:1]))
+
+
+def read_one_of(
+    prefix: str, read: Callable[[str], list[_Invitation]], text: str, count: int
+) -> list[_Invitation]:
+    """Read the invitations in one of ``count`` texts or files, and say which one is wrong."""
+    content = find_text(prefix, text)  # whose refusals name the text
+    try:
+        return read(content)
+    except InputError as problem:
+        raise (problem if count == 1 else problem.at(text[:40])) from None
 
 
 def find_text(prefix: str, text_or_path: str | PathLike[str]) -> str:

@@ -24,8 +24,6 @@ TABLES: dict[str, tuple[type[Strict], ...]] = {
     "privacy": (Privacy, SumsNoise),
 }
 """The tables of a file, and what each may be."""
-PRIVACY: dict[str | None, tuple[str, type[Strict]]] = {SUMS: (NOISE, SumsNoise)}
-"""Which key of a specification the table [privacy] of a file is, if not that of its name."""
 
 
 def choose_algorithm(table: Mapping[str, Any]) -> str | None:

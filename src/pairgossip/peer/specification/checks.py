@@ -184,7 +184,7 @@ def _check_columns(columns: Any, label: Any) -> None:
 
 
 def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
-    """Refuse classes that are not the labels of two or more, in words."""
+    """Refuse classes that are not two or more words for the values of a label."""
     if not _are_words(classes):
         raise InputError('classes must be a list of words, as in classes = ["no", "yes"].')
     label, privacy = table.get("label"), table.get("privacy")

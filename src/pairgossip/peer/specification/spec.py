@@ -18,7 +18,6 @@ from pairgossip.peer.reports.catalog import name_kernel
 from pairgossip.peer.specification.agreement import Spec as Spec
 from pairgossip.peer.specification.agreement import hash_of as hash_of
 from pairgossip.peer.specification.algorithm import (
-    PRIVACY,
     TABLES,
     check_keys,
     check_measure_name,
@@ -28,9 +27,9 @@ from pairgossip.peer.specification.algorithm import (
 from pairgossip.peer.specification.checks import check_table, wrong_kind
 from pairgossip.peer.specification.differences import NOISE
 from pairgossip.peer.specification.differences import differences as differences
-from pairgossip.peer.specification.keys import keys_of, make_canonical
+from pairgossip.peer.specification.keys import SUMS, keys_of, make_canonical
 from pairgossip.peer.specification.kinds import kind_of
-from pairgossip.peer.specification.tables import Privacy
+from pairgossip.peer.specification.tables import Privacy, SumsNoise
 
 LARGEST_TEXT = 60_000
 """Characters of a canonical text, which travels in every hello; a longer one is refused."""
@@ -52,7 +51,7 @@ def parse_unchecked(text: str) -> Spec:
     """Make a canonical specification of TOML text, whether or not this version would run it."""
     table = name_kernel(parse_toml(text))
     chosen = choose_algorithm(table)
-    privacy, its_type = PRIVACY.get(chosen, ("privacy", Privacy))
+    privacy, its_type = (NOISE, SumsNoise) if chosen == SUMS else ("privacy", Privacy)
     types = {**{name: kinds[0] for name, kinds in TABLES.items()}, "privacy": its_type}
     check_measure_name(table)
     check_keys(table, chosen)

@@ -41,7 +41,7 @@ _LARGEST_WHOLE = (1 << 53) - 1
 
 
 def check_sums(spec: Spec) -> None:
-    """Refuse what no sums are refined by any more."""
+    """Refuse a second sum on better cells, which version 0.2 had."""
     if spec.algorithm.refine != 1:
         raise InputError(
             "algorithm.refine is no longer offered, since cells would follow from rows that "

@@ -23,12 +23,12 @@ from pairgossip.peer.specification.keys import (
 
 ADAPTIVE = AdaptiveStep.name
 OR_EXCHANGE = 'or let rows travel with algorithm.name = "exchange"'
+"""The end of sentences about what sums do not tell."""
 _OF_REPORTS = Key(
     EXCHANGE,
     elsewhere={
-        SUMS: "is about reports of rows, and sums have none: remove it, "
-        + OR_EXCHANGE.replace("rows", "reports")
-        + "."
+        SUMS: "is about reports of rows, and sums have none: remove it, or let reports travel with "
+        'algorithm.name = "exchange".'
     },
 )
 
