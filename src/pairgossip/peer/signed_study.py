@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _RECORD, _LIST = b"pairgossip study record 1\x00", b"pairgossip study list 1\x00"
 
+
 class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked, and of whom."""
 
