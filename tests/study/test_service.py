@@ -20,6 +20,7 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
+from pairgossip.study.service import service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.membership import find_card
@@ -313,6 +314,18 @@ def test_sessions_are_opened_anew_for_new_members_alone(homes: list[StudyHome]) 
         ask(homes[0])
         until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
         assert [one.service._network.reopened for one in all_running] == [1, 1, 1]  # type: ignore[attr-defined]
+
+
+def test_at_rest_others_are_contacted_ever_more_rarely_and_news_is_told_at_once(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_LONGEST_CONTACT", 3.0)
+    with running(*homes) as all_running:
+        until(are_members(homes), "a list")
+        until(lambda: all(one.service._wait == 3.0 for one in all_running), "they are at rest")
+        ask(homes[0])
+        until(lambda: all_running[0].service._wait < 3.0, "there is news")
+        until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
 
 
 def test_metrics_say_what_the_status_says(homes: list[StudyHome]) -> None:

@@ -8,6 +8,7 @@ out in its order, so that nothing is sent before it is on the disk.
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -48,8 +49,10 @@ _SLOW_TICK = 1.0
 """Seconds between two looks at what changes rarely: connections, expired questions."""
 _SOON = 0.01
 """Seconds after news until others are contacted: more news may follow at once."""
-_CONTACT = 2.0
-"""Seconds between two contacts without news: frames may be lost."""
+_FIRST_CONTACT = 0.2
+"""Seconds from which on the wait between contacts doubles, after news: frames may be lost."""
+_LONGEST_CONTACT = 30.0
+"""Seconds between two contacts, at most, while there is no news."""
 _LINGER = 0.5
 """Seconds a stopping peer still answers: others may have asked just before."""
 _FRAME_SLACK = 4_096
@@ -107,6 +110,8 @@ class StudyService:
         self._operator = Operator(parts.study, parts.site, parts.journal)
         self._stops = 0
         self._tick_at = self._slow_tick_at = self._contact_at = 0.0
+        self._wait = _FIRST_CONTACT
+        self._connected: set[str] = set()
         self._wanted: tuple[Member, ...] = ()
         self._admitted: tuple[Member, ...] = ()
         self._events: Counter[str] = Counter()
@@ -165,7 +170,9 @@ class StudyService:
             self._carry_out(self._study.receive(sender, frame, _now()))
         now = time.monotonic()
         if now >= self._contact_at:
-            self._contact_at = now + _CONTACT
+            # Chance keeps peers from contacting each other in step.
+            self._contact_at = now + self._wait * random.uniform(0.75, 1.25)
+            self._wait = min(2 * self._wait, _LONGEST_CONTACT)
             self._carry_out(self._study.contact(_now()))
         if now >= self._tick_at:
             self._tick_at = now + _TICK
@@ -213,12 +220,17 @@ class StudyService:
                 case Send(to, frame):
                     self._network.send(to, frame)
                 case ContactSoon():
-                    self._contact_at = min(self._contact_at, time.monotonic() + _SOON)
+                    self._contact_soon()
                 case Reconnect(cards):
                     others = (as_member(one) for one in cards if one.id != self._parts.identity.id)
                     self._wanted = tuple(sorted(others, key=lambda one: one.id))
                 case Told():
                     self._tell(action)
+
+    def _contact_soon(self) -> None:
+        """Contact others in a moment, and then ever more rarely."""
+        self._wait = _FIRST_CONTACT
+        self._contact_at = min(self._contact_at, time.monotonic() + _SOON)
 
     def _save(self, save: Save) -> None:
         """Write something down, or end: what is in memory alone must not be spoken of."""
@@ -245,7 +257,7 @@ class StudyService:
         began = time.monotonic()
         self._network.reopen(allowed)
         self._admitted = allowed
-        self._contact_at = 0.0
+        self._contact_soon()
         self._log.info(
             "opened a new session",
             neighbors=len(allowed),
@@ -261,6 +273,10 @@ class StudyService:
             self._log.info("metrics served", at=f"http://{place}/metrics")
 
     def _report(self, *, is_due: bool = False, is_last: bool = False) -> None:
+        connected = self._network.connected()
+        if connected - self._connected:  # they may have missed what was told meanwhile
+            self._contact_soon()
+        self._connected = connected
         counts = {
             **self._network.counts(),
             Event.FRAME_DROPPED: self._inbox.dropped,
@@ -269,7 +285,7 @@ class StudyService:
         self._reporter.report(
             {**{one: count for one, count in counts.items() if count}, **self._events},
             self._admitted,
-            self._network.connected(),
+            connected,
             is_due=is_due,
             is_last=is_last,
         )
