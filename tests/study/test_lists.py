@@ -83,7 +83,6 @@ def test_two_that_are_proposed_at_once_both_join() -> None:
         nodes[2].do(nodes[2].study.propose())
     exchange(everybody)
     assert ids_of(everybody) == {tuple(node.id for node in everybody)}
-    assert not any(node.study.lists.lies for node in everybody)
 
 
 def test_one_leaves_and_comes_back_only_if_it_is_accepted_anew() -> None:
@@ -140,3 +139,22 @@ def test_a_member_that_signs_many_lists_fills_no_disk(parents: str) -> None:
         signed = liar.study._desk.sign(Assent(member=liar.id, list=MemberList(parent, cards)))
         first.do(first.study.receive(liar.id, encode_frame(Give((encode(signed),))), 1))
     assert len(first.study.lists.known) == 1 + 64
+
+
+def test_an_eviction_that_leaves_too_few_is_refused_and_changes_nothing() -> None:
+    nodes = found(3)
+    with pytest.raises(InputError, match="a list of 2, where at least 3 members"):
+        nodes[0].study.evict("m02")
+    assert nodes[0].study.lists.evicted == set()
+    nodes[0].do(nodes[0].study.contact(1))
+    exchange(nodes)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+
+
+def test_who_leaves_beside_an_eviction_stays_where_too_few_would_be_left() -> None:
+    nodes = found(4)
+    nodes[3].do(nodes[3].study.leave())
+    exchange(nodes[1:])  # m00 hears of it once it has signed that m02 is evicted
+    nodes[0].do(nodes[0].study.evict("m02"))
+    exchange(nodes)
+    assert "m03" in nodes[0].ids

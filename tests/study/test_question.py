@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from pairgossip.peer.protocol.program import Words
-from pairgossip.study.protocol.records import Echo, Ending, decode, encode
+from pairgossip.peer.protocol.program import Words as Vector
+from pairgossip.study.protocol.archive import find_rest
+from pairgossip.study.protocol.records import Digests, Echo, Ending, Words, decode, encode
+from pairgossip.study.protocol.store import Store
 from tests.study.fakes import FakeSite, Peer, ask_all, deliver
 
 MEMBERS = ("a", "b", "c", "d", "e")
@@ -16,9 +18,9 @@ def make_peers(rounds: int = 1) -> list[Peer]:
     return [Peer(one, number, sites[number]) for number, one in enumerate(MEMBERS)]
 
 
-def plain_totals(peers: list[Peer], name: bytes) -> list[Words]:
+def plain_totals(peers: list[Peer], name: bytes) -> list[Vector]:
     """Return what the sums must be, from each member's numbers alone."""
-    totals: list[Words] = []
+    totals: list[Vector] = []
     program = peers[0].site.programs[name]
     for _ in range(program.rounds):
         total = np.zeros(program.size, dtype=np.uint64)
@@ -159,3 +161,25 @@ def test_nothing_ends_it_for_a_member_that_has_shown_its_words() -> None:
     for one in held:
         early.take(one.content)
     assert early.run.phase == "done"
+
+
+def test_others_words_are_forgotten_of_a_question_that_is_not_finished() -> None:
+    store = Store()
+    for member in ("a", "b"):
+        store.add(
+            Digests(
+                member=member,
+                question=bytes(32),
+                round=1,
+                before=bytes(32),
+                public=b"",
+                words=bytes(32),
+            )
+        )
+        store.add(Words(member=member, question=bytes(32), round=1, words=b"12345678"))
+        hidden = Words(member=member, question=bytes(32), round=2, words=b"12345678")
+        store.add(hidden, is_shown=False)
+    held = store.all_of(bytes(32))
+    rest = set(find_rest(held, "a", "unfinished", is_disclosed=True))
+    kept = [(one.slot[1:]) for one in held if one.digest not in rest]
+    assert kept == [("digests", 1, "a"), ("words", 1, "a"), ("digests", 1, "b")]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.study.protocol import admission
 from pairgossip.study.protocol.records import encode
 from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, ask, exchange, found
@@ -252,11 +253,35 @@ def test_who_falls_silent_after_all_echoes_is_evicted_and_the_question_stays_unf
     for node in nodes[:3]:
         node.do(node.study.evict("m03"))
     exchange(nodes[:3])
+    assert [told.sentence for told in nodes[3].told if told.event == "trouble"] == [
+        "The disk is full: make room."
+    ]
     views = [node.view(name) for node in nodes[:3]]
     assert {view.ending and view.ending.kind for view in views} == {"unfinished"}
     assert all(view.is_disclosed for view in views)
     for _ in range(8):  # it leaves the cap
         ask(nodes[0], text="other")
+
+
+def test_words_that_a_backup_lacks_are_waited_for_and_may_have_been_shown() -> None:
+    nodes = found(4)
+    nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
+    name = ask(nodes[0])
+    backup = dict(nodes[1].records), dict(nodes[1].notes)
+    exchange(nodes)
+    nodes[1].site.note_disclosure = _fail  # type: ignore[method-assign, assignment]
+    nodes[3].do(nodes[3].study.accept(name))
+    exchange(nodes)
+    nodes[1].records, nodes[1].notes = backup
+    nodes[1].secrets.clear()
+    nodes[1].told.clear()
+    nodes[1].begin()
+    exchange(nodes, contacts=4)
+    assert nodes[1].view(name).is_disclosed
+    assert nodes[1].view(name).phase == "words"
+    told = [one.sentence for one in nodes[1].told if one.event == "trouble"]
+    assert len(told) == 1
+    assert "have the others evict it" in told[0]
 
 
 def _fail(*_: object) -> None:
@@ -318,3 +343,58 @@ def test_a_member_that_has_forgotten_what_it_released_is_found_out() -> None:
     exchange(nodes)
     assert {node.study.archived[name].kind for node in nodes} == {"cannot"}
     assert "restored backup" in nodes[2].study.archived[name].because
+
+
+def test_a_folder_that_stopped_for_good_says_nothing_after_a_start_either() -> None:
+    nodes = found(4)
+    nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
+    name = ask(nodes[0])
+    before = dict(nodes[1].records), dict(nodes[1].notes), dict(nodes[1].secrets)
+    exchange(nodes)
+    said = encode(nodes[0].study.question(name).question)  # type: ignore[union-attr]
+    nodes[1].records, nodes[1].notes, nodes[1].secrets = before
+    nodes[1].begin()
+    yes = nodes[1].study.receive("m00", encode_frame(Give((said,))), 1)
+    nodes[1].do(yes)  # a second one, with another key
+    nodes[1].outbox.clear()
+    exchange(nodes)
+    for _ in range(2):
+        assert "restored backup" in str(nodes[1].study.halted)
+        with pytest.raises(InputError, match="restored backup"):
+            nodes[1].study.leave()
+        with pytest.raises(InputError, match="restored backup"):
+            nodes[1].study.announce(1, 10, bytes(32))
+        assert not nodes[1].study.contact(1)
+        nodes[1].begin()
+
+
+def test_a_newcomer_learns_a_long_history_of_one_asker_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = found(3)
+    for number in range(20):
+        ask(nodes[0], text=f"column {number}")
+        exchange(nodes)
+    monkeypatch.setattr(admission, "MOST_OPEN", 1)
+    new = Node(3)
+    everybody = [*nodes, new]
+    accept_each_other(everybody)
+    nodes[0].do(nodes[0].study.propose())
+    exchange(everybody, contacts=3)
+    kinds = [line.kind for line in new.study.archived.values()]
+    assert kinds == ["history"] * 20
+
+
+def test_lines_of_the_archive_are_held_once_and_come_back_after_a_start() -> None:
+    nodes = found(3)
+    names = [ask(nodes[0], text=f"column {number}") for number in range(3)]
+    exchange(nodes)
+    nodes[1].site.verdict = nodes[1].site.verdict._replace(answer="no", because="too much")
+    names.append(ask(nodes[0]))
+    exchange(nodes)
+    lines = dict(nodes[0].study.archived)
+    assert set(lines) == set(names)
+    assert not any("archive" in note for note in nodes[0].study._desk.notes)
+    nodes[0].begin()
+    assert nodes[0].study.archived == lines
+    assert sum(note.startswith("columns/") for note in nodes[0].notes) == 3

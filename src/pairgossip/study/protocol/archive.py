@@ -44,9 +44,9 @@ class Archive:
 
     def load(self) -> None:
         """Take up what was written down."""
-        for note, content in self._desk.notes.items():
-            if note.startswith(_NOTE):
-                self._keep(bytes.fromhex(note.removeprefix(_NOTE)), _DECODER.decode(content))
+        notes = self._desk.notes
+        for note in [one for one in notes if one.startswith(_NOTE)]:
+            self._keep(bytes.fromhex(note.removeprefix(_NOTE)), _DECODER.decode(notes.pop(note)))
 
     def _keep(self, name: bytes, line: Line) -> None:
         self.lines[name] = line
@@ -75,14 +75,20 @@ def pieces_of(yeses: Iterable[Yes]) -> Pieces:
     )
 
 
-def find_rest(held: Collection[Held], kind: str, *, is_disclosed: bool) -> tuple[bytes, ...]:
+def find_rest(
+    held: Collection[Held], me: str, kind: str, *, is_disclosed: bool
+) -> tuple[bytes, ...]:
     """Return the digests of records that are not needed any more once a question is archived.
 
-    Of one that was disclosed and not finished all is kept that was shown: elsewhere late words may
-    finish it.
+    Of one that was disclosed and not finished all is kept that was shown, but for others' words:
+    late words, which their members give, may finish it elsewhere.
     """
     if kind != "done" and is_disclosed:
-        return tuple(one.digest for one in held if not one.is_shown)
+        return tuple(
+            one.digest
+            for one in held
+            if not one.is_shown or (one.slot[1] == "words" and one.slot[3] != me)
+        )
     kept = _DONE if kind == "done" else _HIDDEN
     places = [one.slot for one in held]
     return tuple(

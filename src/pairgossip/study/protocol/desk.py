@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from pairgossip.errors import InputError
 from pairgossip.study.protocol.records import AnyRecord, payload_of
 from pairgossip.study.protocol.site import Action, Kept, Save, Site
 from pairgossip.study.protocol.store import Held, Store
@@ -33,6 +34,8 @@ class Desk:
     site: Site
     publish: Callable[[Held], list[Action]]
     """Send a record to all who may have it."""
+    halted: str | None = None
+    """Why this member says nothing new any more, for good; None unless it is a restored backup."""
     store: Store = field(default_factory=Store)
     secrets: dict[str, bytes] = field(default_factory=dict)
     notes: dict[str, bytes] = field(default_factory=dict)
@@ -48,6 +51,8 @@ class Desk:
         hidden: AnyRecord | None = None,
     ) -> list[Action]:
         """Sign a record, save it, and send it; another one is saved along, and not shown yet."""
+        if self.halted is not None:
+            raise InputError(self.halted)
         unshown = None if hidden is None else self.store.add(self.sign(hidden), is_shown=False)
         held = self.store.add(self.sign(unsigned))
         assert held is not None

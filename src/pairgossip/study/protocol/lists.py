@@ -21,7 +21,6 @@ evicted. One successor makes one kind of change, and evicts one member at most.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -89,14 +88,9 @@ class Lists:
         match record:
             case Assent():
                 card = record.list.cards.get(record.member)
-                return (
-                    None
-                    if card is None or not self._is_credible(record.list, card)
-                    else (card.certificate)
-                )
-            case Never():
-                return self._certificate_in(record.list, record.member)
-            case Leave():
+                is_credible = card is not None and self._is_credible(record.list, card)
+                return card.certificate if card is not None and is_credible else None
+            case Never() | Leave():
                 return self._certificate_in(record.list, record.member)
             case Batch():
                 return self._certificate_of(record.member)
@@ -142,18 +136,6 @@ class Lists:
     def _note(self, record: AnyRecord) -> None:
         if isinstance(record, Assent):
             self.known.setdefault(record.list.digest, record.list)
-
-    @property
-    def lies(self) -> frozenset[str]:
-        """Members that have contradicted themselves about lists, as far as is known."""
-        found = set(self.desk.store.liars(NO_DIGEST))
-        for one in self.known:
-            found |= self.signers(one) & self.refusers(one)
-        for parent in {one.parent for one in self.known.values()}:
-            alive = [one.digest for one in self._children(parent) if not self.is_dead(one.digest)]
-            signed = Counter(who for one in alive for who in self.signers(one))
-            found |= {who for who, times in signed.items() if times > 1 and parent != NO_DIGEST}
-        return frozenset(found)
 
     # What is signed
 
@@ -279,10 +261,13 @@ class Lists:
 
     def evict(self, member: str) -> list[Action]:
         """Decide to go on without a member, or a newcomer that does not sign, and sign that."""
-        waiting = self.known.get(self.head)
-        listed = {*(self.current.ids if self.current else ()), *(waiting.ids if waiting else ())}
+        head = self.known.get(self.head)
+        waiting = () if head is None else head.ids
+        listed = {*(self.current.ids if self.current else ()), *waiting}
         if self.current is None or member not in listed or member == self.card.id:
             raise InputError("That is no other member of the present list: see who is on it.")
+        if member in waiting:
+            self._refuse_few(len(waiting) - 1)
         self.evicted.add(member)
         self.accepted.pop(member, None)
         return [self._save(), *self.sign_what_is_decided()]
@@ -328,12 +313,15 @@ class Lists:
             attempt += 1
         if len(members) > MOST_MEMBERS:
             raise InputError(f"A study has at most {MOST_MEMBERS} members.")
-        if len(members) < self.least_members:
+        self._refuse_few(len(members))
+        return self._sign(new) if self._may_sign(new) else []
+
+    def _refuse_few(self, members: int) -> None:
+        if members < self.least_members:
             raise InputError(
-                f"That would be a list of {len(members)}, where at least {self.least_members} "
+                f"That would be a list of {members}, where at least {self.least_members} "
                 "members hide each other's rows: accept more first."
             )
-        return self._sign(new) if self._may_sign(new) else []
 
     def _save(self) -> Action:
         notes: Mapping[str, bytes | None] = {
@@ -371,14 +359,13 @@ class Lists:
         head = self.known.get(self.head)
         if head is None or self.current is None or not self.may_sign:
             return []
-        if out := sorted(self.evicted.intersection(head.ids)):
-            return self._sign_new(lambda one: one.id != out[0])
-        leavers = frozenset(one for one in self.leavers if not self.is_busy(one))
-        stay = [one for one in self.current.ids if one not in leavers]
-        is_due = len(stay) >= self.least_members and stay[0] == self.card.id
-        if not is_due or not leavers.intersection(head.ids):
-            return []
-        return self._sign_new(lambda one: one.id not in leavers)
+        if out := sorted(self.evicted.intersection(head.ids))[:1]:
+            stay = [one for one in head.ids if one not in out]
+            is_due = len(stay) >= self.least_members
+        else:
+            stay = [one for one in head.ids if one not in self.leavers or self.is_busy(one)]
+            is_due = len(head.ids) > len(stay) >= self.least_members and stay[0] == self.card.id
+        return self._sign_new(lambda one: one.id in stay) if is_due else []
 
     def _sign(self, new: MemberList) -> list[Action]:
         actions = self.desk.say(Assent(member=self.card.id, list=new))

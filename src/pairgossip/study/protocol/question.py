@@ -56,6 +56,10 @@ _NO_KEY = (
     "This peer's key for this question is not here any more, as in a restored backup, so that it "
     "cannot contribute what it has promised: ask again."
 )
+_NO_WORDS = (
+    "All wait for numbers of this peer that it has lost, as its folder is a restored backup: have "
+    "the others evict it, unless one of them has seen the numbers."
+)
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(dict[str, bytes])
 
@@ -230,7 +234,9 @@ class Run(Standing):
         """
         has_key = chains_name(self.name, self.round) in self._desk.secrets
         if not has_key and self.said("echo", self._me, self.round):
+            self.trouble = _NO_WORDS if self.may_speak else ""
             return None
+        self.trouble = ""
         words, secrets = self._mask()
         if hash_of(words.words) != own.record.words:
             raise InputError(_NO_KEY)

@@ -40,6 +40,7 @@ class Questions:
         self.reserved: set[bytes] = set()
         """Questions whose yes waits until others have ended."""
         self._told_lies: set[tuple[bytes, str]] = set()
+        self._told_trouble: dict[bytes, str] = {}
 
     def needs(self, member: str) -> bool:
         """Return whether a question has begun that cannot end without a member."""
@@ -85,7 +86,7 @@ class Questions:
                 continue
             actions += self._consider(run, now)
             actions += run.proceed()
-            actions += self._tell_lie(run)
+            actions += [*self._tell_lie(run), *self._tell_trouble(run)]
             if run.is_done or (run.is_final and not run.owes_ending):
                 actions += self._close(run)
         return actions
@@ -171,6 +172,13 @@ class Questions:
         sentence = f"'{named.name}' has signed two records that contradict each other ({lie[1]})."
         return [Told("lie", run.name, sentence)]
 
+    def _tell_trouble(self, run: Run) -> list[Action]:
+        """Say once why a question waits for this member."""
+        if run.trouble == self._told_trouble.get(run.name, ""):
+            return []
+        self._told_trouble[run.name] = run.trouble
+        return [Told("trouble", run.name, run.trouble)] if run.trouble else []
+
     def _take_history(self, run: Run) -> list[Action]:
         """Keep what was released on lists that this member was not on."""
         if set(run.yeses) != set(run.members):
@@ -188,7 +196,7 @@ class Questions:
                 self._desk.site.give_up(run.name, because, is_disclosed=run.is_disclosed)
         except InputError as problem:
             run.trouble = str(problem)
-            return [Told("trouble", run.name, run.trouble)]
+            return self._tell_trouble(run)
         self.past.append(view)
         kind, because = ("done", "") if ending is None else (ending.kind, ending.because)
         archived = self._archive(run, kind, because, is_disclosed=run.is_disclosed)
@@ -197,18 +205,20 @@ class Questions:
     def _archive(self, run: Run, kind: str, because: str, *, is_disclosed: bool) -> list[Action]:
         name, store, yeses = run.name, self._desk.store, run.yeses.values()
         line = line_of(run.question, kind, because, yeses, is_disclosed=is_disclosed)
-        rest = find_rest(store.all_of(name), kind, is_disclosed=is_disclosed)
-        notes, decided = self.archive.add(name, line), _DECIDED + name.hex()
-        if decided in self._desk.notes:
+        rest = find_rest(store.all_of(name), self._desk.me, kind, is_disclosed=is_disclosed)
+        notes = self.releases.forget(name, is_disclosed=is_disclosed)
+        if (decided := _DECIDED + name.hex()) in self._desk.notes:
             notes[decided] = None
         secrets = {one: None for one in self._desk.secrets if one.startswith(name.hex())}
         save = self._desk.save(secrets=secrets, notes=notes)
+        notes = {**notes, **self.archive.add(name, line)}
         store.drop(name)
         del self.runs[name]
         self._waiting.discard(name)
         self.reserved.discard(name)
+        self._told_trouble.pop(name, None)
         self.unsure.discard(name)
-        return [save._replace(forgotten=rest, archived=name)]
+        return [save._replace(notes=notes, forgotten=rest, archived=name)]
 
     def erase_stale(self) -> list[Action]:
         """Erase what a crash has left of secrets that have served."""

@@ -109,6 +109,11 @@ class Releases:
             return {}
         return {_COLUMNS + name.hex(): msgspec.msgpack.encode(sorted(offer.columns))}
 
+    def forget(self, name: bytes, *, is_disclosed: bool) -> dict[str, bytes | None]:
+        """Return what is to be erased of a question that is archived: its columns are free."""
+        columns = _COLUMNS + name.hex()
+        return {columns: None} if columns in self._desk.notes and not is_disclosed else {}
+
     def _taken(self, columns: frozenset[str], besides: bytes) -> Pieces:
         """Return the pieces of which one of these columns is released, or may yet be."""
         taken: set[Place] = set()
@@ -180,8 +185,8 @@ class Releases:
         return [*self._archive.releases, *(pieces_of(one.yeses.values()) for one in may_be)]
 
     def _may_release(self, run: Run) -> bool:
-        me = self._desk.me
-        return run.is_disclosed or (bool(run.said("digests", me, 1)) and run.ending is None)
+        is_open = run.ending is None or run.owes_ending
+        return run.is_disclosed or (is_open and bool(run.said("digests", self._desk.me, 1)))
 
     def _visible(self) -> frozenset[Place]:
         """Return the pieces whose members let their totals become known by difference."""

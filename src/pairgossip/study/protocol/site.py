@@ -40,14 +40,6 @@ class Offer(NamedTuple):
     """What is released of the pieces, by names under which the same is always the same."""
 
 
-class Release(NamedTuple):
-    """Pieces of rows of which a sum was, or may have been, shown."""
-
-    question: bytes
-    pieces: frozenset[tuple[str, int]]
-    """Members and batches that added rows."""
-
-
 class Site(Protocol):
     """One member's machine, as the rules of a study see it. Every method may raise `InputError`:
     the peer then ends the question with "cannot", or says the sentence to its operator."""

@@ -123,14 +123,12 @@ class Spreading:
         self._spent: Counter[str] = Counter()
         self._given: Counter[tuple[str, bytes]] = Counter()
         self._asked: Counter[bytes] = Counter()
-        self._turn = 0
 
     def contact(self, others: Sequence[str]) -> list[Action]:
         """Tell all others what is here."""
         self._spent.clear()
         self._given.clear()
         self._asked.clear()
-        self._turn += 1
         return [Send(other, encode_frame(self._have(other))) for other in others]
 
     def _have(self, other: str) -> Have:

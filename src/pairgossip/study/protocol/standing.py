@@ -141,9 +141,11 @@ class Standing:
     def is_disclosed(self) -> bool:
         """Whether words of this member's were, or are about to be, shown in any round.
 
-        They were if all have signed, even if this member has forgotten it.
+        They were if all have signed, even if this member has forgotten it; and they may have been
+        if it has echoed, and has lost them.
         """
-        return self._last_shown > 0 or (self.is_done and self.question.adds)
+        is_forgotten = self._has_lost_words or (self.is_done and self.question.adds)
+        return self._last_shown > 0 or is_forgotten
 
     @property
     def has_result(self) -> bool:
@@ -171,10 +173,12 @@ class Standing:
         return is_whole and any(one.record.words == hashed for one in commitments)
 
     def note_shown(self) -> None:
-        """Find out which words of this member's are shown."""
-        mine = (one for one in self._desk.store.all_of(self.name) if one.slot[3] == self._me)
-        shown = (one.slot[2] for one in mine if one.slot[1] == "words" and one.is_shown)
-        self._last_shown = max(shown, default=0)
+        """Find out which words of this member's are shown, and which it has lost."""
+        mine = [one for one in self._desk.store.all_of(self.name) if one.slot[3] == self._me]
+        words = {one.slot[2]: one.is_shown for one in mine if one.slot[1] == "words"}
+        self._last_shown = max((one for one, is_shown in words.items() if is_shown), default=0)
+        echoed = {one.slot[2] for one in mine if one.slot[1] == "echo"}
+        self._has_lost_words = not echoed <= words.keys()
 
     # Views
 

@@ -33,10 +33,14 @@ class Held:
 
     record: Any
     """Of the kind that its slot says."""
-    content: bytes
     digest: bytes
     slot: Slot
     is_shown: bool
+
+    @property
+    def content(self) -> bytes:
+        """Its bytes, which are not held beside it, as words are long."""
+        return encode(self.record)
 
 
 @dataclass
@@ -64,7 +68,7 @@ class Store:
         places = topic.slots.setdefault(slot, [])
         if digest in topic.held or len(places) >= _PROOF:
             return None
-        held = Held(record, encode(record), digest, slot, is_shown)
+        held = Held(record, digest, slot, is_shown)
         topic.held[digest] = held
         places.append(held)
         if len(places) >= _PROOF:

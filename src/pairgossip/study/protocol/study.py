@@ -67,6 +67,7 @@ LEAST_MEMBERS = 3
 _GRACE = 60
 """Seconds after which others end a question that its member should have ended as expired."""
 _LARGEST_NUMBER = (1 << 31) - 1
+_HALTED = "halted"
 _RESTORED = (
     "This peer has said something else before: its folder is a restored backup, and going on from "
     "it would show what it must not. Stop it for good, have the others evict it, and join anew."
@@ -85,8 +86,6 @@ class Study:
         *,
         least_members: int = LEAST_MEMBERS,
     ) -> None:
-        self.halted: str | None = None
-        """Why this peer has stopped for good; None unless its folder is a restored backup."""
         self._desk = Desk(me.id, keys, site, self._publish)
         self._desk.secrets.update(state.secrets)
         self._desk.notes.update(state.notes)
@@ -115,8 +114,15 @@ class Study:
         if self._desk.store.all_of(NO_DIGEST) and self._others():
             unsure.add(NO_DIGEST)
         self._lists.may_sign = NO_DIGEST not in unsure
+        if _HALTED in self._desk.notes:
+            self._desk.halted = _RESTORED
 
     # Views
+
+    @property
+    def halted(self) -> str | None:
+        """Why this peer has stopped for good; None unless its folder is a restored backup."""
+        return self._desk.halted
 
     @property
     def members(self) -> MemberList | None:
@@ -354,13 +360,18 @@ class Study:
         """Take what is new, and go on with what it is about."""
         actions, touched = list[Action](), dict[bytes, None]()
         for content in contents:
-            record = None if self.halted is not None else self._admission.look_at(content)
-            saved = None if record is None else self._take(record)
-            if record is not None and saved is not None:
+            record = self._admission.look_at(content)
+            if record is None:
+                continue
+            if self._is_contradicted(record):
+                return [*actions, *self._halt()]
+            if saved := self._take(record):
                 actions.append(saved)
-                touched[topic_of(record)] = None
-        if not touched or self.halted is not None:
-            return actions + self._tell_halt()
+                touched[about := topic_of(record)] = None
+                if about in self._runs and self._desk.me not in self._runs[about].members:
+                    actions += self._go_on([about], now)  # so that its asker may have more open
+        if not touched:
+            return actions
         if NO_DIGEST in touched:
             actions += self._lists.sign_what_is_decided()
             actions += self._after_lists(now)
@@ -369,9 +380,6 @@ class Study:
     def _take(self, record: AnyRecord) -> Save | None:
         """Hold a record, of others or forgotten by this member."""
         about = topic_of(record)
-        if record.member == self._desk.me and self._desk.store.said(about, slot_of(record)):
-            self.halted = _RESTORED
-            return None
         if isinstance(record, Words) and record.member == self._desk.me and not self._note(record):
             return None
         held = self._desk.store.add(record)
@@ -381,10 +389,12 @@ class Study:
             self._questions.add(record)
         elif about == NO_DIGEST:
             self._lists.take(held)
-        if about in self._runs and record.member == self._desk.me:
+        if record.member == self._desk.me:
             # It was forgotten here: so may be more.
             self._questions.unsure.add(about)
-            self._runs[about].note_shown()
+            self._lists.may_sign = NO_DIGEST not in self._questions.unsure
+            if about in self._runs:
+                self._runs[about].note_shown()
         notes = self._questions.releases.note_seen(record) if isinstance(record, Yes) else {}
         return self._desk.save((Kept(encode(record)),), notes=notes)
 
@@ -396,8 +406,15 @@ class Study:
             return False
         return True
 
-    def _tell_halt(self) -> list[Action]:
-        return [] if self.halted is None else [Told("restored", sentence=self.halted)]
+    def _is_contradicted(self, record: AnyRecord) -> bool:
+        """Whether this member has said something else than what is here of it."""
+        is_own = record.member == self._desk.me
+        return is_own and bool(self._desk.store.said(topic_of(record), slot_of(record)))
+
+    def _halt(self) -> list[Action]:
+        """Stop for good, also after a start."""
+        self._desk.halted = _RESTORED
+        return [self._desk.save(notes={_HALTED: b"yes"}), Told("restored", sentence=_RESTORED)]
 
     def _has_all(self, ids: Ids) -> bool:
         return all(self._desk.store.find(one) is not None for one in ids.digests)
