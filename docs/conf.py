@@ -38,7 +38,7 @@ nitpick_ignore_regex = [
         r"(numpy|np|scipy|pandas|pd|xarray|matplotlib|networkx|nx|sklearn|collections|datetime|pathlib|enum|abc"
         r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
         r"|optional|self|fractions|Fraction|BoolArray|FloatArray|IntArray|PairArray|PairFunction|Scale"
-        r"|csr_array|(laws\.)?LawLike|NamedOrGiven)\b.*",
+        r"|csr_array|(laws\.)?LawLike|NamedOrGiven|os)\b.*",
     ),
     # What is not public, and how Sphinx calls the aliases below.
     (
@@ -48,7 +48,8 @@ nitpick_ignore_regex = [
         r"|curves\.scores|survival\.(bounds|life_table|curve\.Points)"
         r"|kernels\.kernel\.Factory|losses\.(margins\.(Pieces|Strip)|learning\.PairwiseLearning))\b.*"
         r"|pairgossip_paper\.framework\.figures\b.*|Ends|Setup|Snapshot|Sites|Law|NodeTest|Sampling"
-        r"|PairwiseLearning|Fingerprint|SeedSequence|TypeAliasForwardRef)",
+        r"|PairwiseLearning|Fingerprint|SeedSequence|TypeAliasForwardRef"
+        r"|pairgossip\.study\..*|Entry|QuestionStatus|Result)",
     ),
 ]
 
