@@ -9,6 +9,7 @@ said about one list, question or phase can be taken for something said about ano
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -70,9 +71,7 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     @property
     def digest(self) -> bytes:
         """The name of this list."""
-        return hashlib.sha256(
-            b"pairgossip study list 1\x00" + msgspec.msgpack.encode(self)
-        ).digest()
+        return _digest_list(self)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -88,6 +87,13 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     def least_members(self) -> int:
         """Members whose rows must be together in whatever becomes known."""
         return max((card.least_members for card in self.members), default=3)
+
+
+@lru_cache(maxsize=256)
+def _digest_list(members: MemberList) -> bytes:
+    """Kept, since a liar can make lists of hundreds of kilobytes, and each is asked for often."""
+    content = msgspec.msgpack.encode(members)
+    return hashlib.sha256(b"pairgossip study list 1\x00" + content).digest()
 
 
 class _Record(
