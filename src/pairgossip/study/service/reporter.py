@@ -179,7 +179,7 @@ class StudyReporter:
         try:
             leaves = tuple(self._site.describe(question))
         except InputError as problem:
-            leaves = (str(problem),)
+            leaves = (clean_text(problem, _LONGEST),)
         return {
             "asked_by": self._name(question.member),
             "is_own": question.member == self._me.id,

@@ -12,7 +12,7 @@ from pairgossip.study.protocol.records import Question
 from pairgossip.study.site.layouts import read_text
 from pairgossip.study.site.settings import StudySettings
 from pairgossip.study.site.snapshots import Batch
-from pairgossip.text import clean_text, format_count, join_names
+from pairgossip.text import clean_text, format_count, join_names, printable
 
 
 def describe_question(
@@ -67,7 +67,8 @@ def describe_question(
             "This operator accepts that others can subtract what this question tells from what "
             "they know, and so learn numbers of this site alone."
         )
-    return sentences
+    # Names of columns and classes are the asker's: they must not turn what is read around.
+    return [printable(one) for one in sentences]
 
 
 def digest_words(sentences: Sequence[str]) -> bytes:
