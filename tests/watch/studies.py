@@ -15,7 +15,7 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.service.status import NeighborStatus
-from pairgossip.peer.signed_result import SignedResult, published_table
+from pairgossip.peer.signed_result import SignedResult
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.service.reading import StudyReading
@@ -62,7 +62,8 @@ class MadeStudy(StudyReading):
     def __init__(self, folder: Path, *, is_running: bool = False) -> None:
         super().__init__(StudyHome(folder))
         self.runs = is_running
-        self.signed: dict[int, SignedResult] = {}
+        self.answers: dict[int, tuple[SignedResult, bytes]] = {}
+        """Signed results with their tables, by the numbers of their questions."""
         self.entries: list[Entry] = []
         self.identities = [_identity(folder / "keys", name) for name in ("hospital-1", *OTHERS)]
 
@@ -71,10 +72,10 @@ class MadeStudy(StudyReading):
         return self.runs
 
     def result(self, which: int | str) -> SignedResult:
-        return self.signed[int(which)]
+        return self.answers[int(which)][0]
 
     def table(self, which: int | str) -> bytes:
-        return published_table(self.signed[int(which)])
+        return self.answers[int(which)][1]
 
     def disclosures(self) -> Sequence[Entry]:
         return self.entries

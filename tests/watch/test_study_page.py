@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from pairgossip.errors import InputError
-from pairgossip.peer.signed_report import add_report
-from pairgossip.peer.signed_result import SignedResult
 from pairgossip.study.service.requests import Accept, Ask, Evict, Join, Refuse, Reply, Withdraw
 from pairgossip.study.service.status import Proposal
 from tests.peer.test_reports import VALIDATION
@@ -46,6 +44,10 @@ MARKUP = """async (html) => {
 }"""
 
 
+PHONE: ViewportSize = {"width": 390, "height": 844}
+WIDTH = "() => document.documentElement.scrollWidth"
+
+
 @pytest.fixture
 def made(tmp_path: Path) -> MadeStudy:
     study = MadeStudy(tmp_path)
@@ -57,12 +59,6 @@ def made(tmp_path: Path) -> MadeStudy:
 def served(made: MadeStudy) -> Iterator[ServedStudy]:
     with serving(made) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def signed(tmp_path_factory: pytest.TempPathFactory) -> SignedResult:
-    """A result whose report has curves."""
-    return add_report(*report_of(tmp_path_factory.mktemp("report"), VALIDATION))
 
 
 def visit(page: Page, served: ServedStudy) -> None:
@@ -131,11 +127,17 @@ def test_everything_can_be_done_by_keyboard(
     expect(page.locator("#waiting")).to_contain_text("hospital-2 and hospital-3")
     expect(button).to_be_focused()  # though all around it was made anew
     page.keyboard.press("Enter")
+    made.write(question(1, yeses=("hospital-2", "hospital-5")))
+    expect(page.locator("#waiting")).to_contain_text("hospital-2 and hospital-5")
+    page.keyboard.press("Escape")
+    expect(button).to_be_focused()  # though the one that opened the dialog is gone
+    page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Say yes")).to_be_focused()
     page.keyboard.press("Enter")
     expect(dialog(page)).to_have_count(0)
+    expect(page.locator("#main")).to_be_focused()  # there is no such button any more
     assert written(made) == [Accept(f"{1:064x}", words=WORDS)]
 
 
@@ -149,6 +151,23 @@ def test_what_is_refused_stays_in_the_dialog(
     problem = dialog(page).get_by_role("alert")
     expect(problem).to_contain_text("in other words now than those that you were shown")
     assert written(made) == []
+
+
+def test_what_a_question_comes_to_stays_on_the_page(
+    page: Page, served: ServedStudy, made: MadeStudy
+) -> None:
+    made.runs = True
+    visit(page, served)
+    waiting = page.locator("#waiting article")
+    page.get_by_role("button", name="Try it on my rows").click()
+    expect(waiting).to_contain_text("Reading the rows")
+    made.write(question(1, yeses=("hospital-2", "hospital-5")))
+    expect(waiting).to_contain_text("hospital-2 and hospital-5")  # all was made anew meanwhile
+    with answering(made, Reply("Tried it.", sentences=("900 rows.",))):
+        expect(waiting).to_contain_text("900 rows.")
+    looks(page)
+    waiting.get_by_role("link").click()
+    expect(page.locator("#state")).to_contain_text("900 rows.")
 
 
 def test_hostile_words_are_only_words(page: Page, made: MadeStudy, served: ServedStudy) -> None:
@@ -184,16 +203,17 @@ def test_no_markup_but_that_of_results_is_taken_over(page: Page, served: ServedS
         f"{SCRIPT}{IMAGE}<p onclick='x()' style=\"color: red\">a<a href='https://evil.example'>b</a>"
         "</p><iframe src='https://evil.example'></iframe><form action='/x'></form>"
         "<svg><script>1</script><foreignObject>c</foreignObject><use href='#x'/>"
-        '<path d="M0,0" onload="x()"/></svg>'
+        '<path d="M0,0" onload="x()" fill="url(https://evil.example)"/></svg>'
+        '<p a"b="1" autofocus contenteditable tabindex="1" name="body" data-key="1">d</p>'
     )
     kept = page.evaluate(MARKUP, hostile)
-    assert kept == '<p>a</p><svg><path d="M0,0"></path></svg>'
+    assert kept == '<p>a</p><svg><path d="M0,0"></path></svg><p>d</p>'
 
 
 def test_a_result_is_shown_with_its_curves(
-    page: Page, served: ServedStudy, made: MadeStudy, signed: SignedResult
+    page: Page, served: ServedStudy, made: MadeStudy, tmp_path: Path
 ) -> None:
-    made.signed[4] = signed
+    made.answers[4] = report_of(tmp_path, VALIDATION)
     made.write(question(1), running(4, "done", title="Validation of risk", value=0.5))
     visit(page, served)
     page.locator("#results").get_by_role("link", name="Validation of risk").click()
@@ -208,15 +228,17 @@ def test_a_result_is_shown_with_its_curves(
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save as JSON").click()
     saved = json.loads(Path(saving.value.path()).read_text())
-    assert saved["signatures"].keys() == signed.signatures.keys()
+    assert saved["signatures"].keys() == made.answers[4][0].signatures.keys()
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save as HTML").click()
     assert saving.value.suggested_filename == "result-4.html"
     assert Path(saving.value.path()).read_text().startswith("<!doctype html>")
     page.get_by_role("link", name="All questions").click()
     expect(page.locator("#results")).to_be_visible()
+    page.set_viewport_size(PHONE)
     page.go_back()
     expect(answer.locator(".value")).to_be_visible()
+    assert page.evaluate(WIDTH) <= PHONE["width"]
 
 
 def test_a_question_is_asked_once_it_was_shown_what_leaves(
@@ -303,7 +325,7 @@ def test_the_record_is_checked(
     visit(page, served)
     expect(page.locator("#record li")).to_have_count(2)
     page.get_by_role("button", name="Check the record").click()
-    expect(page.locator("#record .checked")).to_contain_text("All 2 lines are as they were written")
+    expect(page.locator("#record .checked")).to_contain_text("as it was written: 2 lines, each")
 
     def refuse() -> int:
         raise InputError("Line 2 was changed.")
@@ -325,26 +347,23 @@ def test_the_token_leaves_the_address_and_lasts_as_long_as_the_tab(
     other = page.context.new_page()
     other.goto(served.origin)
     expect(other.locator("#alert")).to_contain_text("with its token")
+    other.goto(served.address)  # which changes the part behind # alone
+    expect(other.locator("#connection")).to_contain_text("peer is")
+    assert other.url == f"{served.origin}/"
     other.close()
 
 
 def test_a_phone_needs_no_sideways_scrolling(
-    page: Page, served: ServedStudy, made: MadeStudy, signed: SignedResult
+    page: Page, served: ServedStudy, made: MadeStudy
 ) -> None:
-    made.signed[4] = signed
     long = "x" * 64
     made.write(question(1, title=long, asked_by=long), running(4, "done", value=0.5, yeses=(long,)))
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     visit(page, served)
-    width = "() => document.documentElement.scrollWidth"
-    assert page.evaluate(width) <= 390
+    assert page.evaluate(WIDTH) <= PHONE["width"]
     page.get_by_role("button", name="Accept question 1").click()
     box = dialog(page).bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
-    page.keyboard.press("Escape")
-    page.locator("#results a").first.click()
-    expect(page.locator(".answer .value")).to_be_visible()
-    assert page.evaluate(width) <= 390
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_text_can_be_read(page: Page, served: ServedStudy, made: MadeStudy) -> None:

@@ -1,4 +1,4 @@
-"""Five real members, asked and accepted in the browser, to the curve of the result."""
+"""Five real members: one asks and one accepts in the browser, to the curve of the result."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ask(page: Page, site: Site, text: str) -> None:
         expect(page.locator("#notice")).to_have_text("Asked question 1.")
 
 
-def test_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
+def test_two_of_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
     sites = found_study(tmp_path)
     asker, *others = sites
     with running(sites):
@@ -60,8 +60,9 @@ def test_five_members_decide_on_their_pages(page: Page, tmp_path: Path) -> None:
         ask(page, asker, SPEC)
         until(lambda: all(len(one.peer.questions()) == 1 for one in others), "it is heard")
         other_words(others[0])
-        for one in others:
-            accept(page, one)
+        accept(page, others[0])
+        for one in others[1:]:
+            one.peer.accept(1)
         value = asker.peer.question(1).wait(200).result.value
         with serving(others[0].reading) as served:
             visit(page, served)

@@ -23,6 +23,7 @@ from pairgossip.study.service.requests import (
     Withdraw,
 )
 from pairgossip.study.service.status import Member
+from pairgossip.watch.study import desk
 from pairgossip.watch.study.door import Door, forwarding
 
 from .studies import (
@@ -226,6 +227,15 @@ def test_a_running_peer_answers_at_once(served: ServedStudy, made: MadeStudy) ->
         assert served.ask("/api/study/requests", try_out).json()["sentences"] == ["900 rows."]
 
 
+def test_a_peer_that_does_not_answer_shows_nothing_to_ask(
+    served: ServedStudy, made: MadeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.runs = True
+    monkeypatch.setattr(desk, "_PATIENCE", 0.0)
+    sentence = refusal(served.ask("/api/study/preview", {"text": AUC}))
+    assert sentence == "The peer has not said yet what would leave: try again in a moment."
+
+
 # What is shown
 
 
@@ -240,7 +250,16 @@ def test_old_questions_are_found_by_their_numbers(made: MadeStudy) -> None:
         assert listed == [*range(61, 11, -1), 1]
         old = served.ask("/api/study/questions/2").json()
         assert old["question"]["number"] == 2 and 'kernel = "auc"' in old["toml"]
-        assert "There is no question 99" in refusal(served.ask("/api/study/questions/99"))
+        for number in ("99", "9" * 5_000, "1.0", "-1", "%D9%A1"):
+            assert "There is no question" in refusal(served.ask(f"/api/study/questions/{number}"))
+        without = served.ask("/api/study/questions/" + "9" * 5_000, Authorization=None)
+        assert without.status_code == 401
+
+
+def test_a_text_that_cannot_be_read_is_shown_as_it_is(served: ServedStudy, made: MadeStudy) -> None:
+    made.write(question(1, text="{later\u202e}"))
+    assert served.ask("/api/study/questions/1").json()["toml"] == "{later\\u202e}"
+    assert "{later" not in served.ask("/api/study").text
 
 
 def test_a_peer_that_has_never_run_shows_what_to_do(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,27 +23,29 @@ _CURVE = (
 )
 
 
-def make_answer(reading: StudyReading, number: int) -> Page:
-    """Return the page of a question's result."""
-    signed = find_answer(reading, number)
-    curves = () if signed.report is not None else tuple(_draw_curves(reading, signed, number))
-    return make_page(signed, curves)
+class Answer(NamedTuple):
+    """A signed result, with its report if it asks for one, and its page."""
+
+    signed: SignedResult
+    page: Page
+
+    def to_file(self, kind: str) -> bytes:
+        """Return it as a file, "html" or "json"."""
+        if kind == "html":
+            return self.page.to_html().encode()
+        return msgspec.json.format(msgspec.json.encode(self.signed))
 
 
-def find_answer(reading: StudyReading, number: int) -> SignedResult:
-    """Return the signed result of a question, with its report if it asks for one."""
+def make_answer(reading: StudyReading, number: str) -> Answer:
+    """Return the answer to a question."""
     signed = reading.result(number)
-    return add_report(signed, reading.table(number)) if asks_report(signed.result) else signed
+    if asks_report(signed.result):
+        signed = add_report(signed, reading.table(number))
+        return Answer(signed, make_page(signed))
+    return Answer(signed, make_page(signed, tuple(_draw_curves(reading, signed, number))))
 
 
-def write_answer(reading: StudyReading, number: int, kind: str) -> bytes:
-    """Return the result of a question as a file, "html" or "json"."""
-    if kind == "html":
-        return make_answer(reading, number).to_html().encode()
-    return msgspec.json.format(msgspec.json.encode(find_answer(reading, number)))
-
-
-def _draw_curves(reading: StudyReading, signed: SignedResult, number: int) -> Iterator[Part]:
+def _draw_curves(reading: StudyReading, signed: SignedResult, number: str) -> Iterator[Part]:
     """Draw the ROC curve of an AUC that has a table."""
     if signed.result.table is None or decode_spec(signed.result.specification).kernel != "auc":
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,18 +21,20 @@ from pairgossip.study.service.reporter import title_of
 from pairgossip.study.service.requests import AnyRequest, Reply
 from pairgossip.study.service.status import QuestionStatus, StudyStatus
 from pairgossip.study.site.words import digest_words
-from pairgossip.text import clean_text
-from pairgossip.watch.study.answers import make_answer, write_answer
+from pairgossip.text import clean_text, format_count, printable
+from pairgossip.watch.study.answers import make_answer
 
 _MOST_OVER = 50
-"""Questions that have come to their end, of which the last ones are listed."""
+"""Most ended questions that are listed, the newest; others are found by their numbers."""
 _MOST_LINES = 20
-"""Lines of the record of disclosures that are listed."""
+"""Most lines of the record of disclosures that are listed, the newest."""
+_MOST_ANSWERS = 8
+"""Most answers in memory; others are made again, which takes seconds where there is a report."""
 _PATIENCE = 20.0
-"""Seconds for which an answer of the peer is waited for, which may have to read all rows."""
+"""Seconds to wait for a reply of the peer, which may have to read all rows; it may come later."""
 _DAY = 86_400
 _MOMENT = 2_000_000_000
-"""Nanoseconds after a change in which a place is read anew whenever it is looked at."""
+"""Nanoseconds after a change for which a place is read anew whenever it is looked at."""
 _EVENTS = {
     "accepted": "Accepted",
     "shown": "Masked numbers shown",
@@ -39,14 +42,15 @@ _EVENTS = {
     "not answered": "Not answered",
     "read": "Tables read",
 }
-"""What the events in the record of disclosures are called."""
-T = TypeVar("T")
+"""The names of events in the record of disclosures, in words."""
 _CHANGED = (
     "What would leave this machine is described in other words now than those that you were "
     "shown: read them again."
 )
 _WRITTEN = "Written down: the peer does it once it runs."
 _LATE = "Written down: the peer has not answered yet."
+_NO_PREVIEW = "The peer has not said yet what would leave: try again in a moment."
+T = TypeVar("T")
 
 
 class _Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="request"):
@@ -119,6 +123,8 @@ class Desk:
         self._reading = reading
         self._questions = _Kept(lambda: list(reading.questions()))
         self._entries = _Kept(reading.disclosures)
+        # Nothing changes an answer once all have signed it.
+        self._answer = functools.lru_cache(_MOST_ANSWERS)(functools.partial(make_answer, reading))
 
     def look(self) -> dict[str, Any]:
         """Return what is listed: the membership, questions, decisions that wait, the record."""
@@ -129,28 +135,28 @@ class Desk:
         return {
             "running": self._reading.is_running,
             "status": _describe_status(status),
-            "questions": [msgspec.to_builtins(one) for one in self._list_questions(everything)],
+            "questions": [_describe_question(one) for one in self._list_questions(everything)],
             "pending": [_describe(one) for one in self._pending()],
             "record": self._describe_record(everything),
         }
 
-    def question(self, number: int) -> dict[str, Any]:
+    def question(self, number: str) -> dict[str, Any]:
         """Return a question, and its text as a file has it."""
         question = self._reading.question(number)
-        return {"question": msgspec.to_builtins(question), "toml": write_toml(question.text)}
+        return {"question": _describe_question(question), "toml": _write_text(question.text)}
 
-    def result(self, number: int) -> dict[str, Any]:
+    def result(self, number: str) -> dict[str, Any]:
         """Return a signed result as HTML, and the kinds of files that there are of it."""
-        return {"html": make_answer(self._reading, number).to_markup(), "files": ["html", "json"]}
+        return {"html": self._answer(number).page.to_markup(), "files": ["html", "json"]}
 
-    def result_file(self, number: int, kind: str) -> bytes:
+    def result_file(self, number: str, kind: str) -> bytes:
         """Return a signed result as a file to hand on."""
-        return write_answer(self._reading, number, kind)
+        return self._answer(number).to_file(kind)
 
     def check_record(self) -> str:
         """Check the record of disclosures; raise `InputError` for the first line changed."""
-        lines = self._reading.verify_disclosures()
-        return f"All {lines:,} lines are as they were written: each holds the digest of the last."
+        lines = format_count(self._reading.verify_disclosures(), "line")
+        return f"The record is as it was written: {lines}, each with the digest of the one before."
 
     def preview(self, text: str, *, is_fresh: bool) -> Preview:
         """Say what would leave this machine for a question, before it is asked."""
@@ -158,6 +164,8 @@ class Desk:
             raise InputError("The peer is stopped: start it with pairgossip peer run, then ask.")
         asked = parse_question(text)
         reply = self._carry_out(requests.Draft(asked, is_fresh))
+        if not reply.sentences:
+            raise InputError(_NO_PREVIEW)
         return Preview(title_of(asked), reply.sentences)
 
     def decide(self, decision: Decision) -> Reply:
@@ -250,14 +258,29 @@ class _Kept(Generic[T]):
     def read(self, place: Path) -> Sequence[T]:
         """Return the content; it is read anew where it may have changed."""
         try:
-            found = place.stat()
+            facts = place.stat()
         except OSError:
             return ()
-        stamp = (found.st_mtime_ns, found.st_size)
+        stamp = (facts.st_mtime_ns, facts.st_size)
         # Of two changes in one moment the second leaves no other stamp than the first.
-        if stamp != self._stamp or time.time_ns() - found.st_mtime_ns < _MOMENT:
+        if stamp != self._stamp or time.time_ns() - facts.st_mtime_ns < _MOMENT:
             self._content, self._stamp = self._read(), stamp
         return self._content
+
+
+def _describe_question(question: QuestionStatus) -> dict[str, Any]:
+    """Return a question without its text, which may be long and is shown on its own page alone."""
+    facts: dict[str, Any] = msgspec.to_builtins(question)
+    del facts["text"]
+    return facts
+
+
+def _write_text(text: str) -> str:
+    """Return a specification as TOML, or as it is where this version cannot read it."""
+    try:
+        return write_toml(text)
+    except InputError:
+        return printable(text)
 
 
 def _describe(request: AnyRequest) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class StudyView:
 
     def routes(self) -> list[Route]:
         """Return the paths this view answers on; those by POST note what the operator decides."""
-        question = "/api/study/questions/{number:int}"
+        question = "/api/study/questions/{number}"
         route = self._door.make_route
         return [
             route("/api/study", self._look),
@@ -80,5 +80,5 @@ class StudyView:
         return json_answer(msgspec.to_builtins(reply))
 
 
-def _number(request: Request) -> int:
-    return int(request.path_params["number"])
+def _number(request: Request) -> str:
+    return str(request.path_params["number"])

@@ -22,6 +22,7 @@ export function option(value, text, chosen) {
 
 export function alertUser(sentence) {
   const place = document.getElementById("alert");
+  if (place.textContent === (sentence ?? "")) return; // or it would be read aloud again
   place.textContent = sentence ?? "";
   place.hidden = !sentence;
 }

@@ -1,11 +1,17 @@
-// HTML that the server has made, put on the page element by element: only what such HTML holds is
-// taken over, and no style, script or address in it.
+// HTML that the server has made, put on the page element by element: only elements and attributes
+// of results are taken over, and so no style, script or address.
 
 const TEXT =
   "blockquote caption code div figcaption figure h2 h3 p pre span table tbody td th thead tr";
 const PICTURE = "circle desc g path polygon polyline rect svg text title tspan line";
 const TAGS = new Set([...TEXT.split(" "), ...PICTURE.split(" ")]);
-const REFUSED = /^(on|style$|href$|src|xlink|xmlns)/i;
+const ATTRIBUTES = new Set(
+  (
+    "aria-label aria-labelledby class color cx cy d fill fill-opacity font-family font-size " +
+    "font-weight height id points r role rx scope stroke stroke-dasharray stroke-linecap " +
+    "stroke-linejoin stroke-opacity stroke-width text-anchor transform viewBox width x x1 x2 y y1 y2"
+  ).split(" "),
+);
 
 export function readMarkup(html) {
   // Texts in it have no such quotes; the browser would report each style as forbidden here.
@@ -26,7 +32,7 @@ function copy(node) {
   if (node.nodeType !== Node.ELEMENT_NODE || !TAGS.has(node.localName)) return null;
   const element = document.createElementNS(node.namespaceURI, node.localName);
   for (const { name, value } of node.attributes) {
-    if (!REFUSED.test(name)) element.setAttribute(name, value);
+    if (ATTRIBUTES.has(name) && !/url\(/i.test(value)) element.setAttribute(name, value);
   }
   element.append(...copyChildren(node));
   return element;

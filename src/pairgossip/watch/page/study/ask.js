@@ -43,6 +43,7 @@ export class AskForm extends Section {
       max: MOST_DAYS,
       step: 1,
       value: USUAL_DAYS,
+      required: true,
     });
     this.fresh = make("input", {
       id: "ask-fresh",
@@ -97,23 +98,26 @@ export class AskForm extends Section {
 
   // What was shown is of another text.
   forget() {
+    this.draft = null;
     this.preview.replaceChildren();
     this.text.removeAttribute("aria-invalid");
   }
 
   async showPreview() {
-    const text = this.text.value;
+    const draft = { text: this.text.value, is_fresh: this.fresh.checked };
     this.forget();
-    let found;
+    this.draft = draft;
+    let preview;
     try {
-      found = await ask("/api/study/preview", { json: { text, is_fresh: this.fresh.checked } });
+      preview = await ask("/api/study/preview", { json: draft });
     } catch (problem) {
+      if (draft !== this.draft) return;
       this.text.setAttribute("aria-invalid", "true");
       this.preview.replaceChildren(make("p", { class: "problem", text: problem.message }));
       return;
     }
-    if (text !== this.text.value) return;
-    const { title, leaves } = found;
+    if (draft !== this.draft) return;
+    const { title, leaves } = preview;
     this.preview.replaceChildren(
       make("h3", { text: title }),
       makeLeaves(leaves, { isShort: true }),
@@ -124,13 +128,13 @@ export class AskForm extends Section {
           type: "button",
           class: "primary",
           text: "Ask all members…",
-          onclick: () => this.confirm(text, found),
+          onclick: () => this.confirm(draft, preview),
         }),
       ),
     );
   }
 
-  confirm(text, { title, leaves }) {
+  confirm(draft, { title, leaves }) {
     const others = Math.max(this.members - 1, 0);
     const said =
       `All ${others} other members are asked. With the question goes this site's yes, ` +
@@ -139,13 +143,13 @@ export class AskForm extends Section {
       title: "Ask this question?",
       about: [make("p", { text: title }), makeLeaves(leaves), make("p", { text: said })],
       action: "Ask",
-      act: () => this.send(text, leaves),
+      act: () => this.send(draft, leaves),
     });
   }
 
-  async send(text, leaves) {
+  async send(draft, leaves) {
     const days = Number(this.days.value);
-    const request = { request: "ask", text, days, leaves, is_fresh: this.fresh.checked };
+    const request = { request: "ask", ...draft, days, leaves };
     tell((await ask("/api/study/requests", { json: request })).sentence);
     this.text.value = "";
     this.file.value = "";

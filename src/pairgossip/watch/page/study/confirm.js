@@ -6,6 +6,7 @@ const LONGEST_REASON = 2000;
 
 // Ask before something is done; `act` promises to do it, given the reason where one is asked.
 export function confirm({ title, about, action, asksReason = false, isGrave = false, act }) {
+  const opener = document.activeElement?.dataset.key;
   const problem = make("p", { class: "problem", role: "alert", hidden: true });
   const reason = asksReason ? makeReason() : null;
   const go = make("button", {
@@ -27,7 +28,10 @@ export function confirm({ title, about, action, asksReason = false, isGrave = fa
   const dialog = make("dialog", {
     "aria-labelledby": "confirm-title",
     "aria-describedby": "confirm-about",
-    onclose: () => dialog.remove(),
+    onclose: () => {
+      dialog.remove();
+      if (document.activeElement === document.body) refocus(opener);
+    },
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -45,6 +49,12 @@ export function confirm({ title, about, action, asksReason = false, isGrave = fa
   document.body.append(dialog);
   dialog.showModal();
   (reason?.input ?? heading).focus();
+}
+
+// The button that opened a dialog may have been made anew meanwhile, or be gone.
+function refocus(key) {
+  const opener = key && document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  (opener || document.getElementById("main")).focus();
 }
 
 function makeReason() {

@@ -2,7 +2,7 @@
 
 import { make } from "../common/elements.js";
 import { AskForm } from "./ask.js";
-import { makeEntry, makeWaiting } from "./entries.js";
+import { makeEntry, makeWaiting, tried } from "./entries.js";
 import { describeLink, findOpen, makeMembers, makeProposals } from "./members.js";
 import { Record } from "./record.js";
 import { nothing, Section } from "./section.js";
@@ -55,7 +55,7 @@ export class Desk {
     const { status, questions, pending } = seen;
     const waiting = questions.filter((one) => one.needs_operator);
     const { proposals, members } = status;
-    const key = { proposals, members, waiting, pending };
+    const key = { proposals, members, waiting, pending, tried: waiting.map(tried) };
     const build = () => {
       const lists = makeProposals(status, pending, this.look);
       const all = [...lists, ...waiting.map((one) => makeWaiting(one, pending, this.look))];

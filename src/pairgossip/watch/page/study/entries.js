@@ -3,20 +3,17 @@
 import { ask } from "../common/api.js";
 import { make } from "../common/elements.js";
 import { confirm, tell } from "./confirm.js";
-import { key } from "./section.js";
 import { makeSteps } from "./steps.js";
 import { describeEnding, describeState, formatDate, formatValue, joinFirst } from "./words.js";
 
 const LONG = 320; // characters of a sentence
-const TRIED = new Map(); // what was said of the rows of this site, by question
+const TRIED = new Map(); // what came of trying questions on the rows of this site, by name
 
 // A question in one line: its number, title and how it is.
 export function makeEntry(question) {
   const { number, title, phase, asked_by: asker } = question;
-  const link = key(
-    make("a", { href: `#question-${number}`, class: "title", text: title }),
-    `question-${number}`,
-  );
+  const id = `question-${number}`;
+  const link = make("a", { href: `#${id}`, "data-key": id, class: "title", text: title });
   return make(
     "li",
     { "data-phase": phase, "data-question": String(number) },
@@ -47,7 +44,11 @@ export function makeWaiting(question, pending, look) {
     make(
       "h3",
       { id: `q-${number}` },
-      key(make("a", { href: `#question-${number}`, text: `${number}. ${title}` }), `q-${number}`),
+      make("a", {
+        href: `#question-${number}`,
+        "data-key": `q-${number}`,
+        text: `${number}. ${title}`,
+      }),
     ),
     make("p", { class: "sub", text: facts.filter(Boolean).join(", ") }),
     makeLeaves(leaves, { isShort: true }),
@@ -74,24 +75,20 @@ export function makeLeaves(sentences, { title = "What would leave this machine",
 
 function fold(text, k) {
   if (text.length <= LONG) return text;
-  return key(make("details", {}, make("summary", { text })), `long-${k}`);
+  return make("details", { "data-key": `long-${k}` }, make("summary", { text }));
 }
 
 export function makeButtons(question, look) {
   const { number } = question;
   const button = (text, kind, act) =>
-    key(
-      make("button", {
-        type: "button",
-        class: kind,
-        onclick: act,
-        text,
-        "aria-label": `${text.replace("…", "")} question ${number}`,
-      }),
-      `${kind}-${number}`,
-    );
-  const tried = make("div", { class: "tried", role: "status" });
-  if (TRIED.has(question.name)) tried.append(makeTried(TRIED.get(question.name)));
+    make("button", {
+      type: "button",
+      class: kind,
+      "data-key": `${kind}-${number}`,
+      onclick: act,
+      text,
+      "aria-label": `${text.replace("…", "")} question ${number}`,
+    });
   return make(
     "div",
     {},
@@ -100,9 +97,9 @@ export function makeButtons(question, look) {
       { class: "buttons" },
       button("Accept…", "primary", () => accept(question, look)),
       button("Refuse…", "plain", () => refuse(question, look)),
-      button("Try it on my rows", "quiet", (event) => tryOut(question, event.target, tried)),
+      button("Try it on my rows", "quiet", () => tryOut(question, look)),
     ),
-    tried,
+    makeTried(tried(question)),
   );
 }
 
@@ -119,7 +116,7 @@ function accept({ name, number, title, leaves }, look) {
       make("p", { text: title }),
       makeLeaves(leaves),
       make("p", { text: "Your yes is final. It is signed, and so is what you were told here." }),
-    ].filter(Boolean),
+    ],
     action: "Say yes",
     act: () => carryOut({ request: "accept", question: name, leaves }, look),
   });
@@ -150,22 +147,31 @@ export function withdraw({ name, number, title }, look) {
   });
 }
 
-function makeTried(sentences) {
+// What came of trying a question, which outlives the parts of the page that show it.
+export function tried({ name }) {
+  return TRIED.get(name);
+}
+
+function makeTried(outcome) {
+  if (!outcome) return null;
+  const { sentences, problem } = outcome;
+  if (problem) return make("p", { class: "problem", text: problem });
+  if (!sentences) return make("p", { class: "sub", text: "Reading the rows…" });
   return makeLeaves(sentences, { title: "On the rows of this site" });
 }
 
 // Read the rows here, and say what a yes would come to; nobody else hears of it.
-async function tryOut({ name }, button, place) {
-  button.disabled = true;
-  place.replaceChildren(make("p", { class: "sub", text: "Reading the rows…" }));
+async function tryOut({ name, number }, look) {
+  if (tried({ name })?.isRunning) return;
+  TRIED.set(name, { isRunning: true });
+  look();
   try {
     const request = { request: "try", question: name };
     const { sentence, sentences } = await ask("/api/study/requests", { json: request });
-    const all = sentences?.length ? sentences : [sentence];
-    TRIED.set(name, all);
-    place.replaceChildren(makeTried(all));
+    TRIED.set(name, { sentences: sentences.length ? sentences : [sentence] });
+    tell(`Question ${number} was tried on the rows of this site.`);
   } catch (problem) {
-    place.replaceChildren(make("p", { class: "problem", text: problem.message }));
+    TRIED.set(name, { problem: problem.message });
   }
-  button.disabled = false;
+  await look();
 }

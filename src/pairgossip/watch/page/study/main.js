@@ -6,17 +6,20 @@ import { beginTheme } from "../common/theme.js";
 import { Desk } from "./desk.js";
 import { QuestionPage } from "./question.js";
 
-const PATIENCE = 1000; // milliseconds between two looks
+const PAUSE = 1000; // milliseconds between two looks
 const REMEMBERED = "pairgossip-token";
 
 // The token is in the part of the address that is sent to nobody, and leaves it at once.
 function takeToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given) {
-    sessionStorage.setItem(REMEMBERED, given);
-    history.replaceState(null, "", "/");
+  let token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token) history.replaceState(null, "", "/");
+  try {
+    if (token) sessionStorage.setItem(REMEMBERED, token);
+    else token = sessionStorage.getItem(REMEMBERED);
+  } catch {
+    // Storage may be forbidden; then the address is needed again after a reload.
   }
-  useToken(sessionStorage.getItem(REMEMBERED));
+  if (token) useToken(token);
 }
 
 class Page {
@@ -35,6 +38,7 @@ class Page {
 
   // The address says what is shown: the desk, or one question.
   turn(isMove) {
+    takeToken();
     const number = Number(location.hash.match(/^#question-(\d+)$/)?.[1]);
     if (location.hash && !number) return; // a link within the page
     this.shown = number ? new QuestionPage(number, () => this.look()) : this.desk;
@@ -49,8 +53,8 @@ class Page {
 
   async watch() {
     for (;;) {
-      if (!document.hidden || !this.seen) await this.look();
-      await new Promise((done) => setTimeout(done, PATIENCE));
+      await this.look(); // also behind other tabs, where the title counts what waits
+      await new Promise((done) => setTimeout(done, PAUSE));
     }
   }
 
@@ -88,5 +92,4 @@ class Page {
 }
 
 beginTheme(document.getElementById("theme"));
-takeToken();
 new Page().begin();

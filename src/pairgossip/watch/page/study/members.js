@@ -3,7 +3,7 @@
 import { ask } from "../common/api.js";
 import { make } from "../common/elements.js";
 import { confirm, tell } from "./confirm.js";
-import { key, nothing } from "./section.js";
+import { nothing } from "./section.js";
 import { join, joinFirst } from "./words.js";
 
 const UNITS = [
@@ -83,7 +83,9 @@ export function findOpen({ name, proposals, members }) {
       const { joins, leaves, awaited } = proposal;
       const newcomers = members.filter((one) => !one.is_accepted && joins.includes(one.card.name));
       const isAwaited = awaited.includes(name);
-      const leavers = members.filter((one) => isAwaited && leaves.includes(one.card.name));
+      const leavers = members.filter(
+        (one) => isAwaited && one.is_listed && leaves.includes(one.card.name),
+      );
       return { proposal, newcomers, leavers };
     })
     .filter(({ newcomers, leavers }) => newcomers.length || leavers.length);
@@ -145,11 +147,11 @@ function makeDecision(card, { request, label, ...asked }, decided, look) {
     tell((await ask("/api/study/requests", { json })).sentence);
     await look();
   };
-  const button = make("button", {
+  return make("button", {
     type: "button",
+    "data-key": `${request}-${card.id}`,
     class: asked.isGrave ? "plain" : "primary",
     text: label,
     onclick: () => confirm({ ...asked, act }),
   });
-  return key(button, `${request}-${card.id}`);
 }

@@ -3,8 +3,8 @@
 import { ask, askFile } from "../common/api.js";
 import { make } from "../common/elements.js";
 import { readMarkup } from "../common/markup.js";
-import { makeButtons, makeLeaves, withdraw } from "./entries.js";
-import { key, Section } from "./section.js";
+import { makeButtons, makeLeaves, tried, withdraw } from "./entries.js";
+import { Section } from "./section.js";
 import { makeSteps } from "./steps.js";
 import { describeEnding, describeState, formatDate, joinFirst } from "./words.js";
 
@@ -54,7 +54,8 @@ export class QuestionPage {
       );
     }
     const isPending = pending.some((one) => one.question === name);
-    this.state.show({ question, isPending }, () => this.makeState(question, isPending));
+    const value = { question, isPending, tried: tried(question) };
+    this.state.show(value, () => this.makeState(question, isPending));
     const isOver = phase === "ended" && !question.is_disclosed;
     this.leaves.rename(isOver ? "What would have left this machine" : "What leaves this machine");
     this.leaves.show(question.leaves, (all) => [makeLeaves(all, { title: "" })]);
@@ -112,10 +113,11 @@ function describeYeses(yeses) {
 function makeWithdraw(question, look) {
   const button = make("button", {
     type: "button",
+    "data-key": "withdraw",
     text: "Withdraw…",
     onclick: () => withdraw(question, look),
   });
-  return make("div", { class: "buttons" }, key(button, "withdraw"));
+  return make("div", { class: "buttons" }, button);
 }
 
 // The same as files to hand on.

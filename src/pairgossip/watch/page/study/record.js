@@ -2,7 +2,7 @@
 
 import { ask } from "../common/api.js";
 import { make } from "../common/elements.js";
-import { key, nothing, Section } from "./section.js";
+import { nothing, Section } from "./section.js";
 import { formatDate } from "./words.js";
 
 export class Record extends Section {
@@ -45,7 +45,8 @@ function makeLines({ last, lines }) {
   const more = lines - last.length;
   const rows = last.map(({ when, sentence, number }, k) => {
     const what = number ? `${sentence}, question ${number}` : sentence;
-    const shown = number ? makeLink(number, what, k) : make("span", { text: what });
+    const link = { href: `#question-${number}`, "data-key": `line-${k}`, text: what };
+    const shown = number ? make("a", link) : make("span", { text: what });
     const date = formatDate(Date.parse(when) / 1000) || when;
     return make("li", {}, make("span", { class: "sub", text: date }), shown);
   });
@@ -54,8 +55,4 @@ function makeLines({ last, lines }) {
     make("ul", { class: "lines" }, ...rows),
     more > 0 ? make("p", { class: "hint", text: note }) : null,
   ].filter(Boolean);
-}
-
-function makeLink(number, text, k) {
-  return key(make("a", { href: `#question-${number}`, text }), `line-${k}`);
 }

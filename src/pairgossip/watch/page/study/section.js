@@ -3,7 +3,7 @@
 import { make } from "../common/elements.js";
 
 export class Section {
-  constructor(id, title, about = "") {
+  constructor(id, title) {
     this.title = make("span", { text: title });
     this.count = make("span", { class: "count" });
     this.body = make("div", { class: "body" });
@@ -11,7 +11,6 @@ export class Section {
       "section",
       { class: "card part", id, "aria-labelledby": `${id}-title` },
       make("h2", { id: `${id}-title` }, this.title, " ", this.count),
-      about ? make("p", { class: "hint", text: about }) : null,
       this.body,
     );
   }
@@ -35,11 +34,6 @@ export class Section {
     }
     if (focus) this.body.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus();
   }
-}
-
-export function key(element, name) {
-  element.dataset.key = name;
-  return element;
 }
 
 export function nothing(text) {

@@ -50,8 +50,9 @@ export function describeState(question) {
 }
 
 export function formatDate(seconds) {
-  if (!seconds) return "";
-  return new Date(seconds * 1000).toLocaleString("en-GB", {
+  const date = new Date(seconds * 1000);
+  if (!seconds || Number.isNaN(date.valueOf())) return "";
+  return date.toLocaleString("en-GB", {
     dateStyle: "medium",
     timeStyle: "short",
   });
