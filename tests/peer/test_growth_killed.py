@@ -58,13 +58,14 @@ def killed_at(point: int) -> Iterator[list[str]]:
         base.execute("COMMIT")
         step("after COMMIT")
 
-    real_transaction = journal._transaction
-    journal._transaction = transaction
+    names = vars(journal)
+    real_transaction = names["transaction"]
+    names["transaction"] = transaction
     undo = [around(os, name) for name in ("replace", "fsync", "unlink", "open", "close")]
     try:
         yield passed
     finally:
-        journal._transaction = real_transaction
+        names["transaction"] = real_transaction
         for one in undo:
             one()
 

@@ -18,7 +18,7 @@ import os
 import sqlite3
 import struct
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ from pairgossip.peer.storage.journal_file import (
     read_notes,
     read_state,
     sum_fingerprints,
+    transaction,
 )
 from pairgossip.peer.storage.witness import Witness, create_witness
 
@@ -112,7 +113,7 @@ class SqliteJournal:
             with explain_failures(self.path):
                 # Once rows were added, the request for them goes away: no way back.
                 is_synced = self._sync(change.sync, always=change.has_more_rows)
-                with _transaction(self._base):
+                with transaction(self._base):
                     fingerprint = self._write(change, self._saves + 1)
             self._saves += 1
             # Only now, or a crash would leave a witness of what never was; and before anything
@@ -136,7 +137,7 @@ class SqliteJournal:
             raise InputError(f"{self.path} says already whose state it is.")
         with explain_failures(self.path):
             self._sync(True)
-            with _transaction(self._base):
+            with transaction(self._base):
                 self._base.executemany(
                     "INSERT INTO about VALUES (?, ?, ?)",
                     ((*entry, fingerprint("about", *entry)) for entry in about.items()),
@@ -245,7 +246,7 @@ def _make(path: Path) -> None:
     create_witness(path)
     with explain_failures(path):
         base = _opened(path)
-        with contextlib.closing(base), _transaction(base):
+        with contextlib.closing(base), transaction(base):
             for statement in SCHEMA:
                 base.execute(statement)
             base.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -267,18 +268,6 @@ def _opened(path: Path) -> sqlite3.Connection:
         base.close()
         raise
     return base
-
-
-@contextlib.contextmanager
-def _transaction(base: sqlite3.Connection) -> Iterator[None]:
-    base.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        base.execute("COMMIT")
-    except BaseException:
-        if base.in_transaction:
-            base.rollback()
-        raise
 
 
 class _Fingerprints:

@@ -119,6 +119,19 @@ def check_database(path: Path) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
+def transaction(base: sqlite3.Connection) -> Iterator[None]:
+    """Write all that is done within, or nothing."""
+    base.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        base.execute("COMMIT")
+    except BaseException:
+        if base.in_transaction:
+            base.rollback()
+        raise
+
+
+@contextlib.contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database so that nothing can be written to it."""
     if not path.is_file():

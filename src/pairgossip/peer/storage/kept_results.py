@@ -60,13 +60,18 @@ def keep_result(home: Home, signed: SignedResult) -> Path:
         path = path_of(home, f"{signed.result.generation}-{signed.result.hash[:8]}")
         if read_kept(path).signed.transcript == signed.transcript:
             return path
-    try:
-        home.results.mkdir(mode=0o700, exist_ok=True)
-        sync(home.folder)
-    except OSError as problem:
-        raise files.unwritable(home.results, problem) from None
-    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
+    write_result(path, signed)
     return path
+
+
+def write_result(path: Path, signed: SignedResult) -> None:
+    """Write a signed result, on the disk before this returns; its folder may be missing."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        sync(path.parent.parent)
+    except OSError as problem:
+        raise files.unwritable(path.parent, problem) from None
+    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
 
 
 def path_of(home: Home, generation: int | str) -> Path:

@@ -22,7 +22,12 @@ from typing import Any
 from pairgossip.errors import InputError
 from pairgossip.files import sync, unwritable
 from pairgossip.peer.identity.identity import write_new
-from pairgossip.peer.storage.journal_file import as_text, explain_failures, fingerprint
+from pairgossip.peer.storage.journal_file import (
+    as_text,
+    explain_failures,
+    fingerprint,
+    transaction,
+)
 from pairgossip.study.protocol.records import BadRecord, decode, digest_of, topic_of
 from pairgossip.study.protocol.site import Kept, Save, State
 
@@ -104,7 +109,7 @@ class StudyJournal:
                 for name, content in save.secrets.items()
                 if content is not None
             }
-            with explain_failures(self.path), _transaction(self._base):
+            with explain_failures(self.path), transaction(self._base):
                 old = self._write(save, files)
                 for place, content in staged.items():
                     self._base.execute(*_put_note(*place, content))
@@ -315,7 +320,7 @@ def _prepare(base: sqlite3.Connection, path: Path) -> None:
     (version,) = base.execute("PRAGMA user_version").fetchone()
     (tables,) = base.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if not tables:
-        with _transaction(base):
+        with transaction(base):
             for statement in _SCHEMA:
                 base.execute(statement)
             base.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -329,15 +334,3 @@ def _prepare(base: sqlite3.Connection, path: Path) -> None:
     (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
     if (application, version) != (_APPLICATION, _VERSION) or verdict != "ok":
         raise sqlite3.DatabaseError(f"it is not a study's state: {verdict}")
-
-
-@contextlib.contextmanager
-def _transaction(base: sqlite3.Connection) -> Iterator[None]:
-    base.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        base.execute("COMMIT")
-    except BaseException:
-        if base.in_transaction:
-            base.rollback()
-        raise

@@ -13,7 +13,6 @@ import msgspec
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import sync
 from pairgossip.peer.signed_report import add_report
 from pairgossip.peer.signed_result import (
     STUDY_VERSION,
@@ -24,6 +23,7 @@ from pairgossip.peer.signed_result import (
 )
 from pairgossip.peer.signed_study import AskedIn
 from pairgossip.peer.specification.canonical_text import find_positive_class
+from pairgossip.peer.storage.kept_results import write_result
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.site_sums import find_agreement
 from pairgossip.study.protocol.records import (
@@ -62,12 +62,7 @@ def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes, result: byt
     signed = _sign(journal, name, msgspec.json.decode(result, type=Result))
     if signed is None:
         return False
-    try:
-        home.results.mkdir(mode=0o700, exist_ok=True)
-        sync(home.folder)
-    except OSError as problem:
-        raise files.unwritable(home.results, problem) from None
-    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
+    write_result(path, signed)
     return True
 
 
