@@ -82,6 +82,7 @@ class Peer:
         fresh: bool = False,
         expires: float = _WEEK,
         corrects: int | None = None,
+        visible: bool = False,
     ) -> Asked:
         """Ask all members the question of a specification.
 
@@ -95,10 +96,12 @@ class Peer:
             For how many seconds the question stays open.
         corrects
             The number of a question whose data were corrected since.
+        visible
+            Accept that others can compute totals of this peer's rows by subtracting tables.
         """
         corrected = None if corrects is None else self._study.question(corrects).name
         until = int(time.time() + expires)
-        reply = self._send(Ask(read_question_text(spec), until, fresh, corrected))
+        reply = self._send(Ask(read_question_text(spec), until, fresh, corrected, visible))
         assert reply.number is not None
         return Asked(self._study, reply.number)
 

@@ -7,12 +7,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pairgossip.cli.peer.studies import read_duration
+from pairgossip.cli.peer.studies import describe_proposals, read_duration
 from pairgossip.errors import InputError
 from pairgossip.field import Peer
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.study.protocol.records import (
+    NO_DIGEST,
+    Assent,
+    Card,
+    MemberList,
+    encode,
+    payload_of,
+)
+from pairgossip.study.protocol.site import Kept
 from pairgossip.study.service import status as written
+from pairgossip.study.service.membership import find_card, keep_list
 from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Requests
-from pairgossip.study.service.status import Ending, QuestionStatus
+from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, StudyStatus
 
 from .real import SPEC, Site
 
@@ -59,9 +70,83 @@ def test_a_member_is_made_invited_and_joined(ann: Site, bob: Site) -> None:
     assert ann.run("disclosed") == "Nothing has left this machine.\n"
 
 
+def test_rows_to_add_are_named_by_their_file_alone(ann: Site, tmp_path: Path) -> None:
+    more = Site(tmp_path, "more", 9).source
+    assert "Added 200 rows as batch 2" in ann.attempt("add", str(more), "--yes")[2]
+    assert "Name the file with the rows: peer add more.csv." in ann.attempt("add", "--yes")[2]
+
+
+def list_of(*sites: Site) -> tuple[list[Card], MemberList]:
+    cards = [find_card(one.reading.home, load_identity(one.folder)) for one in sites]
+    return cards, MemberList(NO_DIGEST, tuple(sorted(cards, key=lambda card: card.id)))
+
+
+def sign_list(*sites: Site) -> None:
+    """Let all have signed a list, as if they had run."""
+    _, members = list_of(*sites)
+    kept = []
+    for one in sites:
+        me = load_identity(one.folder)
+        assent = Assent(member=me.id, list=members)
+        signed = msgspec.structs.replace(assent, signature=me.sign(payload_of(assent)))
+        kept.append(Kept(encode(signed)))
+    for one in sites:
+        keep_list(one.reading.home, members, kept)
+
+
+def test_a_newcomer_gives_the_invitations_of_all_members(
+    ann: Site, bob: Site, tmp_path: Path
+) -> None:
+    cleo, dora = Site(tmp_path, "cleo", 3), Site(tmp_path, "dora", 4)
+    sign_list(ann, bob, cleo)
+    for one in (ann, bob, cleo):
+        one.invitation.write_text(one.run("invite"))
+    code, _, err = dora.attempt("join", "--yes", str(ann.invitation))
+    assert code == 2 and "The invitations of bob and cleo are missing" in " ".join(err.split())
+    assert waiting(dora) == []
+    dora.run("join", "--yes", *(str(one.invitation) for one in (ann, bob, cleo)))
+    assert len(waiting(dora)) == 1
+
+
+def test_settings_that_cannot_be_read_are_a_problem_of_the_status(ann: Site) -> None:
+    ann.set("[polic")
+    shown = " ".join(ann.run("status").split())
+    assert shown.startswith("Problem: ") and "peer.toml" in shown and "peer ann" in shown
+    assert "Until that is mended, settings stay as they were." in shown
+
+
+def test_a_member_that_has_left_is_told_so(ann: Site, bob: Site) -> None:
+    (me, other), members = list_of(ann, bob)
+    listed = (written.Member(me, False, True), written.Member(other, True, True))
+    status = StudyStatus(name="ann", id=me.id, list=members.digest.hex(), members=listed)
+    written.write_status(ann.reading.home, status)
+    assert "1, and this peer is none of them any more" in ann.run("status")
+
+
+def test_a_list_of_newcomers_is_agreed_to_in_one_line(ann: Site, bob: Site) -> None:
+    (me, other), _ = list_of(ann, bob)
+    third = msgspec.structs.replace(other, id="0" * 64, name="cleo")
+    cards = tuple(written.Member(one, one == me, one == me) for one in (me, other, third))
+    proposal = Proposal(("bob", "cleo"), (), ("bob",), ("ann",))
+    said = StudyStatus(name="ann", id=me.id, members=cards, proposals=(proposal,))
+    assert list(describe_proposals(said)) == [
+        "Proposed: a list with bob and cleo; it waits for 'ann'. To agree, run peer accept for "
+        "each of bob, cleo."
+    ]
+
+
+def test_lists_of_questions_stay_short(ann: Site) -> None:
+    because = "Rows of fewer than 3 members would be added: wait for more."
+    ending = Ending("cannot", "bob", because)
+    note(ann, msgspec.structs.replace(QUESTION, phase="ended", ending=ending, needs_operator=False))
+    shown = " ".join(ann.run("questions").split())
+    assert "given up by 'bob'" in shown and because not in shown
+    assert "fewer than 3 members would be added" in " ".join(ann.run("questions", "1").split())
+
+
 def test_answers_to_questions_wait_as_requests(ann: Site) -> None:
     note(ann, QUESTION)
-    assert "it waits for your yes or no" in ann.run("questions")
+    assert "it waits for your yes or no" in " ".join(ann.run("questions").split())
     shown = ann.run("questions", "1")
     assert "- No row leaves this machine." in shown and "Say peer accept 1, or peer ref" in shown
     ann.run("accept", "1", "--visible")

@@ -58,4 +58,4 @@ def test_a_study_by_a_relay(tmp_path: Path) -> None:
     assert find_address(study) is None
     sites[0].set("exchange = true\n")  # in [policy], which comes last
     with pytest.raises(InputError, match=r"Rows do not travel by a relay: leave policy\.exchange"):
-        open_study(sites[0].folder)
+        study.read_settings()

@@ -71,9 +71,11 @@ def run_command(*, home: HomeFolder = None) -> int:
 
 
 def add_command(
-    home: HomeFolder = None,
+    what: Path | None = None,
+    /,
     *,
-    data: Annotated[Path, Parameter(name=("--data", "--source"))],
+    home: HomeFolder = None,
+    data: Annotated[Path | None, Parameter(name=("--data", "--source"))] = None,
     yes: Flag = False,
     register: RegisterOptions = RegisterOptions(),
     privacy: LedgerOptions = LedgerOptions(),
@@ -96,10 +98,13 @@ def add_command(
 
     For example:
 
+        pairgossip peer add more.csv --home hospital-1
         pairgossip peer add clinic-a --data more.csv
 
     Parameters
     ----------
+    what
+        The file with the rows; or the peer's folder, where --data names the file.
     data
         A table with the columns that the specification names, and none of the rows that the peer
         has already; of any kind that `peer init` reads.
@@ -109,6 +114,13 @@ def add_command(
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.growth import request_growth
 
+    if data is None:
+        data, what = what, None
+    if data is None:
+        raise InputError("Name the file with the rows: peer add more.csv.")
+    if what is not None and home is not None:
+        raise InputError("Two folders are named: leave out the first, or --home.")
+    home = home or what
     if (study := find_study_folder(home)) is not None:
         from pairgossip.cli.peer.studies import add_to_study
 
@@ -121,14 +133,14 @@ def add_command(
     asked = request_growth(
         place, data, privacy.ledger, privacy.budget, register.release, partial(_tell_release, place)
     )
-    what = format_count(asked.added, "row")
+    rows = format_count(asked.added, "row")
     if not place.is_running():
-        tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows:,}.")
+        tell(f"{rows} will be added as soon as this peer is started: it then has {asked.rows:,}.")
         return 0
     if _is_waiting(asked.file):
-        tell(f"{what} will be added when the peer comes to it: it then has {asked.rows:,}.")
+        tell(f"{rows} will be added when the peer comes to it: it then has {asked.rows:,}.")
     else:
-        tell(f"Added {what}: the peer has {asked.rows:,}, and has begun a new generation.")
+        tell(f"Added {rows}: the peer has {asked.rows:,}, and has begun a new generation.")
         tell("What the one before has found is kept: see peer status.")
     if shown:
         tell(f"There is a new result {_ONCE_AGREED}.")

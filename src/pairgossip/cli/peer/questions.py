@@ -33,6 +33,7 @@ def ask_command(
     fresh: Flag = False,
     expires: str = "7d",
     corrects: Whole | None = None,
+    visible: Flag = False,
     wait: Flag = False,
 ) -> int:
     """Ask all members of the study a question; its number is printed.
@@ -58,6 +59,8 @@ def ask_command(
         For how long the question stays open, as in 7d, 12h or 30m.
     corrects
         The number of a question whose data were corrected since: results show the relation.
+    visible
+        Accept that others can compute class totals of this peer's rows by subtracting tables.
     wait
         Wait until all have signed the answer, or the question has ended.
     """
@@ -72,9 +75,11 @@ def ask_command(
         raise InputError(
             "This peer is in no study yet: all members must join all others, and run (peer status)."
         )
-    reply = send_request(study, Ask(text, until, fresh, corrected))
+    reply = send_request(study, Ask(text, until, fresh, corrected, visible))
     if reply is None or reply.number is None:
         return 0
+    name = study.question(reply.number).name[:12]
+    tell(f"Other members may number it otherwise: all know it as {name}.")
     write_line(str(reply.number))
     return _await(study, reply.number) if wait else 0
 
@@ -138,7 +143,10 @@ def _print_all(study: StudyReading, *, json: bool) -> None:
         write_json({"questions": [msgspec.to_builtins(one) for one in questions]})
         return
     rows = [
-        (str(one.number), clean_text(one.asked_by, 32), clean_text(one.title, 60), _state(one))
+        (
+            *(str(one.number), clean_text(one.asked_by, 32)),
+            *(clean_text(one.title, 60), _state(one, is_short=True)),
+        )
         for one in questions
     ]
     if rows:
@@ -181,9 +189,14 @@ def _more(question: QuestionStatus) -> Iterator[tuple[str, str]]:
         yield "disclosed", "yes: numbers of it were, or may have been, shown"
 
 
-def _state(question: QuestionStatus) -> str:
+def _state(question: QuestionStatus, *, is_short: bool = False) -> str:
+    """Say how far a question is; in short without the reason why it has ended."""
+    from msgspec.structs import replace
+
     from pairgossip.study.service.reading import explain
 
+    if is_short and question.ending is not None:
+        question = replace(question, ending=replace(question.ending, because=""))
     if not question.is_done:
         return clean_text(explain(question), 500)
     value = "" if question.value is None else f": {question.value:.6g}"

@@ -135,6 +135,8 @@ def _read(text: str, count: int) -> list[Invitation]:
 def _check_study(study: StudyReading, invited: Sequence[Invitation]) -> None:
     """Refuse invitations to a study that is not this peer's."""
     own = study.signed_list()
+    if own is None:
+        _refuse_missing(study, invited)
     lists = {one.list.digest for one in invited if one.list is not None}
     if own is None and len(lists) > 1:
         raise InputError(
@@ -149,6 +151,19 @@ def _check_study(study: StudyReading, invited: Sequence[Invitation]) -> None:
             raise InputError(
                 f"'{one.card.name}' is a member of another study: make a folder of its own for it."
             )
+
+
+def _refuse_missing(study: StudyReading, invited: Sequence[Invitation]) -> None:
+    """Refuse the invitations of some of a list's members: an operator accepts all of them."""
+    from pairgossip.peer.identity.identity import load_identity
+
+    given = {load_identity(study.home.folder).id, *(one.card.id for one in invited)}
+    listed = [card for one in invited if one.list is not None for card in one.list.members]
+    if missing := sorted({clean_text(card.name, 64) for card in listed if card.id not in given}):
+        raise InputError(
+            f"The invitations of {join_names(missing)} are missing, who are members of the same "
+            "study: give those of all members at once."
+        )
 
 
 def _confirm_first_list(study: StudyReading, invited: Sequence[Invitation]) -> None:
@@ -285,7 +300,7 @@ def print_study_status(folder: Path, *, json: bool, prometheus: bool, check: boo
 
 
 def _print_status(study: StudyReading, status: StudyStatus | None) -> None:
-    for problem in () if status is None else status.problems:
+    for problem in study.problems():
         write_line(f"Problem: {clean_text(problem, 2000)}")
     rows = [("state", _state(study, status))]
     if status is not None:
@@ -314,8 +329,13 @@ def _print_status(study: StudyReading, status: StudyStatus | None) -> None:
 
 def _facts(status: StudyStatus) -> Iterator[tuple[str, str]]:
     listed = sum(one.is_listed for one in status.members)
-    none = "no list yet: all members must join all others, and run"
-    yield "members", f"{listed}, who have all signed this list" if status.list else none
+    is_listed = any(one.is_listed and one.card.id == status.id for one in status.members)
+    if not status.list:
+        yield "members", "no list yet: all members must join all others, and run"
+    elif is_listed:
+        yield "members", f"{listed}, who have all signed this list"
+    else:
+        yield "members", f"{listed}, and this peer is none of them any more"
     open_ones = ", ".join(f"{count} {phase}" for phase, count in sorted(status.phases.items()))
     yield "open questions", open_ones or "none"
     if status.waiting:
@@ -338,8 +358,13 @@ def describe_proposals(status: StudyStatus | None) -> Iterator[str]:
         changes += [f"without {join_names(one.leaves)}"] if one.leaves else []
         waits = join_names([f"'{name}'" for name in one.awaited] or ["nobody"])
         line = f"Proposed: a list {' and '.join(changes)}; it waits for {waits}."
-        for name in sorted(strangers.intersection(one.joins)):
-            line += f" To agree, run peer accept {name}."
+        match sorted(strangers.intersection(one.joins)):
+            case []:
+                pass
+            case [name]:
+                line += f" To agree, run peer accept {name}."
+            case names:
+                line += f" To agree, run peer accept for each of {', '.join(names)}."
         yield line
 
 

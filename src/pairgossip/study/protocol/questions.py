@@ -18,6 +18,8 @@ from pairgossip.study.protocol.standing import Progress
 _MOST_PAST = 64
 """Questions that have come to their end, and are still among the views."""
 _DECIDED = "decided/"
+_VISIBLE = b"visible"
+"""Noted of a yes that holds even where differences tell this member's numbers."""
 _NO_TABLE = (
     "All have signed the result, but this peer has forgotten the sums, as in a restored backup: "
     "it has no table to read again."
@@ -102,8 +104,9 @@ class Questions:
             return []
         if here is None or run.question.list != here.digest:
             return run.end("no", "The list of members is another one by now: ask again.")
-        if _DECIDED + run.name.hex() in self._desk.notes:
-            return self._try_yes(run)
+        decided = self._desk.notes.get(_DECIDED + run.name.hex())
+        if decided is not None:
+            return self._try_yes(run, is_visible=decided == _VISIBLE)
         return [] if run.name in self._waiting else self._judge(run, now)
 
     def _judge(self, run: Run, now: int) -> list[Action]:
@@ -120,11 +123,11 @@ class Questions:
         self._waiting.add(run.name)
         return [Told("asked", run.name, verdict.because)]
 
-    def _try_yes(self, run: Run) -> list[Action]:
+    def _try_yes(self, run: Run, *, is_visible: bool = False) -> list[Action]:
         if not run.question.adds:
             return []
         try:
-            return self._say_yes(run)
+            return self._say_yes(run, is_visible=is_visible)
         except Reserved as problem:
             if run.name in self.reserved:
                 return []
@@ -138,18 +141,20 @@ class Questions:
         if not run.question.adds or run.said("yes", self._desk.me):
             return []
         if not run.may_speak:
-            return self.decide(run.name)
+            return self.decide(run.name, is_visible=is_visible)
         return self._say_yes(run, is_visible=is_visible)
 
-    def decide(self, name: bytes) -> list[Action]:
+    def decide(self, name: bytes, *, is_visible: bool = False) -> list[Action]:
         """Note that the operator says yes."""
-        return [self._desk.save(notes={_DECIDED + name.hex(): b"yes"})]
+        said = _VISIBLE if is_visible else b"yes"
+        return [self._desk.save(notes={_DECIDED + name.hex(): said})]
 
     def _say_yes(self, run: Run, *, is_visible: bool = False) -> list[Action]:
         releases = self.releases
         if not releases.is_announced(run):
             decided = _DECIDED + run.name.hex()
-            return [] if decided in self._desk.notes else self.decide(run.name)
+            is_noted = decided in self._desk.notes
+            return [] if is_noted else self.decide(run.name, is_visible=is_visible)
         offer = self._desk.site.offer(run.name, run.question)
         actions = releases.make_visible(offer.pieces) if is_visible else []
         pieces = releases.choose_pieces(run.name, run.question, offer)

@@ -14,7 +14,7 @@ this member has already said something else, it stops for good.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.admission import MOST_OPEN, Admission
@@ -266,8 +266,13 @@ class Study:
         adds: bool = True,
         repeats: bytes | None = None,
         corrects: bytes | None = None,
+        note_visible: Callable[[bytes], None] | None = None,
     ) -> tuple[bytes, Sequence[Action]]:
-        """Ask all members, and say yes; return the question's name, too."""
+        """Ask all members, and say yes; return the question's name, too.
+
+        With ``note_visible``, which the site notes the name by, this is so even where differences
+        tell this member's numbers.
+        """
         unsigned = Question(
             member=self._desk.me,
             list=self._check_may_ask(text),
@@ -287,7 +292,9 @@ class Study:
         signed = self._desk.store.find(name)
         assert signed is not None
         self._questions.add(signed.record)
-        actions += self._questions.decide(name)
+        if note_visible is not None:
+            note_visible(name)
+        actions += self._questions.decide(name, is_visible=note_visible is not None)
         return name, [*actions, *self._go_on([name], now)]
 
     def _check_may_ask(self, text: str) -> bytes:

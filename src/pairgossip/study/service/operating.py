@@ -88,6 +88,7 @@ class Operator:
             reads=draft.reads,
             adds=draft.adds,
             corrects=None if request.corrects is None else bytes.fromhex(request.corrects),
+            note_visible=self._site.accept_visible if request.is_visible else None,
         )
         self._journal.stage(_ROOM, key, name)  # and the first save of these writes it
         act(actions)

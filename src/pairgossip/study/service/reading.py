@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
+from pairgossip.peer.identity.certificates import name_in_certificate
 from pairgossip.study.service.membership import SignedList, read_list
 from pairgossip.study.service.requests import AnyRequest, Requests
 from pairgossip.study.service.status import (
@@ -47,8 +48,18 @@ class StudyReading:
 
     @property
     def name(self) -> str:
-        """The member's name."""
-        return self.home.read_settings().name
+        """The member's name, which its certificate holds."""
+        return name_in_certificate(self.home.cert.read_text(encoding="utf-8"))
+
+    def problems(self) -> list[str]:
+        """Return what the operator should look at: what the peer said last, and its settings."""
+        status = self.status()
+        try:
+            self.home.read_settings()
+        except InputError as problem:
+            unread = f"{problem} Until that is mended, settings stay as they were."
+            return [unread, *(() if status is None else status.problems)]
+        return [] if status is None else list(status.problems)
 
     @property
     def is_running(self) -> bool:

@@ -67,6 +67,8 @@ class Ask(_Request, frozen=True, tag="ask"):
     """Whether rows are counted though tables of before can answer."""
     corrects: str | None = None
     """The name of a question whose data were corrected since."""
+    is_visible: bool = False
+    """Whether the asker accepts that others can compute totals of its rows by differences."""
     words: str | None = None
     """The digest of what the operator has read of what would leave; None where nothing was shown.
     Where something else would leave, nobody is asked."""

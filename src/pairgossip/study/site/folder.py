@@ -78,7 +78,6 @@ def open_study(folder: str | PathLike[str]) -> StudyHome:
     for file in (home.peer, home.key, home.cert):
         if not file.is_file():
             raise missing_file(file)
-    home.read_settings()
     return home
 
 
