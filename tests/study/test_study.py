@@ -342,7 +342,9 @@ def test_a_member_that_has_forgotten_what_it_released_is_found_out() -> None:
     name = ask(nodes[0], text="other")
     exchange(nodes)
     assert {node.study.archived[name].kind for node in nodes} == {"cannot"}
-    assert "restored backup" in nodes[2].study.archived[name].because
+    because = nodes[2].study.archived[name].because
+    assert "has seen more releases of this peer than it remembers" in because
+    assert "restored backup" in because
 
 
 def test_a_folder_that_stopped_for_good_says_nothing_after_a_start_either() -> None:
@@ -398,3 +400,72 @@ def test_lines_of_the_archive_are_held_once_and_come_back_after_a_start() -> Non
     nodes[0].begin()
     assert nodes[0].study.archived == lines
     assert sum(note.startswith("columns/") for note in nodes[0].notes) == 3
+
+
+def start_again_after_an_echo(nodes: list[Node], name: bytes, rounds: int) -> None:
+    """Let m01 start with a changed source once it has echoed, and cannot show its words."""
+    for node in nodes:
+        node.site.rounds = rounds
+    exchange(nodes)
+    nodes[1].site.note_disclosure = _fail  # type: ignore[method-assign, assignment]
+    nodes[3].do(nodes[3].study.accept(name))
+    exchange(nodes)
+    del nodes[1].site.note_disclosure
+    nodes[1].site.is_broken = True
+    nodes[1].begin()
+    exchange(nodes)
+
+
+def test_who_has_echoed_does_not_end_a_question_as_its_source_has_changed() -> None:
+    nodes = found(4)
+    nodes[3].site.verdict = nodes[3].site.verdict._replace(answer="ask")
+    name = ask(nodes[0])
+    start_again_after_an_echo(nodes, name, rounds=1)
+    assert {node.view(name).phase for node in nodes} >= {"words"}
+    assert not any(node.view(name).ending or node.view(name).lie for node in nodes)
+    told = [one.sentence for one in nodes[1].told if one.event == "trouble"]
+    assert "The source has changed" in told[-1]
+    nodes[1].site.is_broken = False
+    exchange(nodes)
+    assert {node.study.archived[name].kind for node in nodes} == {"done"}
+
+
+def test_an_ending_after_a_start_is_about_the_round_after_the_last_echo() -> None:
+    nodes = found(4)
+    for node in nodes:
+        node.site.rounds = 3
+    nodes[3].site.note_disclosure = _fail_in_second_round  # type: ignore[method-assign]
+    name = ask(nodes[0])
+    exchange(nodes)
+    assert [node.view(name).awaited for node in nodes[:3]] == [("m03",)] * 3
+    nodes[1].site.is_broken = True
+    nodes[1].begin()
+    exchange(nodes)
+    assert nodes[1].study.archived[name].kind == "unfinished"
+    del nodes[3].site.note_disclosure
+    exchange(nodes)
+    assert {node.study.archived[name].kind for node in nodes} == {"unfinished"}
+    assert not any(told.event == "lie" for node in nodes for told in node.told)
+
+
+def _fail_in_second_round(name: bytes, round_: int, words: bytes) -> None:
+    if round_ == 2:
+        _fail()
+
+
+@pytest.mark.parametrize("method", ["judge", "offer", "make_program"])
+def test_a_mistake_of_a_site_ends_the_question_and_tells_others_no_details(method: str) -> None:
+    nodes = found(3)
+    setattr(nodes[1].site, method, _stumble)
+    name = ask(nodes[0])
+    exchange(nodes)
+    for node in nodes:
+        line = node.study.archived[name]
+        assert line.kind == "cannot"
+        assert line.because == "This peer has failed to compute it (ValueError)."
+    told = [one.sentence for one in nodes[1].told if one.event == "trouble"]
+    assert told == ["ValueError('row 7: John')"]
+
+
+def _stumble(*_: object) -> None:
+    raise ValueError("row 7: John")

@@ -60,6 +60,8 @@ _NO_WORDS = (
     "All wait for numbers of this peer that it has lost, as its folder is a restored backup: have "
     "the others evict it, unless one of them has seen the numbers."
 )
+FAILURES = (Disagreement, InputError, ArithmeticError, LookupError, TypeError, ValueError)
+"""What ends a question and not the process, when a site's methods or a program raise it."""
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(dict[str, bytes])
 
@@ -75,14 +77,25 @@ class Run(Standing):
         while not self.is_done and not self.is_final:
             try:
                 step = self._step()
-            except (Disagreement, InputError) as problem:
-                self._failure = str(problem)
+            except FAILURES as problem:
+                sentence = self.explain(problem)
+                if self._owes_words and not isinstance(problem, Disagreement):
+                    self.trouble = sentence
+                else:
+                    self._failure = sentence
                 break
             if step is None:
                 break
             actions += step
         # Last, so that whoever has all words has gone through them.
         return actions if self._is_signed() else actions + self._confess()
+
+    def explain(self, problem: Exception) -> str:
+        """Return what others are told of a problem; of a mistake in the program no details."""
+        if isinstance(problem, Disagreement | InputError):
+            return str(problem)
+        self.trouble = repr(problem)
+        return f"This peer has failed to compute it ({type(problem).__name__})."
 
     def say_yes(
         self,
@@ -111,11 +124,13 @@ class Run(Standing):
         return self._desk.say(yes, {key_name(self.name): private})
 
     def end(self, kind: EndingKind, because: str) -> list[Action]:
-        """End the question for all, from the first round on that this member has not echoed."""
+        """End the question for all, from the first round on that this member has not echoed.
+
+        After a start it may have echoed rounds that it has not gone through again.
+        """
         if self.said("ending", self._me) or self.is_done or not self.may_speak:
             return []
-        first = max(1, self.round)
-        number = first + self.has_echoed(self._me, first)
+        number = max(1, self.round, self._last_echoed + 1)
         sentence = clean_text(because, LONGEST_SENTENCE)
         return self._desk.say(
             Ending(member=self._me, question=self.name, kind=kind, round=number, because=sentence)
@@ -236,7 +251,6 @@ class Run(Standing):
         if not has_key and self.said("echo", self._me, self.round):
             self.trouble = _NO_WORDS if self.may_speak else ""
             return None
-        self.trouble = ""
         words, secrets = self._mask()
         if hash_of(words.words) != own.record.words:
             raise InputError(_NO_KEY)
@@ -256,7 +270,6 @@ class Run(Standing):
         except InputError as problem:
             self.trouble = str(problem)
             return None
-        self.trouble = ""
         actions = self._desk.show(held)
         self.note_shown()
         return actions

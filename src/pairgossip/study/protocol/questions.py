@@ -9,7 +9,7 @@ from pairgossip.errors import InputError
 from pairgossip.study.protocol.archive import Archive, find_rest, line_of
 from pairgossip.study.protocol.desk import Desk
 from pairgossip.study.protocol.lists import Lists
-from pairgossip.study.protocol.question import Run, chains_name, key_name
+from pairgossip.study.protocol.question import FAILURES, Run, chains_name, key_name
 from pairgossip.study.protocol.records import Question, digest_of
 from pairgossip.study.protocol.releases import Releases
 from pairgossip.study.protocol.site import Action, Reserved, Told
@@ -42,7 +42,6 @@ class Questions:
         self.reserved: set[bytes] = set()
         """Questions whose yes waits until others have ended."""
         self._told_lies: set[tuple[bytes, str]] = set()
-        self._told_trouble: dict[bytes, str] = {}
 
     def needs(self, member: str) -> bool:
         """Return whether a question has begun that cannot end without a member."""
@@ -86,11 +85,13 @@ class Questions:
             if self._desk.me not in run.members:
                 actions += self._take_history(run)
                 continue
+            run.trouble = ""
             actions += self._consider(run, now)
             actions += run.proceed()
-            actions += [*self._tell_lie(run), *self._tell_trouble(run)]
+            actions += self._tell_lie(run)
             if run.is_done or (run.is_final and not run.owes_ending):
                 actions += self._close(run)
+            actions += _tell_trouble(run)
         return actions
 
     # Answers
@@ -112,8 +113,8 @@ class Questions:
     def _judge(self, run: Run, now: int) -> list[Action]:
         try:
             verdict = self._desk.site.judge(run.name, run.question)
-        except InputError as problem:
-            return run.end("cannot", str(problem))
+        except FAILURES as problem:
+            return run.end("cannot", run.explain(problem))
         if verdict.answer == "no":
             return run.end("no", verdict.because)
         if not run.question.adds or now >= run.question.expires:
@@ -133,8 +134,8 @@ class Questions:
                 return []
             self.reserved.add(run.name)
             return [Told("waits", run.name, str(problem))]
-        except InputError as problem:
-            return run.end("cannot", str(problem))
+        except FAILURES as problem:
+            return run.end("cannot", run.explain(problem))
 
     def accept(self, run: Run, *, is_visible: bool = False) -> list[Action]:
         """Say yes for the operator, or note that it is to be said."""
@@ -177,13 +178,6 @@ class Questions:
         sentence = f"'{named.name}' has signed two records that contradict each other ({lie[1]})."
         return [Told("lie", run.name, sentence)]
 
-    def _tell_trouble(self, run: Run) -> list[Action]:
-        """Say once why a question waits for this member."""
-        if run.trouble == self._told_trouble.get(run.name, ""):
-            return []
-        self._told_trouble[run.name] = run.trouble
-        return [Told("trouble", run.name, run.trouble)] if run.trouble else []
-
     def _take_history(self, run: Run) -> list[Action]:
         """Keep what was released on lists that this member was not on."""
         if set(run.yeses) != set(run.members):
@@ -201,7 +195,7 @@ class Questions:
                 self._desk.site.give_up(run.name, because, is_disclosed=run.is_disclosed)
         except InputError as problem:
             run.trouble = str(problem)
-            return self._tell_trouble(run)
+            return []
         self.past.append(view)
         kind, because = ("done", "") if ending is None else (ending.kind, ending.because)
         archived = self._archive(run, kind, because, is_disclosed=run.is_disclosed)
@@ -221,7 +215,6 @@ class Questions:
         del self.runs[name]
         self._waiting.discard(name)
         self.reserved.discard(name)
-        self._told_trouble.pop(name, None)
         self.unsure.discard(name)
         return [save._replace(notes=notes, forgotten=rest, archived=name)]
 
@@ -260,3 +253,11 @@ class Questions:
         if here is None or self._desk.me not in run.members:
             return frozenset()
         return frozenset(run.members) - set((out or here).ids)
+
+
+def _tell_trouble(run: Run) -> list[Action]:
+    """Say once why a question waits for this member."""
+    if run.trouble == run.told_trouble:
+        return []
+    run.told_trouble = run.trouble
+    return [Told("trouble", run.name, run.trouble)] if run.trouble else []

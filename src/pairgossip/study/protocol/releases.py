@@ -141,8 +141,13 @@ class Releases:
     def hinder(self, run: Run) -> str:
         """Say why nothing can be contributed to a question to which all have said yes."""
         yeses = run.yeses
-        if any(yes.seen.get(self._desk.me, 0) > self.count for yes in yeses.values()):
-            return "It has released more than it remembers: its folder is a restored backup."
+        for who, yes in yeses.items():
+            if yes.seen.get(self._desk.me, 0) > self.count:
+                name = self._lists.known[run.question.list].cards[who].name
+                return (
+                    f"'{name}' has seen more releases of this peer than it remembers: its folder "
+                    f"is a restored backup, or '{name}' is wrong."
+                )
         if len({yes.version for yes in yeses.values()}) > 1:
             return "Members run different versions of pairgossip: see that all run the same."
         return self._find_repeated(run) or self._find_difference(run)

@@ -66,7 +66,7 @@ class Standing:
         self.may_speak = True
         """Whether this member may sign anything new: after a start not before a neighbor has shown
         that it knows of nothing that this member has forgotten."""
-        self.trouble = ""
+        self.trouble = self.told_trouble = ""
         """Why this member's words cannot be shown for now, such as a full disk."""
         self._last_shown = 0
         self.note_shown()
@@ -174,11 +174,25 @@ class Standing:
 
     def note_shown(self) -> None:
         """Find out which words of this member's are shown, and which it has lost."""
-        mine = [one for one in self._desk.store.all_of(self.name) if one.slot[3] == self._me]
-        words = {one.slot[2]: one.is_shown for one in mine if one.slot[1] == "words"}
+        words = self._find_rounds("words")
         self._last_shown = max((one for one, is_shown in words.items() if is_shown), default=0)
-        echoed = {one.slot[2] for one in mine if one.slot[1] == "echo"}
-        self._has_lost_words = not echoed <= words.keys()
+        self._has_lost_words = not self._find_rounds("echo").keys() <= words.keys()
+
+    def _find_rounds(self, kind: str) -> dict[int, bool]:
+        """Return the rounds of this member's records of a kind, and whether they are shown."""
+        held = self._desk.store.all_of(self.name)
+        mine = [one for one in held if one.slot[1] == kind and one.slot[3] == self._me]
+        return {one.slot[2]: one.is_shown for one in mine}
+
+    @property
+    def _last_echoed(self) -> int:
+        return max(self._find_rounds("echo"), default=0)
+
+    @property
+    def _owes_words(self) -> bool:
+        """Whether others may wait for words that are here, since this member has echoed them."""
+        words, echoed = self._find_rounds("words"), self._last_echoed
+        return echoed > 0 and words.get(echoed) is False
 
     # Views
 
