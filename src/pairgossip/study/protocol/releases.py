@@ -52,10 +52,11 @@ class Releases:
 
         That is what they have signed, and all results that are known to be signed by them.
         """
-        signed, known, counts = self._signed, self._lists.known, Counter[str]()
-        for line in self._archive.lines.values():
-            if line.kind == "done" and line.is_disclosed:
-                counts.update(known[line.list].ids)
+        signed, counts = self._signed, Counter[str]()
+        lines = self._archive.lines.values()
+        done = Counter(one.list for one in lines if one.kind == "done" and one.is_disclosed)
+        for digest, times in done.items():
+            counts.update(dict.fromkeys(self._lists.known[digest].ids, times))
         return {one: max(signed.get(one, 0), counts[one]) for one in members}
 
     # Before a yes

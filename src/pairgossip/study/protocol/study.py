@@ -484,11 +484,12 @@ class Study:
 
     def _archived_for(self, other: str) -> tuple[bytes, ...]:
         """Return the names of archived questions that only one of two members has gone through."""
-        known, me = self._lists.known, self._desk.me
+        known, both = self._lists.known, {self._desk.me, other}
+        shared = {digest for digest, one in known.items() if both <= set(one.ids)}
         return tuple(
             name
             for name, line in self._archive.lines.items()
-            if line.is_disclosed and not {me, other} <= set(known[line.list].ids)
+            if line.is_disclosed and line.list not in shared
         )
 
     def _recall(self, other: str, topic: bytes) -> Sequence[bytes] | None:
