@@ -132,3 +132,15 @@ def test_an_ending_before_and_after_words_is_told_apart(tmp_path: Path) -> None:
         *(("accepted", None), ("shown", None), ("not answered", True)),
     ]
     made.close()
+
+
+def test_words_that_a_restored_folder_does_not_know_are_written_down_once(tmp_path: Path) -> None:
+    made = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(3)])
+    question, site = made.question(AUC), made.sites[made.ids[0]]
+    made.save(question)
+    for _ in range(2):
+        site.note_disclosure(digest_of(question), 1, b"words")
+        site.journal.flush()
+    (shown,) = site.record.entries()
+    assert (shown.event, shown.about["is_forgotten"]) == ("shown", True)
+    made.close()

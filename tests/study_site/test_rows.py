@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.registers import Release, hold_registers
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.study.protocol.records import Piece, digest_of
 from pairgossip.study.protocol.site import Save
@@ -26,6 +27,13 @@ from tests.study_site.consortium import (
     write_rows,
 )
 from tests.study_site.test_answers import kept_table, plain_table
+
+
+def told_of(made: Consortium) -> list[Release]:
+    """Return what the first site's register says of its releases."""
+    place = made.folder / "rows-0.csv.releases"
+    with hold_registers([place]) as registers:
+        return list(registers[place].releases)
 
 
 def site_of(home: StudyHome) -> MemberSite:
@@ -301,6 +309,11 @@ def test_a_repeat_contributes_the_very_same_numbers(tmp_path: Path) -> None:
         made.sites[one].give_up(digest_of(question), "silent", is_disclosed=True)
         made.sites[one].journal.flush()
     made.open()
+    refused = made.question(noisy, repeats=digest_of(question))
+    made.accept(refused)
+    for site in made.sites.values():
+        site.give_up(digest_of(refused), "no", is_disclosed=False)
+    assert {one.outcome for one in told_of(made)} == {"table"}  # and not taken back
     wrong = made.question(noisy.replace("epsilon = 3", "epsilon = 2"), repeats=digest_of(question))
     site = made.sites[made.ids[0]]
     with pytest.raises(InputError, match="not one that this site has left unfinished"):
@@ -314,4 +327,29 @@ def test_a_repeat_contributes_the_very_same_numbers(tmp_path: Path) -> None:
     made.contribute(again, programs)
     made.sign(again, programs)
     assert np.isfinite(read_answer(made.homes[0], digest_of(again)).result.value or np.nan)
+    events = [(one.event, one.question) for one in site.record.entries()]
+    assert ("shown", digest_of(again).hex()) in events
+    entry = site.offers.get(digest_of(again))
+    assert entry is not None and entry.state == "answered"
+    assert not site.offers.vectors(digest_of(question))
+    made.close()
+
+
+def test_a_release_taken_back_before_a_crash_is_told_again_before_words_are_shown(
+    tmp_path: Path,
+) -> None:
+    made = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(4)])
+    question = made.question(AUC)
+    programs = made.programs(question, made.accept(question))
+    site = made.sites[made.ids[0]]
+    ask = programs[made.ids[0]].ask()
+    assert ask is not None
+    words = programs[made.ids[0]].contribute(ask)
+    site.journal.flush()
+    site.give_up(digest_of(question), "no", is_disclosed=False)  # and the process is killed here
+    assert [one.outcome for one in told_of(made)] == ["prepared"]
+    made.open()
+    site = made.sites[made.ids[0]]
+    site.note_disclosure(digest_of(question), 1, words.tobytes())
+    assert [one.outcome for one in told_of(made)] == ["bit"]
     made.close()

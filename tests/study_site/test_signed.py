@@ -76,7 +76,10 @@ def test_verify_checks_a_file_with_its_report(
     assert main(["verify", str(file), "--html", str(tmp_path / "result.html")]) == 0
     out = capsys.readouterr().out
     assert "All 4 members have signed this." in out and "follow from the counts" in out
-    assert "site-3" in (tmp_path / "result.html").read_text()
+    page = (tmp_path / "result.html").read_text()
+    name = digest_of(question).hex()[:12]
+    assert "site-3" in page and f"<code>{name}</code>, asked by site-0" in page
+    assert "pairgossip peer questions" in page and "generation" not in page
 
 
 def replace_asked(signed: SignedResult, **parts: Any) -> SignedResult:

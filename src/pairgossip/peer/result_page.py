@@ -118,8 +118,10 @@ def _leaves(checked: Checked) -> Iterator[Part]:
     if checked.version == FIRST_VERSION:
         yield Paragraph(_OLD_SUMS)
         return
-    told = "Before a site takes part, `pairgossip peer init` tells its operator, and asks:"
-    yield Paragraph(told)
+    command = "peer init" if checked.asked is None else "peer questions"
+    yield Paragraph(
+        f"Before a site takes part, `pairgossip {command}` tells its operator, and asks:"
+    )
     yield Quote(tuple(restore_spec(checked.result.specification).leaves()))
 
 
@@ -137,6 +139,9 @@ def _headline(result: Result) -> Iterator[Part]:
 def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the figures are about, and how sure they are."""
     members = format_count(len(result.members), "member")
+    adding = sum(map(bool, result.members.values()))
+    if result.is_of_study and adding < len(result.members):
+        members = f"{adding} of {members}"
     facts = [] if _title(result) == result.question else [("value", result.question)]
     facts += [("covers", f"{members}, {format_count(result.rows, 'row')} together")]
     facts += result.describe_table(names)
@@ -184,6 +189,17 @@ def _origin(checked: Checked) -> list[tuple[str, str]]:
         )
     return [
         ("date", date),
-        ("generation", str(result.ordinal)),
+        *_place(checked),
         ("versions", ", ".join(f"{name} {one}" for name, one in result.versions.items())),
+    ]
+
+
+def _place(checked: Checked) -> list[tuple[str, str]]:
+    """Say which of its members' computations it is: a generation of a run, or a question."""
+    if (asked := checked.asked) is None:
+        return [("generation", str(checked.result.ordinal))]
+    asker = checked.signed.get(asked.asker, asked.asker[:16])
+    return [
+        ("question", f"`{asked.name.hex()[:12]}`, asked by {asker}"),
+        ("list of members", f"`{asked.list.hex()[:12]}`"),
     ]

@@ -102,6 +102,8 @@ class Checked(NamedTuple):
     """That of the file."""
     kept: datetime.datetime | None = None
     """When the peer that wrote the file had all signatures, by its clock."""
+    asked: AskedIn | None = None
+    """The question, of a study."""
 
     def require_all(self) -> None:
         """Raise `InputError` unless every member has signed."""
@@ -243,7 +245,7 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
             raise altered(where, f"the signature of {member[:16]} is not of this result")
         names[member] = name_in_certificate(signature.certificate)
     missing = sorted(result.members.keys() - names.keys())
-    return Checked(result, names, missing, signed.version, signed.kept)
+    return Checked(result, names, missing, signed.version, signed.kept, signed.asked)
 
 
 def altered(where: str, how: str) -> InputError:

@@ -40,6 +40,11 @@ class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The id of the member that has asked."""
         return str(self._fields()[-2])
 
+    @property
+    def list(self) -> bytes:
+        """The digest of the list of members at which it was asked."""
+        return bytes(self._fields()[1])
+
     def _fields(self) -> Sequence[Any]:
         return _decode(self.question)
 

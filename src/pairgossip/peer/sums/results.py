@@ -123,6 +123,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError(f"{name[:16]!r} is not the name of a generation")
         return 1 + int(name[:8], 16)
 
+    @property
+    def is_of_study(self) -> bool:
+        """Whether it answers a study's question, by which its only generation is named."""
+        return isinstance(self.generation, str) and len(self.generation) > 8 and self.ordinal == 1
+
     def describe_lack(self) -> str:
         """Say why a model is not at its best, and what to do."""
         more = "agree on more with algorithm.rounds"
@@ -177,7 +182,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             known = names or {}
             who = join_names([clean_text(known.get(one, one[:16])) for one in self.left_out])
             few = "none" if self.least_cell is None else self._describe_few()
-            if is_new:
+            if self.is_of_study:
+                cause = f"rows are {'too few' if self.least_cell is None else few}"
+                others = "lie outside the ranges, were counted before, or wait for those of others"
+                facts.append(("added no rows", f"{who}: {cause}, {others}"))
+            elif is_new:
                 cause = "" if self.least_cell is None else f", or {few}"
                 facts.append(("added no rows", f"{who}: none are new{cause}"))
             else:

@@ -119,13 +119,6 @@ class Computing:
                 counts = counts + np.frombuffer(kept, "<i8")
         return Own(counts, entry.salt, entry.card[0] if entry.card else 0, self.me)
 
-    def tell_releases(self, entry: Entry) -> None:
-        """Note in the registers that the rows are released, before anything of them is shown."""
-        own = self.offers.keys
-        with withhold_cause():
-            for key, places in entry.releases:
-                tell_release(places, key, own=own)
-
 
 @dataclass(frozen=True)
 class _Keeper:
@@ -145,7 +138,7 @@ class _Keeper:
             return np.frombuffer(kept, "<u8").astype(np.uint64)
         if entry.repeats is not None:
             raise InputError("The question that is repeated has asked for other numbers.")
-        self.computing.tell_releases(entry)
+        tell_releases(offers, entry)
         words = compute()
         offers.put_vector(self.name, key, words.astype("<u8").tobytes())
         return words
@@ -162,6 +155,14 @@ class _Keeper:
             adds=self.question.adds,
         )
         self.computing.answers.state(answer, msgspec.json.encode(result), table)
+
+
+def tell_releases(offers: Offers, entry: Entry) -> None:
+    """Note in the registers that the rows are released, before anything of them is shown."""
+    own = offers.keys
+    with withhold_cause():
+        for key, places in entry.releases:
+            tell_release(places, key, own=own)
 
 
 def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:

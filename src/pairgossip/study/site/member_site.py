@@ -18,7 +18,7 @@ from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.sums.sites import flag_site
 from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
 from pairgossip.study.protocol.site import Offer, Reserved, Verdict
-from pairgossip.study.site.computing import AnyProgram, Computing
+from pairgossip.study.site.computing import AnyProgram, Computing, tell_releases
 from pairgossip.study.site.counting import Counting
 from pairgossip.study.site.disclosures import Disclosures
 from pairgossip.study.site.folder import StudyHome
@@ -45,6 +45,8 @@ _COMPUTATION = "1"
 """Version of what is summed for a question; members must have it in common."""
 _VISIBLE = "visible"
 """The room of notes on questions of which the operator accepts that others can subtract."""
+_FORGOTTEN = "forgotten"
+"""The room of notes on words that others have given back to a restored folder."""
 
 
 class MemberSite:
@@ -113,8 +115,13 @@ class MemberSite:
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
         """Write into the record of disclosures what is shown next, with the next save."""
         entry = self.offers.get(name)
-        if entry is None or entry.shown >= round_:
+        if entry is None:
+            self._note_forgotten(name, round_, words)
             return
+        if entry.shown >= round_:
+            return
+        if not entry.shown:  # a crash may have taken back what was told when they were computed
+            tell_releases(self.offers, entry)
         numbers = sorted(self.offers.vectors(entry.repeats or name).items())
         self.offers.change(name, state="shown", shown=round_)
         self.record.add(
@@ -125,6 +132,14 @@ class MemberSite:
             numbers=commit(self.identity, "numbers", numbers).hex(),
         )
 
+    def _note_forgotten(self, name: bytes, round_: int, words: bytes) -> None:
+        """Write down, once, words that others have though this folder, a backup, knows no offer."""
+        place = f"{name.hex()} {round_}"
+        if self.journal.note(_FORGOTTEN, place) is None:
+            self.journal.stage(_FORGOTTEN, place, b"")
+            digest = commit(self.identity, "words", words).hex()
+            self.record.add("shown", name, round=round_, words=digest, is_forgotten=True)
+
     def finish(self, name: bytes, question: Question, transcript: bytes) -> None:
         """Take up the result that all members have signed: keep the table, end the entry."""
         if self.answers.get(name) is not None:
@@ -132,7 +147,7 @@ class MemberSite:
         answer, entry = self.answers.settle(name), self.offers.get(name)
         is_shown = entry is not None and entry.is_shown
         self._settle(name, is_shown=is_shown)
-        self.offers.drop_vectors(name)
+        self.offers.drop_vectors(name if entry is None else entry.repeats or name)
         self.offers.change(name, state="answered" if is_shown else "ended")
         self._unsigned.append(name)
         result = self.answers.read_result(name)
@@ -252,11 +267,11 @@ class MemberSite:
         for key, places in () if entry is None else entry.releases:
             if is_shown:
                 tell_release(places, key, "table")
-            else:
+            elif entry is not None and entry.repeats is None:  # else it was told before
                 retract_release(places, key)
 
     def _choose_batches(self, name: bytes, question: Question) -> list[Batch]:
-        """Return the batches that a question is about: those whose columns are free."""
+        """Return the batches that a question is about: those whose columns are not released."""
         settings = self._settings
         spec = read_text(question.text)
         scores = find_scores(spec, settings)
@@ -272,12 +287,18 @@ class MemberSite:
         scores = find_scores(read_text(question.text), self._settings)
         rival = self.offers.find_rival(scores, name)
         if rival is not None and question.repeats is None:
-            number = self.journal.number_of(rival.question)
+            number = self._number(rival.question)
             column = min(rival.scores & scores)
             raise Reserved(
                 f"Question {number} has your yes and counts column '{column[:64]}', too: wait "
                 f"until it has ended, or end it (peer questions {number})."
             )
+
+    def _number(self, name: bytes) -> int | str:
+        """Return how the operator knows a question; one that is not saved yet has no number."""
+        with contextlib.suppress(KeyError):
+            return self.journal.number_of(name)
+        return name.hex()[:12]
 
     def find_shared(self, text: str, other: str) -> str | None:
         """Return a score column that two texts have in common here; None if there is none."""
@@ -340,7 +361,8 @@ class MemberSite:
             asker=question.member,
             state="accepted",
             disclosure=digest_words(words),
-            repeats=repeats,
+            shown=0,
+            repeats=before.repeats or repeats,
         )
         self._note_acceptance(entry, question, words)
         return entry

@@ -147,9 +147,12 @@ class Offers:
         )
 
     def is_free(self, batch: int, scores: frozenset[str], besides: bytes | None = None) -> bool:
-        """Return whether no other question has, or reserves, one of these columns of a batch."""
+        """Return whether no other question has released one of these columns of a batch.
+
+        Those that open questions reserve may yet be free: until then a yes waits.
+        """
         return not any(
             batch in one.batches and one.scores & scores
             for one in self._entries.values()
-            if one.state != "ended" and one.question != besides
+            if one.is_shown and one.question != besides
         )
