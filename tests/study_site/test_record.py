@@ -103,6 +103,7 @@ def test_a_question_is_told_from_its_yes_to_its_answer(tmp_path: Path) -> None:
         assert accepted.about["by"] == ("asker" if one == question.member else "operator")
         assert accepted.about["pieces"] == [[1, 140]]
         assert any("140 rows" in said for said in accepted.about["words"])
+        assert any("accept N --visible" in said for said in accepted.about["words"])
         assert shown.about["round"] == 1
         assert len(shown.about["words"]) == len(answered.about["table"]) == 64
     events = [

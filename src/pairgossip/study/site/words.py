@@ -85,7 +85,11 @@ def _describe_batches(batches: Sequence[Batch]) -> list[str]:
     named = [f"{one.number} ({format_count(one.told_rows, 'row')})" for one in batches]
     return [
         f"The rows are those of batch{'es' * (len(batches) > 1)} {join_names(named)}, sizes "
-        "rounded down to tens. Afterward these columns of them are never counted again."
+        "rounded down to tens. Once added, they are never counted again in these columns.",
+        "A batch adds nothing if it does not fill every class, group and stratum, has values out "
+        "of range, or could be told apart by what went out before: it then waits. A dry run "
+        "(peer questions N --try) says what this site alone knows of that, and peer accept N "
+        "--visible adds rows though others can subtract.",
     ]
 
 
