@@ -163,6 +163,7 @@ def _check_policy(policy: Policy) -> None:
         "least_members": 2,
         "most_numbers": 1,
         "most_open": 1,
+        "most_columns": 1,
     }
     for key, bound in least.items():
         if getattr(policy, key) < bound:
