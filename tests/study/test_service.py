@@ -20,6 +20,7 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
+from pairgossip.study.protocol.records import Batch, decode
 from pairgossip.study.service import service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
@@ -223,6 +224,28 @@ def test_a_column_is_counted_for_one_open_question_at_a_time(
         answers.write(Refuse(first.name, "not now"))
         until(is_answered(ann, 2), "the second is answered by all")
     assert StudyReading(ann).result(2).result.rows == 600
+
+
+def test_an_asker_may_let_totals_of_its_rows_be_computed(homes: list[StudyHome]) -> None:
+    ann, _, cleo = homes
+    with running(*homes):
+        until(are_members(homes), "a list")
+        text = read_question_text(ann.folder.parent / "auc.toml")
+        requests = Requests(ann.folder)
+        key = requests.write(Ask(text, int(time.time()) + 3600, is_visible=True))
+        assert (reply := requests.wait(key, PATIENCE)) and reply.is_done
+        until(lambda: list(StudyReading(cleo).questions()), "the question is heard")
+        accept_all(cleo)
+        until(is_answered(ann), "the answer")
+    for home, is_visible in ((ann, True), (cleo, False)):
+        me = load_identity(home.folder).id
+        journal = StudyJournal(home.database, home.secrets)
+        records = [decode(one.content) for one in journal.load().records]
+        told = [
+            one.totals_visible for one in records if isinstance(one, Batch) and one.member == me
+        ]
+        assert told[0] is False and told[-1] is is_visible
+        journal.close()
 
 
 def test_what_is_asked_for_while_no_peer_runs_is_done_when_they_do(homes: list[StudyHome]) -> None:

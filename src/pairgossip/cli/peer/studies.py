@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
 from pairgossip.cli.peer.setup import find_folder, is_answered_yes
 from pairgossip.errors import InputError
-from pairgossip.text import clean_text, join_names
+from pairgossip.text import clean_text, format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.study.protocol.records import Card
@@ -66,8 +66,14 @@ def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
 def tell_made(made: StudyHome) -> None:
     """Say what was made, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.study.site.journal import StudyJournal
+    from pairgossip.study.site.snapshots import Batches
 
     tell(f"Made {made.folder}, a member of a study: it answers one question after the other.")
+    journal = StudyJournal(made.database, made.secrets)
+    rows = format_count(sum(batch.rows for batch in Batches(journal)), "row")
+    journal.close()
+    tell(f"It counts {rows}, as they are now. None leaves this machine; you are asked first.")
     tell("Next: pairgossip peer invite, and give what it prints to the other members.")
     write_line(load_identity(made.folder).id)
 
