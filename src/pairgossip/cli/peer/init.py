@@ -36,7 +36,7 @@ class SumsOptions:
     about, and of rows that all members but the largest have together; by default 10."""
     least_cell: Whole | None = None
     """The least number of rows that this site lets be counted: a specification with less is
-    refused; by default 1."""
+    refused; by default 1, and 3 in a study."""
     allow: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
     """A kernel or loss whose sums can locate single rows, and which is refused unless it is named
     here, such as distance; repeat it, or separate names by commas."""

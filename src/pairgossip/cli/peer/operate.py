@@ -80,7 +80,10 @@ def add_command(
     register: RegisterOptions = RegisterOptions(),
     privacy: LedgerOptions = LedgerOptions(),
 ) -> int:
-    """Add rows to a peer; all members start again, with these rows among theirs.
+    """Add rows to a peer, or to a member of a study.
+
+    A study counts them in questions from then on, and nobody starts again. In a single run all
+    members start again, with these rows among theirs.
 
     The others hear of it by themselves, and know from then on how many rows this peer has; of
     statistics on sums, rounded down to tens. What was found until then is kept and shown by `peer
@@ -186,7 +189,9 @@ def _is_waiting(request: Path) -> bool:
 
 
 def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False) -> int:
-    """Go on without a member that is lost for good; all members start again, and it cannot return.
+    """Go on without a member that is lost for good, and cannot return.
+
+    In a single run all members start again; a study goes on by a list that all others have signed.
 
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
     merely switched off is waited for, and nothing is lost. The others hear of it by themselves.

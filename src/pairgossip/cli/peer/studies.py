@@ -151,8 +151,8 @@ def _check_study(study: StudyReading, invited: Sequence[Invitation]) -> None:
         )
     if own is None:
         return
+    known = {card.id for card in own.list.members}
     for one in invited:
-        known = {card.id for card in own.list.members}
         if one.list is not None and known.isdisjoint(one.list.ids):
             raise InputError(
                 f"'{one.card.name}' is a member of another study: make a folder of its own for it."

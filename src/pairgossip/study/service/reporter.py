@@ -61,13 +61,8 @@ class StudyReporter:
         journal: StudyJournal,
         me: Card,
     ) -> None:
-        self._home, self._study, self._site, self._journal, self._me = (
-            home,
-            study,
-            site,
-            journal,
-            me,
-        )
+        self._home, self._study, self._me = home, study, me
+        self._site, self._journal = site, journal
         self._requests = Requests(home.folder)
         self._known: dict[bytes, Progress] = {}
         self._list: MemberList | None = None
@@ -334,18 +329,7 @@ def title_of(text: str) -> str:
 
 
 def _settled(before: QuestionStatus) -> dict[str, Any]:
-    names = (
-        "asked_by",
-        "is_own",
-        "text",
-        "title",
-        "leaves",
-        "expires",
-        "reads",
-        "adds",
-        "corrects",
-    )
-    return {name: getattr(before, name) for name in names}
+    return {name: getattr(before, name) for name in _SETTLED}
 
 
 def _certificates(me: Card, neighbors: Sequence[Neighbor]) -> list[tuple[str, str]]:
