@@ -5,7 +5,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.study.protocol import admission
-from pairgossip.study.protocol.records import encode
+from pairgossip.study.protocol.records import Question, digest_of, encode
 from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, ask, exchange, found
 
@@ -469,3 +469,18 @@ def test_a_mistake_of_a_site_ends_the_question_and_tells_others_no_details(metho
 
 def _stumble(*_: object) -> None:
     raise ValueError("row 7: John")
+
+
+def test_a_question_that_would_wait_for_years_is_answered_no() -> None:
+    nodes = found(3)
+    with pytest.raises(InputError, match="within a year"):
+        nodes[0].study.ask("auc", 1, 1 << 39)
+    unsigned = Question(
+        member="m00", list=nodes[0].study.name, number=1, text="auc", expires=1 << 39
+    )
+    signed = nodes[0].study._desk.sign(unsigned)
+    for node in nodes[1:]:
+        node.do(node.study.receive("m00", encode_frame(Give((encode(signed),))), 1))
+        line = node.study.archived[digest_of(signed)]
+        assert line.kind == "no"
+        assert "in more than a year" in line.because

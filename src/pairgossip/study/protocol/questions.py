@@ -17,6 +17,8 @@ from pairgossip.study.protocol.standing import Progress
 
 _MOST_PAST = 64
 """Questions that have come to their end, and are still among the views."""
+LONGEST_WAIT = 366 * 86_400
+"""Seconds until a question expires; one that would wait longer is answered no."""
 _DECIDED = "decided/"
 _VISIBLE = b"visible"
 """Noted of a yes that holds even where differences tell this member's numbers."""
@@ -41,6 +43,7 @@ class Questions:
         """Questions that wait for this operator."""
         self.reserved: set[bytes] = set()
         """Questions whose yes waits until others have ended."""
+        self._now = 0
         self._told_lies: set[tuple[bytes, str]] = set()
 
     def needs(self, member: str) -> bool:
@@ -78,8 +81,9 @@ class Questions:
         )
 
     def go_on(self, names: Iterable[bytes], now: int) -> list[Action]:
-        """Do what is to be done about questions."""
+        """Do what is to be done about questions; where no time is given, at that of the last."""
         actions: list[Action] = []
+        now = self._now = max(self._now, now)
         for run in [self.runs[name] for name in names if name in self.runs]:
             run.may_speak = run.name not in self.unsure
             if self._desk.me not in run.members:
@@ -117,6 +121,8 @@ class Questions:
             return run.end("cannot", run.explain(problem))
         if verdict.answer == "no":
             return run.end("no", verdict.because)
+        if run.question.expires > now + LONGEST_WAIT:
+            return run.end("no", "It would expire in more than a year: ask for less.")
         if not run.question.adds or now >= run.question.expires:
             return []
         if verdict.answer == "yes":

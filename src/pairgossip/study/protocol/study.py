@@ -22,7 +22,7 @@ from pairgossip.study.protocol.archive import Line
 from pairgossip.study.protocol.desk import Desk, Keys
 from pairgossip.study.protocol.lists import Lists
 from pairgossip.study.protocol.question import Run
-from pairgossip.study.protocol.questions import Questions
+from pairgossip.study.protocol.questions import LONGEST_WAIT, Questions
 from pairgossip.study.protocol.records import (
     LONGEST_TEXT,
     NO_DIGEST,
@@ -273,6 +273,8 @@ class Study:
         With ``note_visible``, which the site notes the name by, this is so even where differences
         tell this member's numbers.
         """
+        if expires > now + LONGEST_WAIT:
+            raise InputError("A question expires within a year: give it less time.")
         unsigned = Question(
             member=self._desk.me,
             list=self._check_may_ask(text),
