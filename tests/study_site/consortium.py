@@ -12,6 +12,8 @@ import numpy as np
 
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.program import Kind
+from pairgossip.peer.signed_report import add_report
+from pairgossip.peer.signed_result import SignedResult
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import (
     NO_DIGEST,
@@ -31,6 +33,7 @@ from pairgossip.study.site.computing import AnyProgram
 from pairgossip.study.site.folder import create_study
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
+from pairgossip.study.site.signed import read_answer
 
 AUC = """
 kernel = "auc"
@@ -202,6 +205,12 @@ class Consortium:
         self.save(*statements)
         for site in self.sites.values():
             site.keep_signed()
+
+    def read_with_table(self, name: bytes) -> SignedResult:
+        """Return the signed result of a question at the first site, with its report."""
+        home = self.homes[0]
+        table = (home.tables / f"{name.hex()}.table").read_bytes()
+        return add_report(read_answer(home, name), table)
 
     def answer(self, text: str, **more: Any) -> tuple[Question, dict[str, AnyProgram]]:
         """Ask, and let all answer."""

@@ -10,6 +10,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.protocol.program import Disagreement
+from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import recompute
 from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.sums.batches import read_table
@@ -17,7 +18,7 @@ from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.study.protocol.records import Piece, digest_of
 from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.site.layouts import read_text
-from pairgossip.study.site.signed import path_of, read_answer, read_answer_with_table
+from pairgossip.study.site.signed import path_of, read_answer
 from tests.study_site.consortium import (
     AUC,
     Consortium,
@@ -111,7 +112,7 @@ def test_the_table_is_that_of_all_rows_and_the_answer_holds_what_is_exact(
     labels = None if spec.label is None else rows[spec.label]
     within = None if spec.by is None else rows[spec.by]
     assert check_signed(path_of(five.homes[0], name)).signed.keys() == set(five.ids)
-    assert recompute(read_answer_with_table(five.homes[0], name), "here") is not None
+    assert recompute(five.read_with_table(name), "here") is not None
     for home in five.homes:
         signed = read_answer(home, name)
         assert signed.result.rows == len(rows["risk"])
@@ -237,8 +238,12 @@ def test_rows_that_fill_no_class_add_nothing_and_nobody_knows_more(tmp_path: Pat
     question, _ = made.answer(AUC)
     parts = [one for at, one in enumerate(rows) if at != 3]
     assert (kept_table(made, digest_of(question)) == plain_table(question.text, parts)).all()
-    result = read_answer(made.homes[0], digest_of(question)).result
-    assert result.left_out == (made.ids[3],)
+    signed = read_answer(made.homes[0], digest_of(question))
+    assert signed.result.left_out == (made.ids[3],)
+    write_page(signed, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "5 of 6 members, 700 rows together" in page
+    assert "site-3: rows are too few to fill every class with 3 rows, lie outside" in page
     made.close()
 
 

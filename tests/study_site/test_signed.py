@@ -23,7 +23,7 @@ from pairgossip.study.protocol.records import (
     encode,
     payload_of,
 )
-from pairgossip.study.site.signed import path_of, read_answer, read_answer_with_table
+from pairgossip.study.site.signed import path_of, read_answer
 from tests.study_site.consortium import AUC, Consortium, draw_rows
 
 REPORT = AUC.replace('kernel = "auc"', 'report = "validation"')
@@ -69,7 +69,7 @@ def test_verify_checks_a_file_with_its_report(
     made: tuple[Consortium, Question], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     consortium, question = made
-    signed = read_answer_with_table(consortium.homes[0], digest_of(question))
+    signed = consortium.read_with_table(digest_of(question))
     assert signed.report is not None
     file = tmp_path / "result.json"
     file.write_bytes(msgspec.json.encode(signed))

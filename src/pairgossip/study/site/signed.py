@@ -11,9 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.peer.signed_report import add_report
 from pairgossip.peer.signed_result import (
     STUDY_VERSION,
     Signature,
@@ -74,15 +72,6 @@ def read_answer(home: StudyHome, name: bytes) -> SignedResult:
     signed = read_signed(path)
     check_signatures(signed, str(path)).require_all()
     return signed
-
-
-def read_answer_with_table(home: StudyHome, name: bytes) -> SignedResult:
-    """Return the signed result of a question with its table, and the report that it asks for."""
-    signed = read_answer(home, name)
-    if signed.result.table is None:
-        return signed
-    path = home.tables / f"{name.hex()}.table"
-    return add_report(signed, files.read_bytes(path))
 
 
 def path_of(home: StudyHome, name: bytes) -> Path:
