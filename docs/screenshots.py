@@ -1,4 +1,4 @@
-"""Draw the pictures of `pairgossip watch` anew: python docs/screenshots.py
+"""Draw the pictures of the pages in a browser anew: python docs/screenshots.py
 
 The real command serves the page, and Chromium looks at it. Simulations are stopped after a fixed
 number of steps, so that the same seed gives the same view; the swarm is a real one, whose clocks
@@ -32,6 +32,15 @@ DESKTOP = ViewportSize(width=1280, height=940)
 PHONE = ViewportSize(width=390, height=844)
 COMMAND = str(Path(sys.executable).with_name("pairgossip"))
 PEERS = 12
+FIRST_PORT = 47_447
+QUESTION = """
+kernel = "auc"
+columns = ["clump_thickness"]
+label = "class"
+[ranges]
+clump_thickness = [1, 10]
+class = [2, 4]
+"""
 STEP = """async (count) => {
   const session = new URLSearchParams(location.search).get("session");
   for (let k = 0; k < count; k += 1) {
@@ -204,6 +213,46 @@ def peers_at_work(browser: Browser, home: Path, peers: int, *how: str) -> Iterat
             yield page
 
 
+def found_study(folder: Path) -> list[Path]:
+    """Make three members of a study who have joined one another; return their folders."""
+    homes = [folder / f"hospital-{k}" for k in (1, 2, 3)]
+    files = str(folder / "hospital-{}.csv")
+    pairgossip("dataset", "breast-cancer-wisconsin", "--split", str(len(homes)), "--out", files)
+    for port, home in enumerate(homes, FIRST_PORT):
+        place = ("--listen", f"tls/127.0.0.1:{port}", "--yes", "--home", str(home))
+        source = str(home.with_suffix(".csv"))
+        pairgossip("peer", "init", "--name", home.name, "--source", source, *place)
+        settings = home / "peer.toml"  # or the register would remember these rows
+        settings.write_text(f"rehearsal = true\n{settings.read_text()}")
+        words = [COMMAND, "peer", "invite", "--home", str(home)]
+        home.with_suffix(".txt").write_bytes(subprocess.check_output(words))
+    for home in homes:
+        invitations = [str(one.with_suffix(".txt")) for one in homes]
+        pairgossip("peer", "join", "--yes", "--home", str(home), *invitations)
+    return homes
+
+
+def study(browser: Browser, folder: Path) -> None:
+    """Draw the page of a member whose yes is awaited."""
+    homes = found_study(folder)
+    question = folder / "auc.toml"
+    question.write_text(QUESTION)
+    with contextlib.ExitStack() as stack:
+        for home in homes:
+            stack.enter_context(
+                running("peer", "run", "--home", str(home), stderr=subprocess.DEVNULL)
+            )
+        words = ("peer", "page", "--no-browser", "--home", str(homes[1]))
+        server = stack.enter_context(running(*words))
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        page = stack.enter_context(opened(browser, address))
+        expect(page.locator("#members li[data-up=true]")).to_have_count(len(homes))
+        pairgossip("peer", "ask", str(question), "--home", str(homes[0]))
+        expect(page.get_by_role("button", name="Accept question 1")).to_be_visible()
+        keep(page, "study")
+
+
 def results(browser: Browser, folder: Path) -> None:
     """Draw three saved runs."""
     files = []
@@ -235,6 +284,7 @@ def main() -> None:
         simulations(browser)
         settling(browser)
         results(browser, Path(folder))
+        study(browser, Path(folder))
         swarm(browser, Path(folder))
         sums(browser, Path(folder))
         browser.close()
