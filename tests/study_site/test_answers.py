@@ -227,6 +227,9 @@ def test_an_open_question_reserves_its_columns_until_it_ends(five: Consortium) -
     site, third = five.sites[five.ids[0]], five.question(AUC)
     with pytest.raises(Reserved, match=sentence):
         site.offer(digest_of(third), third)
+    assert site.find_shared(first.text, second.text) == "risk"
+    assert site.find_shared(first.text, canonical(GINI)) is None
+    assert site.find_shared(first.text, "no specification") is None
     site.give_up(digest_of(first), "withdrawn", is_disclosed=False)
     assert site.offer(digest_of(second), second).pieces == (Piece(1, 140),)
 

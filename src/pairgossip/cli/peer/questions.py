@@ -338,10 +338,15 @@ def disclosed_command(*, home: HomeFolder = None, verify: Flag = False, json: Js
         return
     numbers = {one.name: str(one.number) for one in study.questions()}
     rows = [
-        (one.when, numbers.get(one.question, one.question[:12]), one.event, _about(one.about))
+        (
+            one.when.removesuffix("+00:00"),
+            numbers.get(one.question, one.question[:12]),
+            one.event,
+            _about(one.about),
+        )
         for one in entries
     ]
-    write_rows(("when", "question", "what", ""), rows, numbers=False)
+    write_rows(("when, by UTC", "question", "what", ""), rows, numbers=False)
 
 
 def _about(about: dict[str, Any]) -> str:

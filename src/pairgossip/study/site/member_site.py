@@ -301,9 +301,14 @@ class MemberSite:
         return name.hex()[:12]
 
     def find_shared(self, text: str, other: str) -> str | None:
-        """Return a score column that two texts have in common here; None if there is none."""
-        here, there = (find_scores(read_text(one), self._settings) for one in (text, other))
-        return min(here & there, default=None)
+        """Return a score column that two texts have in common here; None if there is none.
+
+        The other may be one that this version cannot read, which nobody here says yes to.
+        """
+        here = find_scores(read_text(text), self._settings)
+        with contextlib.suppress(InputError):
+            return min(here & find_scores(read_text(other), self._settings), default=None)
+        return None
 
     def _count(self, name: bytes, question: Question, batches: Sequence[Batch]) -> Counting:
         return Counting(
