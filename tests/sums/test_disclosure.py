@@ -95,7 +95,6 @@ def test_counts_and_enough_rows_are_not_refused() -> None:
     few = LEARN.replace('name = "sums"', 'name = "sums"\nrounds = 5')  # need fewer rows
     check(parse_spec(few), scored(200, 90))
     check(parse_spec(LEARN.replace("logistic", "squared")), scored(60, 20))
-    check(parse_spec(LEARN.replace('"sums"', '"exchange"')), scored(2, 1))
     with pytest.raises(InputError, match="This site has 1 row with 'l' 1"):
         check(parse_spec(LEARN), scored(40, 1), 10, "auc-logistic")  # whatever is allowed
 

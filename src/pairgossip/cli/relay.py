@@ -23,14 +23,13 @@ _HELP = """Run a relay: members that can only call outward, on port 443, meet at
 It passes frames on that members have sealed to each other. It learns who talks
 to whom, when and how much, and can keep frames back; it can neither read nor
 change them. Whoever all members reach may run it. Rows never travel by it.
+Each member makes its peer with peer init --relay relay.txt, the file that
+relay init has written, and exchanges invitations with all others as usual.
 For example, at relay.example:
 
     pairgossip relay init --address tls/relay.example:443
     pairgossip relay allow clinic-a.txt clinic-b.txt clinic-c.txt
     pairgossip relay run
-
-Each member makes its peer with peer init --relay relay.txt, the file that
-relay init has written, and exchanges invitations with all others as usual.
 """
 
 

@@ -113,9 +113,9 @@ def init_command(
     data: Annotated[Path, Parameter(name=("--data", "--source"))],
     spec: Path | None = None,
     listen: str | None = None,
-    relay: Path | None = None,
     yes: Flag = False,
     home: Path | None = None,
+    relay: Path | None = None,
     metrics: str | None = None,
     fast: Flag = False,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
@@ -157,13 +157,13 @@ def init_command(
         for a member of a study.
     listen
         Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
-    relay
-        The file of the relay at which members meet that cannot call each other; then nobody calls
-        this peer. See pairgossip relay.
     yes
         Do not ask whether what leaves this machine may do so.
     home
         The folder to make; by default PAIRGOSSIP_HOME, or one called like the peer.
+    relay
+        The file of the relay at which members meet that cannot call each other; then nobody calls
+        this peer. See pairgossip relay.
     metrics
         Where to serve metrics for Prometheus on this machine, such as 127.0.0.1:9464.
     fast

@@ -172,8 +172,6 @@ def tell_release(
         if not when:
             return
         known = max([outcome, *(one.outcome for one in mine.values())], key=list(OUTCOMES).index)
-        if all(one.outcome == known for one in mine.values()):
-            return
         for place, one in mine.items():
             told = one if one.is_told else msgspec.structs.replace(one, when=when)
             told = msgspec.structs.replace(told, outcome=known)

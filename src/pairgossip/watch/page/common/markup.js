@@ -9,7 +9,8 @@ const ATTRIBUTES = new Set(
   (
     "aria-label aria-labelledby class color cx cy d fill fill-opacity font-family font-size " +
     "font-weight height id points r role rx scope stroke stroke-dasharray stroke-linecap " +
-    "stroke-linejoin stroke-opacity stroke-width text-anchor transform viewBox width x x1 x2 y y1 y2"
+    "stroke-linejoin stroke-opacity stroke-width text-anchor transform viewBox width " +
+    "x x1 x2 y y1 y2"
   ).split(" "),
 );
 
