@@ -287,9 +287,9 @@ class Auditor:
         column = read_layout(self._question(member, question)).column
         own = self._own_yes(member, question)
         batches = [piece.batch for yes in own for piece in yes.pieces if piece.rows]
-        for hidden in self.contributed:
-            if (hidden.member, hidden.question, hidden.round) != (member.id, question, 1):
-                continue
+        place = member.id, question, 1
+        made = [one for one in self.contributed if (one.member, one.question, one.round) == place]
+        for hidden in made[-1:]:  # a kill may have undone the yes that earlier ones were made for
             for batch in batches:
                 known = self._vectors.setdefault((member.id, batch, column), hidden.rows)
                 if known != hidden.rows:
