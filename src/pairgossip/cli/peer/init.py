@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, Whole
-from pairgossip.cli.peer.setup import is_answered_yes, named_home
+from pairgossip.cli.peer.folders import is_answered_yes, named_home
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.text import format_count, join_names
 

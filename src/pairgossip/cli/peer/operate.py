@@ -15,8 +15,8 @@ from cyclopts import Parameter
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
+from pairgossip.cli.peer.folders import find_home, find_study_folder, is_answered_yes
 from pairgossip.cli.peer.init import LedgerOptions, RegisterOptions
-from pairgossip.cli.peer.setup import find_home, find_study_folder, is_answered_yes
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 from pairgossip.text import format_count

@@ -380,7 +380,7 @@ def leave_command(*, home: HomeFolder = None, visible: Flag = False, yes: Flag =
     yes
         Do not ask.
     """
-    from pairgossip.cli.peer.setup import is_answered_yes
+    from pairgossip.cli.peer.folders import is_answered_yes
     from pairgossip.study.service.requests import Leave
 
     study = read_study(home)

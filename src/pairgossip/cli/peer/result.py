@@ -9,8 +9,8 @@ from pairgossip.cli.console import tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import specified_model, versions, write_model
+from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.cli.peer.readings import ReadingOptions
-from pairgossip.cli.peer.setup import find_home, find_study_folder
 from pairgossip.cli.peer.signed import find_signed, write_signed_files
 from pairgossip.cli.peer.status import describe_eviction
 from pairgossip.errors import InputError

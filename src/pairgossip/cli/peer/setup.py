@@ -2,80 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, HomeFolder
+from pairgossip.cli.peer.folders import find_home, find_study_folder, is_answered_yes
 from pairgossip.errors import InputError
 from pairgossip.text import TLS, format_count, join_names, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.invitations import Invitation
     from pairgossip.peer.storage.folder import Home
-
-
-def is_answered_yes(sentences: Iterable[str], question: str, refusal: str) -> bool:
-    """Tell sentences, ask a question about them, and return whether the answer is yes.
-
-    Raise `InputError` with the refusal where there is no terminal to ask on.
-    """
-    if not sys.stdin.isatty():
-        raise InputError(refusal)
-    for sentence in sentences:
-        tell(sentence)
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def find_home(folder: Path | None) -> Home:
-    """Return the peer of a run, in the folder given, in this one, or in the only one below."""
-    from pairgossip.peer.storage.folder import open_home
-    from pairgossip.study.site.folder import is_study
-
-    found = find_folder(folder)
-    if is_study(found):
-        raise InputError(f"{found} is a study's: this command is for the peers of single runs.")
-    return open_home(found)
-
-
-def find_folder(folder: Path | None) -> Path:
-    """Return the folder given, this one, or else the only one of a peer below."""
-    return folder or named_home() or _only_one()
-
-
-def find_study_folder(folder: Path | None) -> Path | None:
-    """Return the folder if it is a study's, of which many commands do something else."""
-    from pairgossip.study.site.folder import is_study
-
-    found = find_folder(folder)
-    return found if is_study(found) else None
-
-
-def named_home() -> Path | None:
-    """Return the folder that the environment names."""
-    from pairgossip.peer.storage.folder import HOME_VARIABLE, read_variables
-
-    read_variables(os.environ)  # a name that is mistyped would look like no folder
-    named = os.environ.get(HOME_VARIABLE)
-    return Path(named) if named else None
-
-
-def _only_one() -> Path:
-    here = Path(".")
-    if (here / "peer.toml").is_file():
-        return here
-    below = sorted(path.parent for path in here.glob("[!.]*/peer.toml"))
-    if len(below) == 1:
-        return below[0]
-    if not below:
-        raise InputError("There is no peer in this folder: run peer init, or give --home.")
-    names = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
-    raise InputError(f"There are several peers in this folder: give --home with one of {names}.")
 
 
 def invite_command(

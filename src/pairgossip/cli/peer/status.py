@@ -15,7 +15,7 @@ from pairgossip.cli.console import (
     write_rows,
 )
 from pairgossip.cli.options import Flag, HomeFolder, Json
-from pairgossip.cli.peer.setup import find_home, find_study_folder
+from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text, format_count
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
-from pairgossip.cli.peer.setup import find_folder, is_answered_yes
+from pairgossip.cli.peer.folders import find_folder, is_answered_yes
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text, format_count, join_names
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import output
 from pairgossip.cli.options import HomeFolder
-from pairgossip.cli.peer.setup import find_home, find_study_folder
+from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
