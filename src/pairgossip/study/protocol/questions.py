@@ -83,6 +83,8 @@ class Questions:
     def go_on(self, names: Iterable[bytes], now: int) -> list[Action]:
         """Do what is to be done about questions; where no time is given, at that of the last."""
         actions: list[Action] = []
+        if self._desk.halted is not None:
+            return actions
         now = self._now = max(self._now, now)
         for run in [self.runs[name] for name in names if name in self.runs]:
             run.may_speak = run.name not in self.unsure

@@ -6,57 +6,32 @@ what the operator requests raises `InputError` where it cannot be.
 A question that has come to its end is archived: one line of it stays in memory, and what is left of
 its records is kept where `Site.recall` finds it, for members that still ask. So neither memory nor
 frames nor the start grow with the number of questions but by those lines.
-
-After a start nothing new is signed about what was known before, until another member has shown that
-it knows of nothing that this one has forgotten: the folder may be a restored backup. If it is, and
-this member has already said something else, it stops for good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from pairgossip.errors import InputError
-from pairgossip.study.protocol.admission import MOST_OPEN, Admission
+from pairgossip.study.protocol.admission import MOST_OPEN
 from pairgossip.study.protocol.archive import Line
+from pairgossip.study.protocol.audience import Audience
 from pairgossip.study.protocol.desk import Desk, Keys
+from pairgossip.study.protocol.hearing import Hearing
 from pairgossip.study.protocol.lists import Lists
 from pairgossip.study.protocol.question import Run
 from pairgossip.study.protocol.questions import LONGEST_WAIT, Questions
 from pairgossip.study.protocol.records import (
     LONGEST_TEXT,
-    NO_DIGEST,
-    AnyRecord,
     Card,
     MemberList,
     Question,
-    Words,
-    Yes,
     decode,
     digest_of,
-    encode,
-    slot_of,
     topic_of,
 )
-from pairgossip.study.protocol.site import (
-    Action,
-    ContactSoon,
-    Kept,
-    Reconnect,
-    Save,
-    Site,
-    State,
-    Told,
-)
-from pairgossip.study.protocol.spreading import (
-    ARCHIVE,
-    Give,
-    Have,
-    Ids,
-    Spreading,
-    Want,
-    decode_frame,
-)
+from pairgossip.study.protocol.site import Action, Site, State
+from pairgossip.study.protocol.spreading import Spreading
 from pairgossip.study.protocol.standing import Ended, Phase, Progress
 from pairgossip.study.protocol.store import Held
 
@@ -67,11 +42,6 @@ LEAST_MEMBERS = 3
 _GRACE = 60
 """Seconds after which others end a question that its member should have ended as expired."""
 _LARGEST_NUMBER = (1 << 31) - 1
-_HALTED = "halted"
-_RESTORED = (
-    "This peer has said something else before: its folder is a restored backup, and going on from "
-    "it would show what it must not. Stop it for good, have the others evict it, and join anew."
-)
 
 
 class Study:
@@ -93,15 +63,19 @@ class Study:
         self._questions = Questions(self._desk, self._lists)
         self._lists.is_busy = self._questions.needs
         self._runs, self._archive = self._questions.runs, self._questions.archive
-        self._connected: tuple[Card, ...] = ()
+        audience = self._audience = Audience(self._desk, self._lists, self._questions)
         self._spreading = Spreading(
-            self._desk.store, keys.draw_key(), self._visible, self._recall, self._archived_for
+            self._desk.store,
+            keys.draw_key(),
+            audience.visible,
+            audience.recall,
+            audience.archived_for,
         )
-        self._admission = Admission(self._desk, self._lists, self._runs, self._archive)
+        self._hearing = Hearing(self._desk, self._lists, self._questions, audience, self._spreading)
         self._load(state)
 
     def _load(self, state: State) -> None:
-        questions, unsure = list[Question](), self._questions.unsure
+        questions = list[Question]()
         for kept in state.records:
             held = self._desk.store.add(decode(kept.content), is_shown=kept.is_shown)
             if held is not None and isinstance(held.record, Question):
@@ -110,12 +84,7 @@ class Study:
         self._archive.load()
         for question in questions:
             self._questions.add(question)
-        unsure.update(self._runs)
-        if self._desk.store.all_of(NO_DIGEST) and self._others():
-            unsure.add(NO_DIGEST)
-        self._lists.may_sign = NO_DIGEST not in unsure
-        if _HALTED in self._desk.notes:
-            self._desk.halted = _RESTORED
+        self._hearing.doubt_what_is_known()
 
     # Views
 
@@ -170,54 +139,25 @@ class Study:
 
     def start(self, now: int) -> Sequence[Action]:
         """Begin, for the first time or again."""
-        return [*self._questions.erase_stale(), *self._go_on(self._runs, now), *self._reconnect()]
+        return [
+            *self._questions.erase_stale(),
+            *self._questions.go_on(self._runs, now),
+            *self._audience.reconnect(),
+        ]
 
     def receive(self, sender: str, frame: bytes, now: int) -> Sequence[Action]:
         """Handle a frame of a member; a bad one changes nothing."""
-        message = decode_frame(frame)
-        if self.halted is not None or message is None:
-            return []
-        if sender not in self._others():
-            return self._tell_former(sender) if isinstance(message, Have) else []
-        match message:
-            case Give():
-                return self._take_all(message.records, now)
-            case Have():
-                answers = self._spreading.answer_have(sender, message)
-                sure = [
-                    one
-                    for one in sorted(self._questions.unsure)
-                    if message.topics.get(one) == self._desk.store.fingerprint(one)
-                ]
-            case Ids():
-                answers = self._spreading.answer_ids(sender, message)
-                sure = [message.topic] if self._has_all(message) else []
-            case Want():
-                answers = self._spreading.answer_want(sender, message)
-                # Who asks for the question itself has nothing that is about it.
-                sure = [message.topic] if message.topic in message.digests else []
-        if not self._spreading.is_fresh(message):
-            return answers
-        return [*answers, *self._make_sure(sure, now)]
-
-    def _tell_former(self, sender: str) -> list[Action]:
-        """Show a member that has left, or is evicted, the list without it."""
-        here = self._lists.current
-        if here is None or sender not in self._lists.former:
-            return []
-        signed = self._desk.store.all_of(NO_DIGEST)
-        listed = [one for one in signed if one.slot[:2] == (here.digest, "assent")]
-        return [send for one in listed for send in self._spreading.publish(one, [sender])]
+        return self._hearing.receive(sender, frame, now)
 
     def contact(self, now: int) -> Sequence[Action]:
         """Tell all others what is known here: every few seconds, and after `ContactSoon`."""
         if self.halted is not None:
             return []
         stuck = [one for one, run in self._runs.items() if run.trouble]
-        actions = [*self._go_on(stuck, now), *self._lists.sign_what_is_decided()]
+        actions = [*self._questions.go_on(stuck, now), *self._lists.sign_what_is_decided()]
         if len(actions) > 0:
-            actions += self._after_lists(now)
-        return [*actions, *self._spreading.contact(self._others())]
+            actions += self._audience.follow_lists(now)
+        return [*actions, *self._spreading.contact(self._audience.others())]
 
     def tick(self, now: int) -> Sequence[Action]:
         """End questions that have expired before this member has echoed; try those that wait."""
@@ -228,7 +168,7 @@ class Study:
         for run in late:
             actions += run.end("expired", "It was not begun in time.")
         names = [*(run.name for run in late), *sorted(self._questions.reserved)]
-        return actions + self._go_on(names, now) if names else []
+        return actions + self._questions.go_on(names, now) if names else []
 
     def _is_late(self, run: Run, now: int) -> bool:
         own = run.question.member == self._desk.me
@@ -242,15 +182,15 @@ class Study:
         """Accept a member by hand: it may be on this peer's lists from now on."""
         if card.id == self._desk.me:
             raise InputError("That is this peer itself: it is on all of its lists.")
-        return [*self._lists.accept(card), *self._after_lists(0)]
+        return [*self._lists.accept(card), *self._audience.follow_lists(0)]
 
     def propose(self) -> Sequence[Action]:
         """Sign the list of all whom this operator has accepted, unless one waits for that."""
-        return [*self._lists.propose(), *self._after_lists(0)]
+        return [*self._lists.propose(), *self._audience.follow_lists(0)]
 
     def evict(self, member: str) -> Sequence[Action]:
         """Sign the list without a member; it exists once all others have signed it."""
-        return [*self._lists.evict(member), *self._after_lists(0)]
+        return [*self._lists.evict(member), *self._audience.follow_lists(0)]
 
     def leave(self, *, totals_visible: bool = False) -> Sequence[Action]:
         """Ask the others to leave this member out of the next list."""
@@ -297,7 +237,7 @@ class Study:
         if note_visible is not None:
             note_visible(name)
         actions += self._questions.decide(name, is_visible=note_visible is not None)
-        return name, [*actions, *self._go_on([name], now)]
+        return name, [*actions, *self._questions.go_on([name], now)]
 
     def _check_may_ask(self, text: str) -> bytes:
         """Return the list at which a question is asked."""
@@ -329,7 +269,7 @@ class Study:
         """Say yes; if visible, even where differences tell this member's numbers."""
         run = self._find_open(name)
         accepted = self._questions.accept(run, is_visible=is_visible)
-        return [*accepted, *self._go_on([name], 0)]
+        return [*accepted, *self._questions.go_on([name], 0)]
 
     def refuse(self, name: bytes, because: str) -> Sequence[Action]:
         """Say no, which ends the question for all."""
@@ -348,7 +288,7 @@ class Study:
     def _end(self, run: Run, kind: str, because: str) -> Sequence[Action]:
         if not run.may_speak:
             raise InputError("This peer has not heard from another yet: try again in a moment.")
-        return [*run.end(kind, because), *self._go_on([run.name], 0)]  # type: ignore[arg-type]
+        return [*run.end(kind, because), *self._questions.go_on([run.name], 0)]  # type: ignore[arg-type]
 
     def _find_open(self, name: bytes) -> Run:
         run = self._runs.get(name)
@@ -363,145 +303,9 @@ class Study:
         releases = self._questions.releases
         return releases.announce(number, rows, commitment, visible=totals_visible)
 
-    # Records
-
-    def _take_all(self, contents: Iterable[bytes], now: int) -> list[Action]:
-        """Take what is new, and go on with what it is about."""
-        actions, touched = list[Action](), dict[bytes, None]()
-        for content in contents:
-            record = self._admission.look_at(content)
-            if record is None:
-                continue
-            if self._is_contradicted(record):
-                return [*actions, *self._halt()]
-            if saved := self._take(record):
-                actions.append(saved)
-                touched[about := topic_of(record)] = None
-                if about in self._runs and self._desk.me not in self._runs[about].members:
-                    actions += self._go_on([about], now)  # so that its asker may have more open
-        if not touched:
-            return actions
-        if NO_DIGEST in touched:
-            actions += self._lists.sign_what_is_decided()
-            actions += self._after_lists(now)
-        return [*actions, *self._go_on(touched, now), ContactSoon()]
-
-    def _take(self, record: AnyRecord) -> Save | None:
-        """Hold a record, of others or forgotten by this member."""
-        about = topic_of(record)
-        if isinstance(record, Words) and record.member == self._desk.me and not self._note(record):
-            return None
-        held = self._desk.store.add(record)
-        if held is None:
-            return None
-        if isinstance(record, Question):
-            self._questions.add(record)
-        elif about == NO_DIGEST:
-            self._lists.take(held)
-        if record.member == self._desk.me:
-            # It was forgotten here: so may be more.
-            self._questions.unsure.add(about)
-            self._lists.may_sign = NO_DIGEST not in self._questions.unsure
-            if about in self._runs:
-                self._runs[about].note_shown()
-        notes = self._questions.releases.note_seen(record) if isinstance(record, Yes) else {}
-        return self._desk.save((Kept(encode(record)),), notes=notes)
-
-    def _note(self, words: Words) -> bool:
-        """Record words of this member's that others have: they were shown before a backup."""
-        try:
-            self._desk.site.note_disclosure(words.question, words.round, words.words)
-        except InputError:  # they are given again
-            return False
-        return True
-
-    def _is_contradicted(self, record: AnyRecord) -> bool:
-        """Whether this member has said something else than what is here of it."""
-        is_own = record.member == self._desk.me
-        return is_own and bool(self._desk.store.said(topic_of(record), slot_of(record)))
-
-    def _halt(self) -> list[Action]:
-        """Stop for good, also after a start."""
-        self._desk.halted = _RESTORED
-        return [self._desk.save(notes={_HALTED: b"yes"}), Told("restored", sentence=_RESTORED)]
-
-    def _has_all(self, ids: Ids) -> bool:
-        return all(self._desk.store.find(one) is not None for one in ids.digests)
-
-    def _make_sure(self, topics: Iterable[bytes], now: int) -> list[Action]:
-        """Sign again what is about topics of which this member has forgotten nothing."""
-        sure = [topic for topic in topics if topic in self._questions.unsure]
-        self._questions.unsure.difference_update(sure)
-        self._questions.renew(sure)
-        actions: list[Action] = []
-        if NO_DIGEST in sure:
-            self._lists.may_sign = True
-            actions += [*self._lists.sign_what_is_decided(), *self._after_lists(now)]
-        return actions + self._go_on(sure, now)
-
-    def _go_on(self, names: Iterable[bytes], now: int) -> list[Action]:
-        return [] if self.halted is not None else self._questions.go_on(names, now)
-
-    # Lists
-
-    def _after_lists(self, now: int) -> list[Action]:
-        """Do what follows from a list that is new."""
-        return [*self._questions.review(now), *self._reconnect(), ContactSoon()]
-
-    def _reconnect(self) -> list[Action]:
-        cards = tuple(self._cards().values())
-        if cards == self._connected:
-            return []
-        self._connected = cards
-        return [Reconnect(cards)]
-
-    def _cards(self) -> dict[str, Card]:
-        """Return the others that this member may be connected with, by id."""
-        cards = dict(self._lists.accepted)
-        for run in self._runs.values():
-            if self._desk.me in run.members:
-                cards |= self._lists.known[run.question.list].cards
-        if self._lists.current is not None:
-            cards |= self._lists.current.cards
-        hidden = {self._desk.me, *self._lists.evicted}
-        return {one: cards[one] for one in sorted(cards) if one not in hidden}
-
-    def _others(self) -> tuple[str, ...]:
-        return tuple(self._cards())
-
-    # What others may see
-
     def _publish(self, held: Held) -> list[Action]:
         about = topic_of(held.record)
-        others = [one for one in self._others() if about in self._visible(one)]
-        return self._spreading.publish(held, others)
-
-    def _visible(self, other: str) -> list[bytes]:
-        """Return the topics that another member may see, and that are not archived."""
-        me = self._desk.me
-        shared = [
-            name for name, run in self._runs.items() if other in run.members and me in run.members
-        ]
-        return [NO_DIGEST, *shared]
-
-    def _archived_for(self, other: str) -> tuple[bytes, ...]:
-        """Return the names of archived questions that only one of two members has gone through."""
-        known, both = self._lists.known, {self._desk.me, other}
-        shared = {digest for digest, one in known.items() if both <= set(one.ids)}
-        return tuple(
-            name
-            for name, line in self._archive.lines.items()
-            if line.is_disclosed and line.list not in shared
+        others = self._audience.others()
+        return self._spreading.publish(
+            held, [one for one in others if about in self._audience.visible(one)]
         )
-
-    def _recall(self, other: str, topic: bytes) -> Sequence[bytes] | None:
-        """Return the archived records of a question that another member may have."""
-        line = self._archive.lines.get(topic)
-        if topic == ARCHIVE or line is None:
-            return None
-        contents = self._desk.site.recall(topic)
-        if other in self._lists.known[line.list].ids:
-            return contents
-        if not line.is_disclosed:
-            return ()
-        return [one for one in contents if isinstance(decode(one), Question | Yes)]
