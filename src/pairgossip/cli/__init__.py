@@ -21,6 +21,7 @@ from pairgossip.cli.console import (
     with_options,
 )
 from pairgossip.cli.demo import demo_command
+from pairgossip.cli.doctor import doctor_command
 from pairgossip.cli.estimate import estimate_command
 from pairgossip.cli.exact import exact_command, test_command
 from pairgossip.cli.graph import graph_command
@@ -116,6 +117,7 @@ for command in (
     completion_command,
     dataset_command,
     demo_command,
+    doctor_command,
     errata_command,
     estimate_command,
     exact_command,

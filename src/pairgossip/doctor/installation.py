@@ -1,0 +1,177 @@
+"""The installation: Python, what extras bring, compiled loops, the clock, free space."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import pairgossip
+from pairgossip.doctor.findings import Finding
+from pairgossip.text import format_bytes, join_names
+
+TRIED = frozenset({("Linux", (3, 11))})
+"""Systems and Pythons on which all tests have run; others are expected to work."""
+EXTRAS = {
+    "lab": "simulate networks, draw figures, train models",
+    "watch": "open the page in a browser",
+    "tables": "read Parquet and Arrow files",
+    "sql": "read queries of DuckDB",
+    "cluster": "count and run on Dask",
+}
+"""What each extra is for, in words."""
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+).*extra == ['\"](\w+)['\"]")
+_NESTED = re.compile(r"pairgossip\[([\w,]+)\].*extra == ['\"](\w+)['\"]")
+_ROOM = 1 << 30
+"""Bytes free below which disks deserve a look: results, snapshots and caches grow."""
+_SECONDS = 5.0
+"""Seconds that the system may take to say whether its clock is set."""
+
+
+def examine_installation(folder: Path) -> Iterator[Finding]:
+    """Look at what is installed, and at this machine; results would be written to the folder."""
+    yield _examine_python()
+    yield from _examine_extras()
+    yield _examine_cache()
+    yield _examine_clock()
+    yield examine_space("Free space", folder)
+
+
+def _examine_python() -> Finding:
+    number = sys.version_info[:2]
+    place = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    sentence = f"pairgossip {pairgossip.__version__}, {place}."
+    if (platform.system(), number) in TRIED:
+        return Finding("Python", "fine", f"{sentence} All tests run there.")
+    tried = join_names([f"Python {'.'.join(map(str, one))} on {name}" for name, one in TRIED])
+    return Finding(
+        "Python", "fine", f"{sentence} It is expected to work; all tests run with {tried}."
+    )
+
+
+def _examine_extras() -> Iterator[Finding]:
+    for extra, needed in _requirements().items():
+        lacking = [name for name, least in needed.items() if not _is_installed(name, least)]
+        what = EXTRAS[extra]
+        if not lacking:
+            yield Finding(f"Extra {extra}", "fine", f"Installed: {what}.")
+            continue
+        yield Finding(
+            f"Extra {extra}",
+            "look",
+            f"Not installed: {join_names(lacking)} missing or too old.",
+            f"To {what}: pip install 'pairgossip[{extra}]'.",
+        )
+
+
+def _requirements() -> Mapping[str, Mapping[str, str]]:
+    """Return the libraries of every extra with their least versions, its own extras included."""
+    lines = requires("pairgossip") or []
+    libraries: dict[str, dict[str, str]] = defaultdict(dict)
+    for line in lines:
+        if found := _REQUIREMENT.match(line):
+            libraries[found[3]][found[1]] = found[2]
+    nested = [found for line in lines if (found := _NESTED.match(line))]
+    for _ in range(len(nested)):  # as deep as extras could name one another
+        for found in nested:
+            for inner in found[1].split(","):
+                libraries[found[2]].update(libraries[inner])
+    return {extra: libraries[extra] for extra in EXTRAS}
+
+
+def _is_installed(name: str, least: str) -> bool:
+    try:
+        return _as_numbers(version(name)) >= _as_numbers(least)
+    except PackageNotFoundError:
+        return False
+
+
+def _as_numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def _examine_cache() -> Finding:
+    """Say whether compiled loops are kept: without them every process compiles for seconds."""
+    if not _is_installed("numba", "0"):
+        return Finding("Compiled loops", "fine", "Not used: they come with the extra lab.")
+    places = _cache_places()
+    kept = [file for place in places for file in place.rglob("*.nb[ic]")]
+    if kept:
+        size = format_bytes(sum(file.stat().st_size for file in kept))
+        return Finding("Compiled loops", "fine", f"{len(kept)} kept, {size}, in {places[0]}.")
+    parent = _first_existing(places[0])
+    if parent.is_dir() and os.access(parent, os.W_OK):
+        sentence = "None yet: the first run compiles for up to a minute, later ones do not."
+        return Finding("Compiled loops", "fine", sentence)
+    return Finding(
+        "Compiled loops",
+        "look",
+        f"They cannot be kept in {places[0]}, so every process compiles anew.",
+        "Set NUMBA_CACHE_DIR to a folder that you may write to.",
+    )
+
+
+def _cache_places() -> list[Path]:
+    """Return where numba keeps compiled loops; the first is where it would put new ones."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return [Path(chosen)]
+    package = Path(pairgossip.__file__).parent
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+    return [package, own] if os.access(package, os.W_OK) else [own, package]
+
+
+def _first_existing(place: Path) -> Path:
+    return next(path for path in (place, *place.absolute().parents) if path.exists())
+
+
+def _examine_clock() -> Finding:
+    """Say whether this machine's time can be right: certificates and limits of time rest on it."""
+    now = _now()
+    made = datetime.datetime.fromtimestamp(Path(pairgossip.__file__).stat().st_mtime, datetime.UTC)
+    shown = f"{now:%Y-%m-%d %H:%M} UTC"
+    if now < made - datetime.timedelta(days=1):
+        return Finding(
+            "Clock",
+            "broken",
+            f"It shows {shown}, before this copy of pairgossip was installed.",
+            "Set the clock of this machine: certificates are checked by it.",
+        )
+    if _is_set_by_network() is False:
+        return Finding(
+            "Clock",
+            "look",
+            f"It shows {shown}; the system says that no time server sets it.",
+            "Switch on time synchronization: timedatectl set-ntp true.",
+        )
+    return Finding("Clock", "fine", f"It shows {shown}.")
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _is_set_by_network() -> bool | None:
+    """Return whether a time server sets the clock; None if the system does not say."""
+    command = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return {"yes": True, "no": False}.get(said.stdout.strip())
+
+
+def examine_space(subject: str, folder: Path) -> Finding:
+    """Say how much a folder's disk can still take."""
+    free = shutil.disk_usage(_first_existing(folder)).free
+    sentence = f"{format_bytes(free)} on the disk of {folder.absolute()}."
+    if free >= _ROOM:
+        return Finding(subject, "fine", sentence)
+    return Finding(subject, "look", sentence, "Free some space: a full disk stops a peer.")

@@ -1,0 +1,162 @@
+"""A peer's folder: its settings, certificates, source, and whether it and others are reached."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.doctor.findings import Finding
+from pairgossip.doctor.installation import examine_space
+from pairgossip.errors import InputError
+from pairgossip.text import TLS, parse_address
+
+if TYPE_CHECKING:
+    from pairgossip.study.site.folder import StudyHome
+    from pairgossip.study.site.settings import StudySettings
+
+_SECONDS = 3.0
+"""Seconds within which another site has to take a connection."""
+_SOON = datetime.timedelta(days=60)
+"""Certificates that expire sooner deserve a look."""
+_MOST_AT_ONCE = 32
+"""Sites that are called at the same time."""
+
+
+def examine_peer(folder: Path) -> Iterator[Finding]:
+    """Look at the folder of a member of a study, whether its peer runs or not."""
+    from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.study.site.folder import open_study
+
+    try:
+        home = open_study(folder)
+        settings = home.read_settings()
+        identity = load_identity(home.folder)
+    except InputError as problem:
+        yield Finding(str(folder), "broken", str(problem))
+        return
+    name = identity.name
+    yield _examine_certificate(f"{name}: certificate", identity.certificate)
+    yield _examine_source(name, settings)
+    yield _examine_port(name, home, settings)
+    yield from _examine_members(name, home, settings)
+    yield examine_space(f"{name}: free space", home.folder)
+    yield from _examine_problems(name, home)
+
+
+def _examine_certificate(subject: str, certificate: str) -> Finding:
+    from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
+
+    end = f"{expiry(certificate):%Y-%m-%d}"
+    if is_expired(certificate):
+        return Finding(
+            subject,
+            "broken",
+            f"It expired on {end} by this machine's clock.",
+            "Set the clock if it is off; else have the member evicted, and let it join anew.",
+        )
+    if is_early(certificate):
+        return Finding(
+            subject,
+            "broken",
+            f"It is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, later than the clock.",
+            "Set the clock of this machine.",
+        )
+    if expiry(certificate) - datetime.datetime.now(datetime.UTC) < _SOON:
+        sentence = f"It expires on {end}."
+        return Finding(subject, "look", sentence, "Plan for this member to join anew.")
+    return Finding(subject, "fine", f"Valid until {end}.")
+
+
+def _examine_source(name: str, settings: StudySettings) -> Finding:
+    lacking = [
+        source
+        for source in (settings.source, *settings.batch.values())
+        if not Path(source).exists()
+    ]
+    if lacking:
+        return Finding(
+            f"{name}: source",
+            "broken",
+            f"There is no {lacking[0]}.",
+            "Put it back, or write in peer.toml where it has moved to.",
+        )
+    return Finding(f"{name}: source", "fine", f"{settings.source} is there.")
+
+
+def _examine_port(name: str, home: StudyHome, settings: StudySettings) -> Finding:
+    """Say whether the peer runs, or whether it could listen where it is to."""
+    subject = f"{name}: process"
+    if home.is_running():
+        return Finding(subject, "fine", "The peer runs.")
+    if settings.relay is not None:
+        return Finding(subject, "look", "The peer does not run.", _START)
+    host, port = parse_address(settings.listen, TLS) or ("", 0)
+    try:
+        with socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        ):
+            pass
+    except OSError as problem:
+        return Finding(
+            subject,
+            "broken",
+            f"The peer does not run, and cannot listen at {settings.listen}: {problem.strerror}.",
+            "End what uses the port, or write another into listen of peer.toml.",
+        )
+    return Finding(subject, "look", f"The peer does not run; {settings.listen} is free.", _START)
+
+
+_START = "Start it: pairgossip peer run, or the service that peer unit writes."
+
+
+def _examine_members(name: str, home: StudyHome, settings: StudySettings) -> Iterator[Finding]:
+    """Look at others' certificates, and call those that can be called."""
+    from pairgossip.study.service.membership import read_list
+
+    signed = read_list(home)
+    if signed is None:
+        sentence = "There is no list of members yet."
+        advice = "Exchange invitations: pairgossip peer invite, then peer join."
+        yield Finding(f"{name}: members", "look", sentence, advice)
+        return
+    others = [one for one in signed.list.members if one.name != name]
+    for card in others:
+        finding = _examine_certificate(f"{name}: certificate of '{card.name}'", card.certificate)
+        if finding.state != "fine":
+            yield finding
+    places = {f"'{one.name}'": one.address for one in others if one.address is not None}
+    if settings.relay is not None:
+        places = {"the relay": settings.relay}
+    with ThreadPoolExecutor(_MOST_AT_ONCE) as threads:
+        yield from threads.map(lambda one: _call(name, *one), places.items())
+
+
+def _call(name: str, who: str, address: str) -> Finding:
+    """Say whether somebody takes a connection; who it is, only the peers' own links can tell."""
+    subject = f"{name}: way to {who}"
+    place = parse_address(address, TLS)
+    try:
+        assert place is not None  # addresses were checked when they came in
+        with socket.create_connection(place, _SECONDS):
+            return Finding(subject, "fine", f"{address} takes connections.")
+    except OSError as problem:
+        because = problem.strerror or str(problem) or type(problem).__name__
+        return Finding(
+            subject,
+            "look",
+            f"{address} takes no connection: {because}.",
+            "It may not be running; otherwise look at the address, and at firewalls in between.",
+        )
+
+
+def _examine_problems(name: str, home: StudyHome) -> Iterator[Finding]:
+    """Repeat what the peer itself said last."""
+    from pairgossip.study.service.status import read_status
+
+    status = read_status(home)
+    for problem in () if status is None else status.problems:
+        yield Finding(f"{name}: problem", "look", problem)
