@@ -16,6 +16,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError
+from pairgossip.pages.page import Facts, Heading, Paragraph, Table, show
 from pairgossip.study.service.asking import read_question_text
 from pairgossip.study.service.reading import StudyReading, explain
 from pairgossip.study.service.requests import Accept, AnyRequest, Ask, Refuse, Reply, Withdraw
@@ -50,6 +51,19 @@ class Peer:
 
     def __repr__(self) -> str:
         return f"Peer({str(self._study.home.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        members = ", ".join(self.members) or "none yet: exchange invitations"
+        facts = [("process", "runs" if self.is_running else "does not run"), ("members", members)]
+        facts += [("look at", problem) for problem in self._study.problems()]
+        rows = tuple(
+            (str(one.number), one.status.asked_by, one.status.title, one.state)
+            for one in self.questions()
+        )
+        questions = Table(
+            ("question", "asked by", "what is asked", "state"), rows, text=4 * (True,)
+        )
+        return show((Heading(self.name), Facts(tuple(facts)), *([questions] if rows else ())))
 
     @property
     def name(self) -> str:
@@ -150,6 +164,20 @@ class Asked:
 
     def __repr__(self) -> str:
         return f"Asked({self.number}: {self.state})"
+
+    def _repr_html_(self) -> str:
+        status = self.status
+        facts = [("asked by", status.asked_by), ("state", self.state)]
+        if status.yeses:
+            facts.append(("yes by", ", ".join(status.yeses)))
+        if status.value is not None:
+            low, high = (None, None) if status.interval is None else status.interval
+            ends = "" if low is None else f" ({low:.4g} to {high:.4g})"
+            facts.append(("value", f"{status.value:.4g}{ends}"))
+        leaves = map(Paragraph, () if status.is_over else status.leaves)
+        return show(
+            (Heading(f"Question {self.number}: {status.title}"), Facts(tuple(facts)), *leaves)
+        )
 
     @property
     def status(self) -> QuestionStatus:

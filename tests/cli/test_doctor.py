@@ -83,6 +83,15 @@ def test_a_library_that_is_missing_or_old(cli: CommandLine, monkeypatch: Any) ->
     assert found["Extra tables"]["state"] == "fine"
 
 
+def test_a_package_that_is_not_installed(cli: CommandLine, monkeypatch: Any) -> None:
+    def version(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(installation, "version", version)
+    code, found = look(cli)
+    assert code == 0 and found["Extras"]["advice"] == "Install it: pip install pairgossip."
+
+
 def test_loops_that_cannot_be_kept(cli: CommandLine, monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     assert "None yet" in look(cli)[1]["Compiled loops"]["sentence"]

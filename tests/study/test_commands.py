@@ -235,3 +235,16 @@ def test_durations(text: str, seconds: int) -> None:
 def test_durations_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="write it as 7d, 12h or 30m"):
         read_duration(text)
+
+
+def test_a_peer_and_its_questions_show_themselves_in_notebooks(ann: Site) -> None:
+    title = "auc of risk by <i>died"
+    note(ann, msgspec.structs.replace(QUESTION, title=title))
+    peer = Peer(ann.folder)
+    whole, one = peer._repr_html_(), peer.question(1)._repr_html_()
+    assert all("auc of risk by &lt;i&gt;died" in html for html in (whole, one))
+    assert "it waits for your yes or no" in whole and "does not run" in whole
+    assert "No row leaves this machine." in one and "value" not in one.split("</style>")[1]
+    note(ann, msgspec.structs.replace(QUESTION, phase="done", value=0.81234, interval=(0.75, 0.87)))
+    shown = peer.question(1)._repr_html_()
+    assert "0.8123 (0.75 to 0.87)" in shown and "No row leaves" not in shown

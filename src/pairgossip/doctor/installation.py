@@ -58,6 +58,12 @@ def _examine_python() -> Finding:
 
 
 def _examine_extras() -> Iterator[Finding]:
+    try:
+        version("pairgossip")
+    except PackageNotFoundError:
+        sentence = "pairgossip runs from a folder and is not installed: its extras are not known."
+        yield Finding("Extras", "look", sentence, "Install it: pip install pairgossip.")
+        return
     for extra, needed in _requirements().items():
         lacking = [name for name, least in needed.items() if not _is_installed(name, least)]
         what = EXTRAS[extra]
