@@ -11,13 +11,14 @@ import pytest
 
 from pairgossip.peer.storage.folder import open_home
 from pairgossip.peer.sums import disclosure
+from pairgossip.study.site.folder import open_study
 
 from .running import CommandLine
 from .test_peer import GINI, Terminal, files, init
 
 __all__ = ["files"]
 INIT = ("peer", "init", "--data", "rows.csv", "--spec", "gini.toml")
-OLD_FOLDER = Path(__file__).parents[1] / "peer" / "old_folder"
+OLD_FOLDER = Path(__file__).parents[1] / "study_site" / "old_folder"
 
 
 def test_init_makes_a_folder_for_one(cli: CommandLine, files: Path) -> None:
@@ -70,63 +71,61 @@ def old(files: Path) -> Path:
     folder = Path(shutil.copytree(OLD_FOLDER / "clinic-0", files / "old"))
     folder.chmod(0o700)
     (folder / "key.pem").chmod(0o600)
-    (files / "sums.toml").write_text(GINI.replace("exchange", "sums"))
-    (files / "rows.csv").write_text("income\n" + "".join(f"{k}\n" for k in range(30)))
+    lines = (f"{k},{k % 2},{k % 7}\n" for k in range(30))
+    (files / "rows.csv").write_text("risk,died,secret\n" + "".join(lines))
     return folder
 
 
-FROM_OLD = ("peer", "init", "--from", "old", "--data", "rows.csv", "--spec", "sums.toml", "--yes")
+MEMBER = ("peer", "init", "--source", "rows.csv", "--yes")
+FROM_OLD = (*MEMBER, "--from", "old", "--rehearsal")
 
 
-def test_a_folder_of_an_earlier_version_is_taken_over(
-    cli: CommandLine, files: Path, old: Path
-) -> None:
+def test_a_member_is_made_of_an_old_folder(cli: CommandLine, files: Path, old: Path) -> None:
+    with open(old / "peer.toml", "a", encoding="utf-8") as file:
+        file.write("budget = 2.0\n")
     answer = cli(*FROM_OLD)
     assert answer.code == 0, answer.err
-    new = files / "clinic-0"
     status = cli("peer", "status", "--home", "clinic-0", "--json").json()
-    assert (status["id"], status["name"]) == (answer.out.strip(), "clinic-0")
-    assert (new / "key.pem").read_bytes() == (old / "key.pem").read_bytes()
-    kept = new / "results" / "v1-2.json"
-    assert kept.read_bytes() == (OLD_FOLDER / "result.json").read_bytes()
-    assert "All 3 members have signed this." in cli("verify", str(kept)).out
-    assert (
-        "It has the key, certificate, settings and signed result (results/v1-2.json) of old, and "
-        "nothing else: its rows are those of --data, exchange invitations again, keep a ledger "
-        "with its data, and do not run old any more." in answer.err
-    )
-    found = open_home(new).read_settings()
-    assert (found.listen, found.least_rows, found.power_safe) == ("tls/127.0.0.1:7450", 10, True)
+    assert status["name"] == "clinic-0"
+    assert (files / "clinic-0" / "key.pem").read_bytes() == (old / "key.pem").read_bytes()
+    said = " ".join(answer.err.split())
+    for sentence in (
+        "Others know a table of 'income' that has the rows of old:",
+        "Taken from old: its key, so its id stays; its certificate; listen and power_safe of peer",
+        "Left in old, which must not run any more: its rows,",
+        "Its budget is not taken: rows have spent of it what their ledger says.",
+    ):
+        assert sentence in said
     assert "exists already" in cli.error(*FROM_OLD)
 
 
-def test_options_go_before_old_settings_and_the_name_stays(
-    cli: CommandLine, files: Path, old: Path
-) -> None:
+def test_options_go_before_old_settings(cli: CommandLine, files: Path, old: Path) -> None:
     more = ("--listen", "tls/[::1]:1", "--least-rows", 12, "--fast", "--metrics", "127.0.0.1:9464")
-    assert cli.error(*FROM_OLD, "--name", "ann") == (
-        "The certificate in old names its peer 'clinic-0': leave --name out, or make a new peer "
-        "without --from."
-    )
-    (old / "ledgers.json").write_text('{"ledgers": ["/data/rows.csv.ledger"]}')
-    answer = cli(*FROM_OLD, *more, "--name", "clinic-0", "--home", "new")
-    assert "keep a ledger with its data (pass --ledger /data/rows.csv.ledger as before)" in (
-        answer.err
-    )
-    found = open_home(files / "new").read_settings()
-    assert (found.listen, found.least_rows, found.power_safe) == ("tls/[::1]:1", 12, False)
-    assert (found.metrics, found.least_members) == ("127.0.0.1:9464", 3)
+    answer = cli(*FROM_OLD, *more, "--name", "ann", "--home", "new")
+    assert "a new certificate, with the new name" in answer.err
+    found = open_study(files / "new").read_settings()
+    assert (found.name, found.listen, found.power_safe) == ("ann", "tls/[::1]:1", False)
+    assert (found.metrics, found.policy.least_rows) == ("127.0.0.1:9464", 12)
 
 
-def test_a_folder_that_cannot_be_taken_over_makes_nothing(
-    cli: CommandLine, files: Path, old: Path
-) -> None:
+def test_what_cannot_be_taken_over_makes_nothing(cli: CommandLine, files: Path, old: Path) -> None:
     before = sorted(files.iterdir())
+    assert cli.error(*FROM_OLD, "--spec", "gini.toml") == (
+        "--from makes a member of a study: leave --spec out, and name the rows with --source."
+    )
     (old / "key.pem").chmod(0o644)
     assert "Others can read the key old/key.pem" in cli.error(*FROM_OLD)
-    (old / "peer.toml").unlink()
-    assert "old is not the folder of a peer: let --from name one" in cli.error(*FROM_OLD)
     assert sorted(files.iterdir()) == before
+
+
+def test_what_is_said_of_a_members_rows_is_kept(cli: CommandLine, files: Path, old: Path) -> None:
+    member = (*MEMBER, "--name", "ann")
+    cli(*member, "--columns", "risk, died", "--columns", "risk", "--rehearsal")
+    found = open_study(files / "ann").read_settings()
+    assert (found.declared, found.rehearsal) == (("risk", "died"), True)
+    assert "--visible is about a question" in cli.error(*member, "--visible")
+    for option in (("--budget", 1), ("--ledger", "rows.ledger")):
+        assert cli.error(*member, *option).startswith("A study keeps no ledger: leave --ledger")
 
 
 def test_data_outside_the_range_are_refused(cli: CommandLine, files: Path) -> None:

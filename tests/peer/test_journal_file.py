@@ -120,7 +120,7 @@ def test_records_that_do_not_read_are_damage(path: Path) -> None:
             rf"written by a newer version of pairgossip \(its format is {VERSION + 1}, this one "
             rf"knows {VERSION}\): update pairgossip",
         ),
-        (9, "made by pairgossip 0.2: make a new folder with pairgossip peer init --from "),
+        (9, "made by pairgossip 0.2: make a member of a study of its folder, with pairgossip peer"),
     ],
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(

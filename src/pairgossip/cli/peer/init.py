@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.storage.folder import Home, OperatorSettings
     from pairgossip.peer.storage.kept_releases import ReleaseOptions
     from pairgossip.peer.storage.old_folder import OldFolder
+    from pairgossip.study.site.folder import StudyHome
 
 _SUMS = Group.create_ordered("Where sums are computed")
 _COUNTS = Group.create_ordered("Where counts are released")
@@ -140,8 +141,8 @@ def init_command(
     For example:
 
         pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
-        pairgossip peer init --from old --home new --data scores.csv --spec auc.toml
         pairgossip peer init --name hospital-1 --source admissions.parquet
+        pairgossip peer init --from clinic-a --home hospital-1 --source admissions.parquet
 
     Parameters
     ----------
@@ -170,17 +171,19 @@ def init_command(
         Do not wait for the disk at every exchange: faster, but a loss of power may then make it
         necessary to evict this peer.
     from_
-        The folder of a peer of pairgossip 0.2, which is left as it is: the new one takes its key,
-        certificate, name, settings of peer.toml and signed result; nothing else.
+        The folder of a peer of one run, of pairgossip 0.2 too, which is left as it is: a member
+        of a study takes its name, key and certificate, its settings, and what it has released.
     """
     from pairgossip.peer.identity.relays import read_relay
 
     meets = None if relay is None else read_relay(relay)
     if spec is None:
+        _refuse_of_runs(register, privacy)
         _make_member(
             name,
             data,
             home,
+            from_,
             yes=yes,
             listen=listen,
             metrics=metrics,
@@ -188,16 +191,19 @@ def init_command(
             row_id=rows.id_,
             same=_read_same(rows) or None,
             register=None if register.register is None else str(register.register.resolve()),
+            declared=study.declared,
+            rehearsal=study.rehearsal or None,
             policy=_policy(sums),
             relay=meets,
         )
         return
+    if from_ is not None:
+        raise InputError(
+            "--from makes a member of a study: leave --spec out, and name the rows with --source."
+        )
     from pairgossip.peer.storage.home import make_folder
-    from pairgossip.peer.storage.old_folder import read_old_folder
 
-    old = None if from_ is None else read_old_folder(from_)
     settings = _settings(
-        old,
         name=name,
         listen=listen,
         power_safe=False if fast else None,
@@ -217,30 +223,78 @@ def init_command(
         ledger=privacy.ledger,
         budget=privacy.budget,
         release=register.release,
-        old=old,
         relay=meets,
         confirm=leaves.extend if yes else _confirm_disclosure,
     )
-    _tell_made(made, leaves, old)
+    _tell_made(made, leaves)
+
+
+def _refuse_of_runs(register: RegisterOptions, privacy: LedgerOptions) -> None:
+    """Refuse options that a study's member has no use for."""
+    if register.visible:
+        raise InputError("--visible is about a question of a study: give it to peer accept.")
+    if privacy.ledger is not None or privacy.budget is not None:
+        raise InputError(
+            "A study keeps no ledger: leave --ledger and --budget out, and say in peer.toml how "
+            "much epsilon all questions may spend (policy.epsilon)."
+        )
 
 
 def _make_member(
-    name: str | None, source: Path, home: Path | None, *, yes: bool, **settings: Any
+    name: str | None, source: Path, home: Path | None, from_: Path | None, *, yes: bool, **more: Any
 ) -> None:
-    """Make the folder of a study's member."""
+    """Make the folder of a study's member, of an old folder if there is one."""
     from pairgossip.cli.peer.studies import confirm_all, tell_all, tell_made
+    from pairgossip.peer.storage.old_folder import read_old_folder
     from pairgossip.study.site.folder import create_study
 
+    old = None if from_ is None else read_old_folder(from_)
+    if old is not None:
+        name = name or old.identity.name
     if name is None:
         raise InputError("The peer needs a name that others call it by: give --name.")
+    settings = {key: value for key, value in more.items() if value is not None}
     made = create_study(
         home or named_home() or Path(name),
         name,
         source,
+        old=old,
         confirm=tell_all if yes else confirm_all("Make this peer?", "Nothing was made."),
-        **{key: value for key, value in settings.items() if value is not None},
+        **(settings if old is None else _add_old(settings, old)),
     )
+    if old is not None:
+        _tell_taken(made, old)
     tell_made(made)
+
+
+def _add_old(settings: dict[str, Any], old: OldFolder) -> dict[str, Any]:
+    """Return settings with those of an old folder that are not given."""
+    policy = {**old.settings.get("policy", {}), **settings.get("policy", {})}
+    relay = {} if old.relay is None or "listen" in settings else {"relay": old.relay}
+    return {**relay, **old.settings, **settings, **({"policy": policy} if policy else {})}
+
+
+def _tell_taken(made: StudyHome, old: OldFolder) -> None:
+    """Say what a new folder has of an old one, and what is to be done about the rest."""
+    from pairgossip.peer.identity.identity import load_identity
+
+    is_kept = load_identity(made.folder).certificate == old.identity.certificate
+    which = "its certificate" if is_kept else "a new certificate, as its own has expired"
+    if made.read_settings().name != old.identity.name:
+        which = "a new certificate, with the new name"
+    settings = {*old.settings, *old.settings.get("policy", ()), *(["relay"] if old.relay else ())}
+    names = join_names(sorted(settings - {"policy"}) or ["no setting"])
+    tell(f"Taken from {old.folder}: its key, so its id stays; {which}; {names} of peer.toml.")
+    tell(
+        f"Left in {old.folder}, which must not run any more: its rows, for --source names those of "
+        "this study; its members, who exchange invitations again; and its results, which "
+        "pairgossip verify reads."
+    )
+    if old.has_budget:
+        tell(
+            "Its budget is not taken: rows have spent of it what their ledger says. Set "
+            "policy.epsilon to what is left, or no question with noise is answered."
+        )
 
 
 def _policy(sums: SumsOptions) -> dict[str, Any] | None:
@@ -258,7 +312,7 @@ def _read_same(rows: RowsOptions) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(str.strip, one.split(","))) for one in rows.same)
 
 
-def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None:
+def _tell_made(made: Home, leaves: Sequence[str]) -> None:
     """Say what was made, what leaves this machine and was not said yet, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.storage.accounting import accounting_of
@@ -268,33 +322,19 @@ def _tell_made(made: Home, leaves: Sequence[str], old: OldFolder | None) -> None
     tell(f"Made {made.folder} with {format_count(count_latest(made), 'row')}.")
     for sentence in leaves:
         tell(sentence)
-    if old is not None:
-        tell(_describe_taken(old))
     for kept in accounts(made):
         tell(accounting_of(made.read_spec(), made.data).advise(kept))
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
 
 
-def _settings(old: OldFolder | None, *, name: str | None, **options: Any) -> OperatorSettings:
-    """Return the settings of a new peer: those given, else those of an old folder, or defaults."""
-    from msgspec.structs import replace
-
+def _settings(*, name: str | None, **options: Any) -> OperatorSettings:
+    """Return the settings of a new peer: those given, else defaults."""
     from pairgossip.peer.storage.folder import OperatorSettings
 
-    if old is not None:
-        settings = old.settings
-        if name not in (None, settings.name):
-            raise InputError(
-                f"The certificate in {old.folder} names its peer '{settings.name}': leave --name "
-                "out, or make a new peer without --from."
-            )
-    elif name is None:
+    if name is None:
         raise InputError("The peer needs a name that others call it by: give --name.")
-    else:
-        settings = OperatorSettings(name)
-    changes = {key: value for key, value in options.items() if value is not None}
-    return replace(settings, **changes)
+    return OperatorSettings(name, **{key: it for key, it in options.items() if it is not None})
 
 
 def _allowed(names: Sequence[str]) -> tuple[str, ...]:
@@ -307,26 +347,6 @@ def _allowed(names: Sequence[str]) -> tuple[str, ...]:
         if canonical(one) not in catalog:
             raise unknown_name("kernel or loss in --allow", one.strip(), catalog)
     return tuple(sorted(set(map(canonical, allowed))))
-
-
-def _describe_taken(old: OldFolder) -> str:
-    """Say what a new folder has of an old one, and what is to be done about the rest."""
-    from pairgossip.peer.storage.folder import Home
-    from pairgossip.peer.storage.kept_ledgers import accounts
-
-    ledgers = tuple(accounts(Home(old.folder)))
-    names = [f"results/{name}" for name in sorted(old.results)]
-    result = (
-        f"signed result ({join_names(names)})"
-        if names
-        else "no result, since not all members have signed one"
-    )
-    ledger = f" (pass --ledger {ledgers[0]} as before)" if ledgers else ""
-    return (
-        f"It has the key, certificate, settings and {result} of {old.folder}, and nothing else: "
-        f"its rows are those of --data, exchange invitations again, keep a ledger with its data"
-        f"{ledger}, and do not run {old.folder} any more."
-    )
 
 
 def _confirm_disclosure(leaves: list[str]) -> None:

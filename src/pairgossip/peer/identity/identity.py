@@ -26,6 +26,7 @@ from pairgossip.peer.identity.certificates import (
     check_name,
     id_of_certificate,
     id_of_key,
+    is_expired,
     name_in_certificate,
     sealing_key_of,
     self_signed,
@@ -51,14 +52,23 @@ class Identity:
         return f"Identity({self.name}, {self.id[:12]})"
 
 
-def create_identity(folder: Path, name: str, years: int = 10) -> Identity:
-    """Make a key and a certificate in a folder that has neither."""
+def create_identity(
+    folder: Path, name: str, years: int = 10, *, old: Path | None = None
+) -> Identity:
+    """Make a key and a certificate in a folder that has neither.
+
+    With another peer's folder, ``old``, they are that one's; but a certificate of another name, or
+    one that has expired, is replaced by one of the same key.
+    """
     check_name(name)
-    key = Ed25519PrivateKey.generate()
+    key = Ed25519PrivateKey.generate() if old is None else _load_key(old / _KEY_FILE)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    certificate = self_signed(key, static_key(key).public_key(), name, years).public_bytes(
-        Encoding.PEM
-    )
+    known = None if old is None else load_identity(old)
+    if known is not None and known.name == name and not is_expired(known.certificate):
+        certificate = known.certificate.encode()
+    else:
+        made = self_signed(key, static_key(key).public_key(), name, years)
+        certificate = made.public_bytes(Encoding.PEM)
     write_new(folder / _KEY_FILE, private, 0o600)
     try:
         write_new(folder / _CERTIFICATE_FILE, certificate, 0o644)

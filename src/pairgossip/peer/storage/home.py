@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -55,9 +55,6 @@ from pairgossip.peer.storage.rows import (
 )
 from pairgossip.peer.storage.sources import make_batch
 
-if TYPE_CHECKING:
-    from pairgossip.peer.storage.old_folder import OldFolder
-
 
 def create_home(
     folder: str | PathLike[str],
@@ -91,7 +88,6 @@ def make_folder(
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
     release: ReleaseOptions | None = None,
-    old: OldFolder | None = None,
     relay: Relay | None = None,
     confirm: Callable[[list[str]], None] = lambda _: None,
 ) -> Home:
@@ -106,8 +102,6 @@ def make_folder(
         Under privacy, where spending is accounted for, and how much of it there may be.
     release
         Where tables of counts are released, what the operator says about it.
-    old
-        A folder of an earlier version, whose key, certificate and signed results are taken.
     relay
         Where a site that cannot be called meets the others.
     confirm
@@ -143,10 +137,7 @@ def make_folder(
         Members().save(home.members)
         if relay is not None:
             write_new(home.relay, relay.certificate.encode(), 0o644)
-        if old is None:
-            identity = create_identity(draft, settings.name, years)
-        else:
-            identity = old.copy_to(home)
+        identity = create_identity(draft, settings.name, years)
         _BEGINNINGS[spec.algorithm.name](home, identity, given)
         planned.prepare(home, target)
     return Home(folder)

@@ -93,8 +93,8 @@ def check_database(path: Path) -> tuple[int, int]:
             )
         if (application, version) == (APPLICATION, _VERSION_0_2):
             raise InputError(
-                f"{path} was made by pairgossip 0.2: make a new folder with "
-                f"pairgossip peer init --from {path.parent}"
+                f"{path} was made by pairgossip 0.2: make a member of a study of its folder, with "
+                f"pairgossip peer init --from {path.parent} --source FILE"
             )
         if (application, version) == (APPLICATION, VERSION - 1):
             raise InputError(

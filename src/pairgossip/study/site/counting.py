@@ -17,7 +17,6 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.releases import check_release, prepare_release
 from pairgossip.peer.bookkeeping.snapshots import Snapshot, read_beside
 from pairgossip.peer.identity.identity import Identity
@@ -28,7 +27,7 @@ from pairgossip.study.protocol.records import Piece
 from pairgossip.study.site.layouts import rename_columns
 from pairgossip.study.site.offers import Prepared
 from pairgossip.study.site.settings import StudySettings
-from pairgossip.study.site.snapshots import Batch, find_source, read_again
+from pairgossip.study.site.snapshots import Batch, find_registers, find_source, read_again
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
@@ -163,9 +162,7 @@ class Counting:
         )
 
     def _places(self, batch: Batch) -> tuple[Path, ...]:
-        register = None if self.settings.register is None else Path(self.settings.register)
-        places = registers_of(Path(find_source(batch, self.settings)), register)
-        return places[:1] if self.settings.rehearsal else places
+        return find_registers(Path(find_source(batch, self.settings)), self.settings)
 
     def _snapshot(self, one: Counted) -> Snapshot:
         assert one.rows is not None

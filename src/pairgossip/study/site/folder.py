@@ -14,6 +14,7 @@ from pairgossip.peer.identity.identity import create_identity, missing_file, wri
 from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, check_private
 from pairgossip.peer.storage.home import refuse_existing, scaffold
+from pairgossip.peer.storage.old_folder import OldFolder
 from pairgossip.peer.storage.sources import absolute_source
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.settings import (
@@ -22,7 +23,7 @@ from pairgossip.study.site.settings import (
     make_settings,
     read_settings,
 )
-from pairgossip.study.site.snapshots import Batches, freeze, refuse_few
+from pairgossip.study.site.snapshots import Batches, find_registers, freeze, refuse_few
 
 
 class StudyHome:
@@ -89,13 +90,15 @@ def create_study(
     *,
     years: int = 10,
     relay: Relay | None = None,
+    old: OldFolder | None = None,
     confirm: Callable[[list[str]], None] = lambda _: None,
     **settings: Any,
 ) -> StudyHome:
     """Make the folder of a new member: key, certificate, and a frozen snapshot of its rows.
 
     More settings are those of `StudySettings`; ``policy`` is a mapping of those of `Policy`.
-    With a relay, others meet this site there. ``confirm`` is called before anything is kept, with
+    With a relay, others meet this site there. An ``old`` peer's key and certificate may be taken,
+    and what it has told of its rows counts. ``confirm`` is called before anything is kept, with
     sentences for the operator; it raises `InputError` if that may not be.
     """
     target = Path(os.path.abspath(folder))
@@ -105,16 +108,21 @@ def create_study(
     place = absolute_source(Path(source))
     if relay is not None:
         settings["relay"] = relay.address
+    if old is not None:
+        settings["register"] = old.find_register(Path(place), settings.get("register"))
     given = make_settings(name=name, source=place, listen=listen, **settings)
     with scaffold(target) as draft:
         home = StudyHome(draft)
         write_new(home.peer, format_settings(given).encode(), 0o600)
         if relay is not None:
             write_new(home.relay, relay.certificate.encode(), 0o644)
-        identity = create_identity(draft, name, years)
+        identity = create_identity(draft, name, years, old=None if old is None else old.folder)
         batch, _, said = freeze(1, Path(place), given.declared, identity)
         refuse_few(batch, given.policy.least_rows)
-        confirm(said)
+        registers = find_registers(Path(place), given)
+        confirm([*said, *([] if old is None else old.describe_told(registers))])
+        if old is not None:
+            old.note_told(registers)
         journal = StudyJournal(home.database, home.secrets)
         try:
             Batches(journal).add(batch)

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
+from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.identity.certificates import sealing_key_of
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.program import round_size
@@ -92,6 +93,13 @@ def find_source(batch: Batch, settings: StudySettings) -> str:
     if batch.number == 1:
         return settings.source
     return settings.batch.get(str(batch.number), batch.source)
+
+
+def find_registers(source: Path, settings: StudySettings) -> tuple[Path, ...]:
+    """Return the registers in which releases of a source's rows are noted."""
+    register = None if settings.register is None else Path(settings.register)
+    places = registers_of(source, register)
+    return places[:1] if settings.rehearsal else places
 
 
 def refuse_few(batch: Batch, least_rows: int) -> None:
