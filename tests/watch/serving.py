@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ import httpx
 
 from pairgossip.watch.server.requests import View
 from pairgossip.watch.server.server import ServerAddress, Service
+from pairgossip.watch.simulation.observations import Uploads
 from pairgossip.watch.simulation.view import Simulations
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -30,8 +32,10 @@ GINI: Fields = {
 class Served:
     """A running server, asked as its own page asks."""
 
-    def __init__(self, place: ServerAddress, views: Sequence[View] = ()) -> None:
-        self._service = Service(place, [*views, Simulations()])
+    def __init__(
+        self, place: ServerAddress, views: Sequence[View] = (), files: Sequence[Path] = ()
+    ) -> None:
+        self._service = Service(place, [*views, Simulations(Uploads(files))])
         started = threading.Event()
         self._thread = threading.Thread(target=self._service.run, args=(started.set,))
         self._thread.start()

@@ -157,6 +157,29 @@ def test_an_upload_survives_a_restart(page: Page, tmp_path: Path) -> None:
         again.stop()
 
 
+def test_a_file_named_at_the_start_is_open_at_once(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "heights.csv"
+    lines = [f"n{k},{k % 11},{'am'[k % 2]}" for k in range(30)]
+    file.write_text("\n".join(["name,height,sex", *lines]) + "\n")
+    given = Served(ServerAddress(), files=[file])
+    try:
+        page.goto(given.link(data=str(file), kernel="gini"))
+        expect(page.locator("article .sub")).to_contain_text("30 nodes")
+        assert address(page)["column"] == ["height"]
+        # Text is no number to compute with: it is offered as a label only.
+        offered = page.get_by_role("group", name="columns").get_by_role("checkbox")
+        expect(offered).to_have_count(1)
+        page.select_option("#statistic", "kernel:auc")
+        expect(page.locator("#label")).to_have_value("sex")
+        page.fill("#positive", "m")
+        page.keyboard.press("Enter")
+        expect(page.locator("#alert")).to_be_hidden()
+        quiet(page)
+    finally:
+        page.goto("about:blank")
+        given.stop()
+
+
 def test_compiling_is_said_while_nothing_moves(
     page: Page, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

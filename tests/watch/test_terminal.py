@@ -177,10 +177,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--kernel", "ginny"], "Unknown kernel 'ginny': did you mean 'gini'?"),
         (["--text", "a.npz"], "Saved runs are shown in the page: leave out --text"),
         (["--swarm", "a", "--peers", "b"], "Give --swarm or --peers, not both."),
-        (
-            ["--data", "mine.csv", "--kernel", "gini"],
-            "The page opens files itself: leave out --data",
-        ),
+        (["--data", "mine.csv", "--kernel", "gini"], "There is no file mine.csv: check the path."),
+        (["--data", "enel"], "Unknown data set 'enel': did you mean 'engel'?"),
         (["nowhere.npz"], "There is no file nowhere.npz: check the path."),
         (["--results", "nowhere"], "There is no folder nowhere: check the path."),
         (["--peers", "10.0.0.1:80"], "Metrics cannot be read from '10.0.0.1:80'"),

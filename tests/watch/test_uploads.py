@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import pairgossip as pg
+from pairgossip.cli import main
 from pairgossip.rows.csv.file import CsvFile
 from pairgossip.watch.simulation import observations
 from pairgossip.watch.simulation.observations import _MOST_UPLOADS, LARGEST_UPLOAD, Uploads
@@ -208,3 +210,26 @@ def test_an_upload_may_not_be_too_wide(served: Served) -> None:
     answer = served.upload(f"{names}\n{'1,' * 2_000}1\n".encode(), "wide.csv")
     assert answer.status_code == 400
     assert answer.json()["error"] == "wide.csv has 2,001 columns: leave all but 2,000 out."
+
+
+def test_a_file_named_at_the_start_stays(tmp_path: Path) -> None:
+    file = tmp_path / "heights.csv"
+    file.write_text("height\n1\n2\n3\n")
+    uploads = Uploads([file])
+    for number in range(20):
+        uploads.add(b"a\n1\n2\n", f"{number}.csv")
+    assert len(uploads.find(str(file))) == 3 and "engel" not in uploads
+    (known,) = uploads.describe_given()
+    assert (known["id"], known["rows"]) == (str(file), 3)
+
+
+def test_a_file_named_at_the_start_is_watched_in_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "heights.csv"
+    file.write_text("height\n" + "\n".join(str(k % 11) for k in range(30)) + "\n")
+    options = ["--graph", "complete", "--iterations", "50", "--speed", "max"]
+    assert main(["watch", "--text", "--data", str(file), "--kernel", "gini", *options]) == 0
+    shown = capsys.readouterr().out
+    exact = pg.exact(np.arange(30) % 11, "gini")
+    assert f"exact value {exact:.4g}" in shown

@@ -32,12 +32,13 @@ from pairgossip.cli.options import (
     given_options,
     make_options,
 )
-from pairgossip.errors import InputError, SlowSchedule, canonical
+from pairgossip.errors import InputError, SlowSchedule, canonical, unknown_name
 from pairgossip.families import FAMILIES
 
 if TYPE_CHECKING:
     from pairgossip.watch.peers import Swarm
     from pairgossip.watch.server.requests import View
+    from pairgossip.watch.simulation.observations import Uploads
 
 
 _FIRST_LOOK: dict[str, str | list[str]] = {
@@ -71,7 +72,8 @@ class SimulatedOptions:
     """What is simulated."""
 
     data: str | None = None
-    """An embedded data set, see `pairgossip dataset`."""
+    """A file of yours, CSV, Parquet or another table, or an embedded data set, see `pairgossip
+    dataset`."""
     nodes: Whole | None = None
     """How many rows to take, one per node; all unless given."""
     column: list[str] | None = None
@@ -155,6 +157,8 @@ def simulation_fields(
     says_what = {"data", "kernel", "loss", "column", "label", "group-by"} & set(fields)
     needs_pairs = not _averages(str(fields.get("method", "gosta")))
     complete = {**_FIRST_LOOK, **fields} if fields and not says_what and needs_pairs else fields
+    if set(fields) == {"data"}:  # something to see at once; the page offers the rest
+        complete = {**fields, "kernel": "gini", "graph": "watts-strogatz"}
     if given_options(family):
         _check_family(str(complete.get("graph", DEFAULT_FAMILY)), family)
     return complete
@@ -190,22 +194,25 @@ def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated:
         )
     if watched.text and simulated and (watched.swarm or watched.peers):
         raise InputError("A terminal shows peers or a simulation: give the options of one of them.")
-    if simulated:
-        _check_for_page(simulated)
 
 
-def _check_for_page(simulated: Fields) -> None:
-    """Refuse now what the page would only complain about once it is open."""
+def _read_data(simulated: Fields) -> Uploads:
+    """Read the file to watch; refuse now what the page would only complain about later."""
     from pairgossip.datasets import CATALOG
-    from pairgossip.watch.simulation.observations import TWO_NORMALS
+    from pairgossip.watch.simulation.observations import TWO_NORMALS, Uploads, select_rows
     from pairgossip.watch.simulation.settings import Settings
 
-    Settings.read(simulated)
+    if not simulated:
+        return Uploads()
+    settings = Settings.read(simulated)
     datasets = [*CATALOG, TWO_NORMALS]
-    if str(simulated.get("data", datasets[0])) not in datasets:
-        raise InputError(
-            f"The page opens files itself: leave out --data, or give one of {', '.join(datasets)}."
-        )
+    if settings.data in datasets:
+        return Uploads()
+    if not os.path.exists(settings.data) and not Path(settings.data).suffix:
+        raise unknown_name("data set", settings.data, datasets)
+    uploads = Uploads([Path(settings.data)])
+    select_rows(settings, uploads)
+    return uploads
 
 
 def watch_command(
@@ -230,6 +237,7 @@ def watch_command(
     For example:
 
         pairgossip watch
+        pairgossip watch --data incomes.csv
         pairgossip watch --data wine --column alcohol --kernel variance
         pairgossip watch --text --data wine --column alcohol --kernel variance
 
@@ -245,6 +253,7 @@ def watch_command(
     warnings.simplefilter("ignore", SlowSchedule)  # it is said beside the run
     simulated = simulation_fields(what, family, how, arguments)
     _check_watched(watched, files, simulated)
+    uploads = _read_data(simulated)
     swarm = _find_peers(watched)
     if watched.text and swarm is not None:
         from pairgossip.watch.terminal import TextSwarm
@@ -253,13 +262,13 @@ def watch_command(
             tell("The swarm has ended.")
         return
     if watched.text:
-        _show_in_terminal(simulated or _FIRST_LOOK)
+        _show_in_terminal(simulated or _FIRST_LOOK, uploads)
         return
     with needed_for("The page", "pairgossip[watch]"):
         from pairgossip.watch.server.server import ServerAddress, Service
     place = ServerAddress(server.host, server.port or 0, server.certificate, server.key)
     place.check()
-    service = Service(place, _views(swarm, files, watched.results or ()))
+    service = Service(place, _views(swarm, files, watched.results or (), uploads))
     address = service.address
     if simulated:
         address += f"{'&' if '?' in address else '?'}{urlencode(simulated, doseq=True)}"
@@ -273,21 +282,22 @@ def watch_command(
     service.run(announce)
 
 
-def _show_in_terminal(fields: Fields) -> None:
+def _show_in_terminal(fields: Fields, uploads: Uploads) -> None:
     """Show a simulation until it is over."""
     from pairgossip.watch.simulation.build import build_runs
-    from pairgossip.watch.simulation.observations import Uploads
     from pairgossip.watch.simulation.settings import Settings
     from pairgossip.watch.text_runs import TextRuns
 
-    TextRuns(build_runs(Settings.read(fields), Uploads()), output()).run()
+    TextRuns(build_runs(Settings.read(fields), uploads), output()).run()
 
 
-def _views(swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path]) -> list[View]:
+def _views(
+    swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path], uploads: Uploads
+) -> list[View]:
     """Make the views that were asked for, and then that of the simulation."""
     from pairgossip.watch.simulation.view import Simulations
 
-    views: list[View] = [Simulations()]
+    views: list[View] = [Simulations(uploads)]
     if files or folders:
         from pairgossip.watch.results import ResultsView, find_chapters, find_results
 

@@ -23,6 +23,7 @@ from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import as_kernel, describe
 from pairgossip.losses import CATALOG as LOSSES
 from pairgossip.losses.learning import can_sketch
+from pairgossip.rows.table_file import TableFile, open_table
 from pairgossip.sketches import default_sketch
 from pairgossip.tables import Table, column_name, open_content
 from pairgossip.watch.simulation.settings import MOST_NODES, Settings, page_arguments
@@ -81,26 +82,28 @@ class Observations(NamedTuple):
 
 
 class Uploads:
-    """Uploaded tables, in memory only, each under a name nobody can guess."""
+    """Tables of viewers, in memory only.
 
-    def __init__(self) -> None:
+    Files that were named when the page was started go by their paths. Those that a viewer has
+    uploaded go by names that nobody can guess.
+    """
+
+    def __init__(self, files: Sequence[Path] = ()) -> None:
+        self._given = {str(file): _read_table(open_table(file)) for file in files}
         self._tables: OrderedDict[str, tuple[Table, int]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._given or key.startswith(_UPLOADED)
+
+    def describe_given(self) -> list[dict[str, Any]]:
+        """Return what a page needs to know of the files that were named at the start."""
+        return [describe_upload(key, table) for key, table in self._given.items()]
 
     def add(self, content: bytes, name: str) -> tuple[str, Table]:
         """Read a file of CSV or Parquet and keep it; the oldest makes room."""
         name = _shorten(name) or "the file"
-        file = open_content(content, Path(name), LARGEST_UPLOAD)
-        if len(file.header) > _WIDEST_UPLOAD:
-            raise InputError(
-                f"{name} has {len(file.header):,} columns: leave all but {_WIDEST_UPLOAD:,} out."
-            )
-        if file.has_more(MOST_NODES):
-            raise InputError(
-                f"{name} has more than {MOST_NODES:,} rows, and every row is a node: "
-                "give a file with fewer rows."
-            )
-        table = Table(file.read())
+        table = _read_table(open_content(content, Path(name), LARGEST_UPLOAD))
         key = _UPLOADED + secrets.token_urlsafe(12)
         with self._lock:
             self._tables[key] = (table, len(content))
@@ -109,7 +112,9 @@ class Uploads:
         return key, table
 
     def find(self, key: str) -> Table:
-        """Return a table that was uploaded to this server and not yet forgotten."""
+        """Return a table that was given to this server and not yet forgotten."""
+        if key in self._given:
+            return self._given[key]
         with self._lock:
             kept = self._tables.get(key)
         if kept is None:
@@ -119,6 +124,20 @@ class Uploads:
 
     def _size(self) -> int:
         return sum(size for _, size in self._tables.values())
+
+
+def _read_table(file: TableFile) -> Table:
+    """Read a file whose rows can be drawn as nodes; refuse others before they are read."""
+    if len(file.header) > _WIDEST_UPLOAD:
+        raise InputError(
+            f"{file.file} has {len(file.header):,} columns: leave all but {_WIDEST_UPLOAD:,} out."
+        )
+    if file.has_more(MOST_NODES):
+        raise InputError(
+            f"{file.file} has more than {MOST_NODES:,} rows, and every row is a node: "
+            "give a file with fewer rows."
+        )
+    return Table(file.read())
 
 
 def _two_normals(rows: int) -> Dataset:
@@ -150,7 +169,7 @@ def select_rows(settings: Settings, uploads: Uploads) -> Observations:
         raise InputError(
             f"Column '{settings.group_by}' says where rows are: use other columns beside it."
         )
-    if settings.data.startswith(_UPLOADED):
+    if settings.data in uploads:
         rows = _from_table(uploads.find(settings.data), settings)
     else:
         rows = _from_dataset(_dataset(settings), settings)

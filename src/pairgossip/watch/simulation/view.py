@@ -61,8 +61,8 @@ class Simulations:
 
     name, title = "simulation", "Simulation"
 
-    def __init__(self) -> None:
-        self._uploads = Uploads()
+    def __init__(self, uploads: Uploads | None = None) -> None:
+        self._uploads = uploads or Uploads()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
         self._theory = ThreadPoolExecutor(1, thread_name_prefix="watch theory")
@@ -127,7 +127,8 @@ class Simulations:
         return await loop.run_in_executor(self._builders, build, *arguments)
 
     async def _choices(self, _: Request) -> Response:
-        return json_answer(await run_in_threadpool(list_choices))
+        files = await run_in_threadpool(self._uploads.describe_given)
+        return json_answer({**await run_in_threadpool(list_choices), "files": files})
 
     async def _upload(self, request: Request) -> Response:
         content = await read_body(request, LARGEST_UPLOAD, "application/octet-stream")

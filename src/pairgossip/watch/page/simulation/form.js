@@ -155,7 +155,9 @@ export class SettingsForm {
     if (!dataset) return null;
     const chosen = this.fields.column ?? [];
     const isSingle = needs.count === 1;
-    return makeColumns(dataset.columns, chosen, isSingle, (next) => this.update("column", next));
+    const isNumeric = (name) => dataset.numbers?.[name] !== false;
+    const names = dataset.columns.filter((name) => isNumeric(name) || chosen.includes(name));
+    return makeColumns(names, chosen, isSingle, (next) => this.update("column", next));
   }
 
   drawLabel() {

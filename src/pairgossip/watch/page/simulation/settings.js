@@ -34,6 +34,7 @@ export class Settings {
   constructor(choices) {
     this.choices = choices;
     this.uploads = new Map();
+    for (const file of choices.files) this.keepTable(file, "read where the page was started");
     this.fields = { ...DEFAULTS };
   }
 
@@ -44,6 +45,7 @@ export class Settings {
     this.fields = Object.fromEntries(
       names.map((name) => [name, name === "column" ? search.getAll(name) : search.get(name)]),
     );
+    if (!this.fields.column && this.uploads.has(this.fields.data)) this.presetColumns();
   }
 
   get isComparing() {
@@ -272,18 +274,23 @@ export class Settings {
 
   // A file as the server has read it; the page keeps it, to send it again after a restart.
   addUpload(found, file) {
+    this.keepTable(found, "uploaded", file);
+    this.fields.data = found.id;
+  }
+
+  keepTable(found, origin, file) {
     const columns = found.columns.map((column) => column.name);
     const numbers = Object.fromEntries(found.columns.map(({ name, numbers }) => [name, numbers]));
-    const description = `${found.rows} rows, uploaded.`;
+    const description = `${found.rows} rows, ${origin}.`;
     this.uploads.set(found.id, { ...found, columns, numbers, description, file });
-    this.fields.data = found.id;
   }
 
   // Forget the file of these settings and return it, if it was sent from this page.
   takeUpload() {
-    const known = this.uploads.get(this.fields.data);
-    this.uploads.delete(this.fields.data);
-    return known?.file;
+    const { data } = this.fields;
+    const file = this.uploads.get(data)?.file;
+    if (file) this.uploads.delete(data);
+    return file;
   }
 }
 
