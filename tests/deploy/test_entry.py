@@ -1,4 +1,4 @@
-"""What a container runs, without an engine: the entry point, and three clinics that compute an AUC.
+"""What a container runs, without an engine: the entry point, and a study of three clinics.
 
 The clinics run as in `compose.yaml`: each as a user without rights, on a tree that it cannot write
 to, with one volume.
@@ -161,8 +161,8 @@ class Engine:
     def volume(self, clinic: str) -> Path:
         return self.folder / clinic
 
-    def home(self, clinic: str) -> Home:
-        return Home(self.volume(clinic) / "peer")
+    def home(self, clinic: str) -> Path:
+        return self.volume(clinic) / "peer"
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -212,7 +212,7 @@ def test_three_clinics_compute_an_auc(engine: Engine, tmp_path: Path) -> None:
         timeout=PATIENCE,
     )
     assert made.returncode == 0, made.stderr
-    assert made.stdout.count("neighbor clinic-") == 6
+    assert made.stdout.count("member clinic-") == 6
     containers = [
         Container(
             [str(ENGINE), "run", clinic, "peer", "run"], tmp_path / clinic, engine.environment
@@ -220,7 +220,8 @@ def test_three_clinics_compute_an_auc(engine: Engine, tmp_path: Path) -> None:
         for clinic in CLINICS
     ]
     try:
-        until(lambda: all(map(container_is_done, [engine.home(one) for one in CLINICS])))
+        until(lambda: all((engine.home(one) / "members.msgpack").exists() for one in CLINICS))
+        answer_question(engine)
         assert engine.run("clinic-a", "peer", "status", "--check").returncode == 0
         check_metrics(engine)
         check_result(engine)
@@ -230,24 +231,38 @@ def test_three_clinics_compute_an_auc(engine: Engine, tmp_path: Path) -> None:
             container.remove()
 
 
-def container_is_done(home: Home) -> bool:
-    return home.status.exists() and b'"is_finished":true' in home.status.read_bytes()
+def answer_question(engine: Engine) -> None:
+    """Ask at one clinic, and say yes at the others."""
+    asked = engine.run("clinic-a", "peer", "ask", "auc.toml")
+    assert asked.returncode == 0 and asked.stdout == "1\n", asked.stderr
+    questions = [engine.home(one) / "questions" / "1.json" for one in CLINICS]
+    for clinic, question in zip(CLINICS[1:], questions[1:], strict=True):
+        until(question.exists)
+        assert engine.run(clinic, "peer", "accept", "1").returncode == 0
+    until(lambda: all(b'"phase":"done"' in one.read_bytes() for one in questions))
 
 
 def check_metrics(engine: Engine) -> None:
-    """Alerts on sums find their numbers at a peer that runs, and have no reason to fire."""
-    texts = [engine.metrics(clinic) for clinic in CLINICS]
-    for text in texts:
+    """Alerts on a study find their numbers at a peer that runs, and have no reason to fire."""
+    for clinic in CLINICS:
+        until(lambda clinic=clinic: 'how="done"} 1.0' in engine.metrics(clinic))
+        text = engine.metrics(clinic)
         served = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
-        assert float(served['pairgossip_estimate{entry="0"}']) == pytest.approx(EXACT)
         assert served["pairgossip_problems"] == "0.0" and "refused" not in text
-        assert served["pairgossip_rows"] == "699.0"
+        assert served["pairgossip_questions_disclosed"] == "1.0"
+        assert served["pairgossip_questions_waiting_seconds"] == "0.0"
         names = {name for rule in alerts() for name in METRIC.findall(rule["expr"])}
-        # A refusal has a counter once there is one.
-        assert names - {name.partition("{")[0] for name in served} == {"pairgossip_refused_total"}
+        # A refusal has a counter once there is one, and a phase while a question is in it.
+        assert names - {name.partition("{")[0] for name in served} == {
+            "pairgossip_refused_total",
+            "pairgossip_questions_seconds",
+            "pairgossip_staleness_seconds",
+        }
 
 
 def check_result(engine: Engine) -> None:
-    assert engine.run("clinic-b", "peer", "result", "--json", "result.json").returncode == 0
+    made = engine.run("clinic-b", "peer", "result", "1", "--json", "result.json")
+    assert made.returncode == 0, made.stderr
     verified = engine.run("clinic-c", "verify", str(engine.volume("clinic-b") / "result.json"))
     assert verified.returncode == 0 and "All 3 members have signed this." in verified.stdout
+    assert f"{EXACT:.6g}" in verified.stdout

@@ -16,8 +16,9 @@ import yaml
 
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.metrics import MetricsPages
-from pairgossip.peer.service.status import NeighborStatus, RoundsStatus
+from pairgossip.peer.service.status import NeighborStatus
 from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.study.service.status import StudyStatus
 
 from ..peer.homes import make_pair
 
@@ -173,11 +174,17 @@ def test_panels_are_complete_and_do_not_overlap() -> None:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What a peer serves once it knows everything, of rows and of sums: names and labels."""
+    """What peers serve once they know everything, a study's and one of rows: names and labels."""
     from prometheus_client.parser import text_string_to_metric_families
 
     ann, _ = make_pair(tmp_path_factory.mktemp("peers"), [1.0, 2.0], [10.0])
-    status = msgspec.structs.replace(
+    common: dict[str, Any] = {
+        "updated": 1.0,
+        "counts": {"refused: stranger": 1},
+        "refused": {"refused: stranger": 1},
+        "neighbors": {"bob": NeighborStatus(True, True, 1.5, None)},
+    }
+    rows = msgspec.structs.replace(
         read_snapshot(ann).status(),
         estimate=(2.5,),
         staleness=1.0,
@@ -186,16 +193,24 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         sampling_error=0.1,
         sampling_interval=(2.0, 3.0),
         privacy_error=0.1,
-        updated=1.0,
-        rounds=RoundsStatus(1, 3, 1, ("bob",), False, (2.0, 3.0), "sums"),
-        counts={"refused: stranger": 1},
-        refused={"refused: stranger": 1},
-        neighbors={"bob": NeighborStatus(True, True, 1.5, None)},
+        **common,
     )
-    text = MetricsPages(lambda: status).get("/metrics")[2].decode()
+    counted = {"asked": 1}
+    study = StudyStatus(
+        name="ann",
+        id="ann",
+        phases=counted,
+        awaited=counted,
+        since={"asked": 0.5},
+        over={"done": 1},
+        disk_free=1,
+        **common,
+    )
+    texts = [MetricsPages(lambda one=one: one).get("/metrics")[2] for one in (rows, study)]
     return {
         sample.name: set(sample.labels)
-        for family in text_string_to_metric_families(text)
+        for text in texts
+        for family in text_string_to_metric_families(text.decode())
         for sample in family.samples
     }
 
@@ -221,7 +236,7 @@ def test_legends_name_labels_that_there_are(served: dict[str, set[str]]) -> None
 def test_the_field_guide_names_the_alerts() -> None:
     """With the metrics they look at, and with their numbers."""
     page = (ROOT / "docs" / "field" / "operating.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\| `(Peer\w+)` \| (.*) \|$", page, re.MULTILINE)
+    told = re.findall(r"^\| `([A-Z][a-z]+[A-Z]\w+)` \| (.*) \|$", page, re.MULTILINE)
     rules = [(rule["alert"], f"{rule['expr']} {rule.get('for', '')}") for rule in alerts()]
     assert [(name, facts_of(text)) for name, text in told] == [
         (name, facts_of(text)) for name, text in rules
@@ -250,7 +265,9 @@ def run_promtool(*words: object) -> str:
 
 
 def test_prometheus_reads_its_configuration() -> None:
-    assert "5 rules found" in run_promtool("check", "config", DEPLOY / "prometheus.yaml")
+    assert f"{len(alerts())} rules found" in run_promtool(
+        "check", "config", DEPLOY / "prometheus.yaml"
+    )
 
 
 def test_alerts_fire_when_they_should() -> None:

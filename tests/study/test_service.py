@@ -357,14 +357,24 @@ def test_metrics_say_what_the_status_says(homes: list[StudyHome]) -> None:
         ask(homes[0])
         until(lambda: any(one.needs_operator for one in StudyReading(homes[2]).questions()))
         reading = StudyReading(homes[2])
-        until(lambda: (reading.status() or 0) and reading.status().waiting == (1,))  # type: ignore[union-attr]
+        until(lambda: (status := reading.status()) and status.awaited == {"asked": 1})
         pages = MetricsPages(reading.status)
         text = pages.get("/metrics")[2].decode()
         assert pages.get("/healthz")[0] == pages.get("/readyz")[0] == 200
+        name = reading.question(1).name
+        reading.requests.wait(reading.requests.write(Refuse(name, "no")), PATIENCE)
+        until(lambda: (status := reading.status()) and status.over)
+        later = pages.get("/metrics")[2].decode()
+    assert 'pairgossip_questions_over_total{how="no"} 1.0' in later
+    assert "pairgossip_questions_waiting 0.0" in later and "{phase=" not in later
     for line in (
         "pairgossip_members 3.0",
         "pairgossip_questions_waiting 1.0",
         'pairgossip_questions{phase="asked"} 1.0',
+        'pairgossip_questions_awaited{phase="asked"} 1.0',
+        "pairgossip_questions_disclosed 0.0",
+        "pairgossip_proposals_waiting 0.0",
+        "pairgossip_lies 0.0",
         "pairgossip_rows 200.0",
         'pairgossip_neighbor_connected{neighbor="ann"} 1.0',
         'pairgossip_refused_total{event="frames refused: not signed by their sender"} 2.0',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,6 +66,7 @@ class StudyReporter:
         self._site, self._journal = site, journal
         self._requests = Requests(home.folder)
         self._known: dict[bytes, Progress] = {}
+        self._written: dict[bytes, QuestionStatus] = {}
         self._list: MemberList | None = None
         self._heard_at: dict[str, float] = {}
         self._started = time.time()
@@ -124,6 +126,7 @@ class StudyReporter:
         if not self._is_settled:
             self._settle(set(now))
         self._known = now
+        self._written = {name: one for name, one in self._written.items() if name in now}
         return bool(changed or gone)
 
     def _settle(self, known: set[bytes]) -> None:
@@ -155,18 +158,17 @@ class StudyReporter:
         before = files.read_question(self._home, number)
         now = time.time()
         facts = self._find_answer(progress.name) if progress.phase == "done" else {}
-        files.write_question(
-            self._home,
-            QuestionStatus(
-                number=number,
-                name=progress.name.hex(),
-                seen=now if before is None else before.seen,
-                changed=before.changed if before and before.phase == progress.phase else now,
-                **(self._describe_question(progress) if before is None else _settled(before)),
-                **self._describe_progress(progress),
-                **facts,
-            ),
+        written = QuestionStatus(
+            number=number,
+            name=progress.name.hex(),
+            seen=now if before is None else before.seen,
+            changed=before.changed if before and before.phase == progress.phase else now,
+            **(self._describe_question(progress) if before is None else _settled(before)),
+            **self._describe_progress(progress),
+            **facts,
         )
+        self._written[progress.name] = written
+        files.write_question(self._home, written)
 
     def _describe_question(self, progress: Progress) -> dict[str, Any]:
         """Return what never changes of a question."""
@@ -225,7 +227,6 @@ class StudyReporter:
         connected: set[str],
         is_last: bool,
     ) -> StudyStatus:
-        questions = self._known.values()
         return StudyStatus(
             name=self._me.name,
             id=self._me.id,
@@ -233,10 +234,8 @@ class StudyReporter:
             list=None if self._list is None else self._list.digest.hex(),
             members=tuple(self._members()),
             proposals=tuple(map(self._describe_proposal, self._study.proposals)),
-            phases=dict(Counter(one.phase for one in questions if one.phase not in _OVER)),
-            waiting=tuple(
-                sorted(self._journal.number_of(one.name) for one in questions if one.needs_operator)
-            ),
+            **self._count_questions(),
+            disk_free=shutil.disk_usage(self._home.folder).free,
             requests=self._requests.count(),
             batches=tuple(batch.rows for batch in self._site.batches),
             neighbors={one.name: self._neighbor(one, connected) for one in neighbors},
@@ -252,6 +251,28 @@ class StudyReporter:
             updated=time.time(),
             stopped=is_last,
         )
+
+    def _count_questions(self) -> dict[str, Any]:
+        """Count the questions that are open, and those that are over."""
+        open_ = [one for one in self._written.values() if not one.is_over]
+        waiting = [one for one in open_ if one.needs_operator]
+        over = [one for one in self._study.archived.values() if one.kind != "history"]
+        phases: dict[str, list[QuestionStatus]] = {}
+        for one in open_:
+            phases.setdefault(one.phase, []).append(one)
+        return {
+            "phases": {phase: len(found) for phase, found in phases.items()},
+            "awaited": {
+                phase: len({who for one in found for who in one.awaited})
+                for phase, found in phases.items()
+            },
+            "since": {phase: min(one.changed for one in found) for phase, found in phases.items()},
+            "waiting": tuple(sorted(one.number for one in waiting)),
+            "waiting_since": min((one.seen for one in waiting), default=None),
+            "over": dict(Counter(one.kind for one in over)),
+            "disclosed": sum(one.is_disclosed for one in (*over, *open_)),
+            "lies": len({one.lie for one in self._written.values()} - {None}),
+        }
 
     def _members(self) -> Iterator[Member]:
         """Yield all members of the list, and all whom it would have by a proposal, by name."""
@@ -299,9 +320,9 @@ class StudyReporter:
                 yield f"The certificate of '{name}' is not valid yet: set the clocks right."
             elif expiry(certificate) - datetime.datetime.now(datetime.UTC) < _NOTICE:
                 yield f"The certificate of '{name}' expires on {expiry(certificate):%Y-%m-%d}."
-        for one in self._known.values():
+        for one in self._written.values():
             if one.lie is not None:
-                number, who = self._journal.number_of(one.name), self._name(one.lie)
+                who, number = one.lie, one.number
                 yield f"'{who}' has signed two different things about question {number}: ask why."
 
     def _name(self, member: str) -> str:

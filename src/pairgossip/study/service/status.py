@@ -58,8 +58,22 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
     proposals: tuple[Proposal, ...] = ()
     phases: dict[str, int] = {}
     """How many questions are in each phase, of those that have not come to their end."""
+    awaited: dict[str, int] = {}
+    """How many members such questions wait for, by phase."""
+    since: dict[str, float] = {}
+    """When the question that has been longest in a phase came to it."""
     waiting: tuple[int, ...] = ()
     """Numbers of the questions that wait for this operator."""
+    waiting_since: float | None = None
+    """When the first of them was seen here; None if there is none."""
+    over: dict[str, int] = {}
+    """How many questions have come to their end, by how; "done" are those with a result."""
+    disclosed: int = 0
+    """Of how many questions numbers of this site were, or may have been, shown."""
+    lies: int = 0
+    """How many members are known to have contradicted themselves in a question."""
+    disk_free: int | None = None
+    """Bytes that are free where the folder is."""
     requests: int = 0
     """Requests of the operator that are not carried out yet."""
     batches: tuple[int, ...] = ()
@@ -89,8 +103,16 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
             refused=self.refused,
             members=listed,
             proposals=len(self.proposals),
+            proposals_waiting=sum(self.name in one.awaited for one in self.proposals),
             questions=self.phases,
+            questions_awaited=self.awaited,
+            questions_seconds={one: self._age(at) for one, at in self.since.items()},
             questions_waiting=len(self.waiting),
+            questions_waiting_seconds=self._age(self.waiting_since),
+            questions_over=self.over,
+            questions_disclosed=self.disclosed,
+            lies=self.lies,
+            disk_free_bytes=self.disk_free,
             requests=self.requests,
             rows=sum(self.batches),
             problems=len(self.problems),
@@ -100,6 +122,10 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
                 for name, one in sorted(self.neighbors.items())
             },
         )
+
+    def _age(self, since: float | None) -> float:
+        """Return for how many seconds something had been so when this was written."""
+        return 0.0 if since is None else max(0.0, self.updated - since)
 
 
 class ShownStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -113,8 +139,22 @@ class ShownStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ] = {}
     members: Annotated[int, says("Members of the current list.")]
     proposals: Annotated[int, says("Lists that not all have signed.")] = 0
+    proposals_waiting: Annotated[int, says("Lists that this member has not signed.")] = 0
     questions: Annotated[dict[str, int], says("Questions that have not ended.", "phase")] = {}
+    questions_awaited: Annotated[
+        dict[str, int], says("Members that the questions of a phase wait for.", "phase")
+    ] = {}
+    questions_seconds: Annotated[
+        dict[str, float], says("The longest that a question has been in its phase.", "phase")
+    ] = {}
     questions_waiting: Annotated[int, says("Questions that wait for this operator.")] = 0
+    questions_waiting_seconds: Annotated[float, says("Since the first of them was seen.")] = 0.0
+    questions_over: Annotated[
+        dict[str, int], says("Questions that have come to their end.", "how", counts=True)
+    ] = {}
+    questions_disclosed: Annotated[int, says("Questions of which numbers were shown here.")] = 0
+    lies: Annotated[int, says("Members that have contradicted themselves.")] = 0
+    disk_free_bytes: Annotated[int | None, says("What is free where the folder is.")] = None
     requests: Annotated[int, says("Requests of the operator that wait.")] = 0
     rows: Annotated[int, says("Rows of this site's snapshot.")] = 0
     problems: Annotated[int, says("Things to look at: see peer status.")] = 0
