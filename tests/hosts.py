@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from .cli.running import main
 from .swarm.brisk import BRISK
@@ -72,6 +73,8 @@ class Host:
         self._space, self._port = f"{unique}-{name[-1]}", f"p-{name[-1]}"
         self._switch = f"{unique}-s"
         self._peer: subprocess.Popen[bytes] | None = None
+        self.home = name
+        """The peer's folder in that of the machine."""
 
     def make(self) -> None:
         """Make the folder and the network; where this fails midway, `remove` clears up."""
@@ -86,6 +89,11 @@ class Host:
         for device in ("lo", "eth0"):
             _ip("-n", self._space, "link", "set", device, "up")
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        """Every machine has a user of its own, and a register of what that user has released."""
+        return {**_WITH_PROGRAM, "PAIRGOSSIP_RELEASES": str(self.folder / "releases")}
+
     def _command(self, line: str) -> list[str]:
         return ["ip", "netns", "exec", self._space, "sh", "-c", line]
 
@@ -94,7 +102,7 @@ class Host:
         done = subprocess.run(
             self._command(line),
             cwd=self.folder,
-            env=_WITH_PROGRAM,
+            env=self._environment,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -106,7 +114,12 @@ class Host:
         """Do the same in this process, much sooner: for lines that talk to no other machine."""
         command, _, file = line.partition(" > ")
         out, err = io.StringIO(), io.StringIO()
-        with chdir(self.folder), redirect_stdout(out), redirect_stderr(err):
+        with (
+            chdir(self.folder),
+            patch.dict(os.environ, self._environment),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
             code = main(shlex.split(command)[1:])
         assert code == 0, f"{self.name}: {line}: {err.getvalue()}"
         if file:
@@ -115,13 +128,15 @@ class Host:
 
     def start(self, *, is_typed: bool) -> None:
         """Run the peer, until it is told to stop: as a person does, or what starts sooner."""
-        brisk = shlex.join([sys.executable, *BRISK, self.name])
+        is_study = (self.folder / self.home / "study.sqlite").exists()
+        program = ["-P", "-m", "pairgossip.study"] if is_study else BRISK
+        brisk = shlex.join([sys.executable, *program, self.home])
         line = "pairgossip peer run" if is_typed else brisk
         with (self.folder / "run.log").open("ab") as log:
             self._peer = subprocess.Popen(
                 self._command(f"exec {line}"),
                 cwd=self.folder,
-                env=_WITH_PROGRAM,
+                env=self._environment,
                 stderr=log,
             )
 
@@ -150,7 +165,7 @@ class Host:
 
     def status(self) -> Any:
         """Read what the peer last told of itself."""
-        return json.loads((self.folder / self.name / "status.json").read_bytes())
+        return json.loads((self.folder / self.home / "status.json").read_bytes())
 
     def wait_for(self, is_so: Callable[[Any], bool]) -> Any:
         """Wait until the status is as it should be, and return it."""

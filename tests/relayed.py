@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .hosts import _WITH_PROGRAM, NAMES, PATIENCE, Host, _ip
+from .hosts import NAMES, PATIENCE, Host, _ip
 
 RELAY = "10.35.0.1"
 _LISTENING = "0A"
@@ -72,7 +72,7 @@ class RelayHost(Host):
         """Run the relay until it is stopped."""
         with (self.folder / "relay.log").open("ab") as log:
             self._peer = subprocess.Popen(
-                self._command(f"exec {line}"), cwd=self.folder, env=_WITH_PROGRAM, stderr=log
+                self._command(f"exec {line}"), cwd=self.folder, env=self._environment, stderr=log
             )
 
 
