@@ -206,11 +206,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         disk_free=1,
         **common,
     )
-    texts = [MetricsPages(lambda one=one: one).get("/metrics")[2] for one in (rows, study)]
+    pages = MetricsPages(lambda: rows), MetricsPages(lambda: study)
     return {
         sample.name: set(sample.labels)
-        for text in texts
-        for family in text_string_to_metric_families(text.decode())
+        for page in pages
+        for family in text_string_to_metric_families(page.get("/metrics")[2].decode())
         for sample in family.samples
     }
 
